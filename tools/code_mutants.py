@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import hashlib
 import importlib.util
 import json
@@ -27,11 +28,11 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -50,13 +51,15 @@ TESTS = {
 }
 """The tests of each package, by the longest prefix of a module's name."""
 MAX_TEST_SECONDS = 30.0
-"""Processor time of the tests that one mutant must pass."""
+"""Processor time of the tests that one mutant must pass, as it was traced: several times what it is otherwise."""
 MAX_TRACED_CALLS = 100
 """Calls of a function whose lines are traced in one test: a trace of all takes many times as long as the tests."""
 MAX_BYTES = 8 << 30
 BROKEN = 99
 """The exit code of a child that did not run the tests."""
-DETECTED, SURVIVED, ENDED = "detected", "survived", "ended"
+OTHERWISE = 98
+"""The exit code of a child that cannot patch the module: it must be imported anew."""
+DETECTED, SURVIVED, ENDED, NOT_TRIED = "detected", "survived", "ended", "not-tried"
 
 
 class Mutant(NamedTuple):
@@ -122,7 +125,9 @@ def _changed(node: ast.AST, function: str, source: str) -> Iterator[Place]:
         written = ast.unparse(ast.fix_missing_locations(new))
         if written == old or not isinstance(node, ast.expr | ast.stmt):
             continue
-        text = _replaced(source, node, written if isinstance(node, ast.stmt) else f"({written})")
+        text = _replaced(source, node, written)
+        if isinstance(node, ast.If):  # only the test, so that the lines of the body stay where they are
+            text = _replaced(source, node.test, f"not ({ast.unparse(node.test)})")
         try:
             compile(text, "", "exec")
         except SyntaxError:
@@ -134,11 +139,14 @@ def _changed(node: ast.AST, function: str, source: str) -> Iterator[Place]:
 
 
 def _replaced(source: str, node: ast.expr | ast.stmt, text: str) -> str:
+    """The source with other text for a node, and as many lines as before."""
     lines = source.encode().splitlines(keepends=True)
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
-    indented = text.replace("\n", "\n" + " " * node.col_offset) if isinstance(node, ast.stmt) else text
     before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
-    return b"".join([*lines[:first], before + indented.encode() + after, *lines[last + 1 :]]).decode()
+    more = "\n" * (last - first)
+    changed = f"({text}{more})" if isinstance(node, ast.expr) else text
+    added = b"" if isinstance(node, ast.expr) else more.encode()
+    return b"".join([*lines[:first], before + changed.encode() + after, added, *lines[last + 1 :]]).decode()
 
 
 def digest(source: str) -> str:
@@ -288,6 +296,91 @@ class Tracer(Quick):
         self.target.write_text(json.dumps(self.tests))
 
 
+def patch(module: str, text: str) -> None:
+    """Give the functions of an imported module the code of another text, those included that others hold.
+
+    Raises:
+        ValueError: the other text differs outside functions, or a function has other free variables.
+    """
+    path = str(module_path(module))
+    before, after = (dict(_codes(compile(each, path, "exec"))) for each in (module_path(module).read_text(), text))
+    differing = {key for key in before if before[key] != after.get(key)}
+    innermost = {key for key in differing if not any(_inside(other, key) for other in differing)}
+    if not innermost or any(key[0] == "<module>" for key in innermost):
+        raise ValueError
+    found = 0
+    for each in gc.get_objects():
+        if isinstance(each, FunctionType) and each.__code__.co_filename == path:
+            key = (each.__code__.co_qualname, each.__code__.co_firstlineno)
+            if key in differing:
+                each.__code__ = after[key]
+                found += 1
+    if not found:
+        raise ValueError
+
+
+def _codes(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
+    """The code objects in a code object, by qualified name and first line."""
+    yield (code.co_qualname, code.co_firstlineno), code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def _inside(inner: tuple[str, int], outer: tuple[str, int]) -> bool:
+    return inner != outer and (outer[0] == "<module>" or inner[0].startswith(f"{outer[0]}."))
+
+
+class Job(NamedTuple):
+    """A mutant to be tried, the tests that reach it, and their processor time."""
+
+    module: str
+    place: Place
+    tests: Sequence[str]
+    seconds: float
+
+
+class Trials(Quick):
+    """Tries mutants in forks of a process that has imported the modules and read the tests."""
+
+    def __init__(self, jobs: Sequence[Job], target: Path, end: float) -> None:
+        self.jobs, self.target, self.end = jobs, target, end
+        self.detections: Counter[str] = Counter()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """In the place of a run of all tests: a line with the outcome of each mutant."""
+        items = {item.nodeid: item for item in session.items}
+        with self.target.open("w") as file:
+            for job in self.jobs:
+                if time.monotonic() > self.end:
+                    break
+                tests = [test for test in job.tests if test in items]
+                tests.sort(key=lambda test: -self.detections[test])  # a test that detects one mutant detects others
+                run = partial(_patched, session, job, [items[test] for test in tests])
+                status = in_child(run, 20 + 3 * job.seconds) if tests else 0
+                if status is not None and 0 < status <= len(tests):
+                    self.detections[tests[status - 1]] += 1
+                found = {None: ENDED, 0: SURVIVED, OTHERWISE: NOT_TRIED}.get(status, DETECTED)
+                file.write(f"{found}\n")
+                file.flush()
+        return True
+
+
+def _patched(session: Any, job: Job, items: Sequence[Any]) -> int:
+    """The number of the first test that fails, from 1; 0 if none does."""
+    try:
+        patch(job.module, job.place.text)
+    except ValueError:
+        return OTHERWISE
+    for place, item in enumerate(items):
+        following = items[place + 1] if place + 1 < len(items) else None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            return min(place + 1, OTHERWISE - 1)
+    return 0
+
+
 # ------------------------------------------------------------------ the test
 
 
@@ -348,18 +441,21 @@ def _function_lines(source: str, line: int) -> set[int] | None:
     return min((body for body in bodies if line in body), key=len, default=None)
 
 
-def outcome(module: str, place: Place, source: str) -> str:
-    """Whether the tests detect a mutant."""
+def _job(module: str, place: Place, source: str) -> Job:
     tests = reaching(module, place, source)
-    if not tests:
+    return Job(module, place, tests, sum(traced(tests_of(module))[test]["seconds"] for test in tests))
+
+
+def imported_anew(job: Job) -> str:
+    """Whether the tests detect a mutant in a process that imports its module from the changed text."""
+    if not job.tests:
         return SURVIVED
-    seconds = sum(traced(tests_of(module))[test]["seconds"] for test in tests)
 
     def run() -> int:
-        sys.meta_path.insert(0, Mutated(module, place.text))
-        return run_tests(sorted({test.partition("::")[0] for test in tests}), Selection(tests))
+        sys.meta_path.insert(0, Mutated(job.module, job.place.text))
+        return run_tests(sorted({test.partition("::")[0] for test in job.tests}), Selection(job.tests))
 
-    status = in_child(run, 20 + 3 * seconds)
+    status = in_child(run, 20 + 3 * job.seconds)
     return ENDED if status is None else SURVIVED if status == 0 else DETECTED
 
 
@@ -387,18 +483,21 @@ def mutation_test(module: str, sample: int, seed: int, end: float, before: Modul
     source = module_path(module).read_text("utf-8")
     known = places(source)
     chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))  # noqa: S311
-    result = ModuleResult(module, digest(source), len(known), 0)
-    for place in chosen:
-        if time.monotonic() > end:
-            break
-        result.tried += 1
-        if before is not None and before.survivors.get(place.mutant, "") != "":
-            result.survivors[place.mutant] = before.survivors[place.mutant]
-        elif before is not None and place.mutant not in before.survivors:
-            continue
-        elif outcome(module, place, source) == SURVIVED:
-            result.survivors[place.mutant] = ""
-            print(f"{module}:{place.first}: {place.mutant.old}  ->  {place.mutant.new}", flush=True)
+    result = ModuleResult(module, digest(source), len(known), len(chosen))
+    if before is not None:
+        result.survivors = {place.mutant: before.survivors.get(place.mutant, "") for place in chosen}
+        result.survivors = {mutant: why for mutant, why in result.survivors.items() if why}
+        chosen = [place for place in chosen if before.survivors.get(place.mutant) == ""]
+    jobs = [_job(module, place, source) for place in chosen]
+    target = ROOT / "build" / "mutants" / "outcomes"
+    files = sorted({test.partition("::")[0] for job in jobs for test in job.tests})
+    in_child(lambda: 0 * run_tests(files, Trials(jobs, target, end)), 3600)
+    outcomes = target.read_text().split()
+    result.tried -= len(chosen) - len(outcomes)
+    for job, found in zip(jobs, outcomes, strict=False):
+        if found == SURVIVED or (found == NOT_TRIED and imported_anew(job) == SURVIVED):
+            result.survivors[job.place.mutant] = ""
+            print(f"{module}:{job.place.first}: {job.place.mutant.old}  ->  {job.place.mutant.new}", flush=True)
     print(f"{module}: {result.tried - len(result.survivors)} of {result.tried} mutants detected", flush=True)
     return result
 
