@@ -51,44 +51,46 @@ def tensors(shapes, names):
 
 
 SHAPES = [(), (1,), (7,), (40,), (2, 3), (4, 1), (1, 6), (2, 3, 4), (3, 2, 9), (0,), (2, 0), (0, 3)]
-TYPES = (*FLOATS, "int8", "uint64", "bool")
+TYPES = (*FLOATS, "int8", "bool")
+WAYS = [(name, True) for name in TYPES] + [(name, False) for name in ("float32", "float64")]
+"""Each type, and the types that trust numpy as if it had failed the trial."""
 
 
-@each_case("name", TYPES)
-@pytest.mark.parametrize("trusted", [True, False])
-def test_arg_max_along_every_axis(name, trusted, monkeypatch):
+@each_case(("name", "trusted"), WAYS)
+def test_arg_max_along_every_axis(name, trusted):
     """Ties take the first or last index, also where they lie in different blocks."""
-    if not trusted:
-        monkeypatch.setattr(argmax, "argmax_finds_the_first_nan", lambda kind: False)
-    for X in tensors(SHAPES, [name]):
-        for axis, last, text in itertools.product(range(X.ndim), (0, 1), ("onnx", "2026-08")):
-            if X.shape[axis] == 0:
-                continue
-            wanted = oracle.arg_max(X, axis, bool(last), text != "onnx")
-            for size, keep in itertools.product(SIZES, (0, 1)):
-                names = {"axis": axis - keep * X.ndim, "keepdims": keep, "select_last_index": last}
-                made = Application("ArgMax", 13, text, names, block_elements=size)
-                like = numpy.expand_dims(wanted, axis) if keep else wanted
-                assert same(kernel_output(argmax.OPERATOR, made, [X], like), like)
-            assert same(argmax.OPERATOR.define(made, [X])[0], numpy.expand_dims(wanted, axis))
+    with pytest.MonkeyPatch.context() as patch:
+        if not trusted:
+            patch.setattr(argmax, "argmax_finds_the_first_nan", lambda kind: False)
+        for X in tensors(SHAPES, [name]):
+            for axis, last, text in itertools.product(range(X.ndim), (0, 1), ("onnx", "2026-08")):
+                if X.shape[axis] == 0:
+                    continue
+                wanted = oracle.arg_max(X, axis, bool(last), text != "onnx")
+                for keep, size in enumerate(SIZES):
+                    keep %= 2
+                    names = {"axis": axis - keep * X.ndim, "keepdims": keep, "select_last_index": last}
+                    made = Application("ArgMax", 13, text, names, block_elements=size)
+                    like = numpy.expand_dims(wanted, axis) if keep else wanted
+                    assert same(kernel_output(argmax.OPERATOR, made, [X], like), like)
+                assert argmax.OPERATOR.define(made, [X])[0].tolist() == like.tolist()
 
 
-@each_case("name", TYPES)
-@pytest.mark.parametrize("trusted", [True, False])
-def test_reduce_max_along_all_sets_of_axes(name, trusted, monkeypatch):
+@each_case(("name", "trusted"), WAYS)
+def test_reduce_max_along_all_sets_of_axes(name, trusted):
     reducemax._reduction.cache_clear()
-    if not trusted:
-        monkeypatch.setattr(reducemax, "maximum_keeps_the_first_nan", lambda kind: False)
-    for X in tensors(SHAPES, [name]):
-        for count in range(X.ndim + 1):
-            for gone in itertools.combinations(range(X.ndim), count):
-                for size, keep in itertools.product(SIZES, (0, 1)):
-                    names = {"gone": gone, "keepdims": keep, "written(axes)": True}
+    with pytest.MonkeyPatch.context() as patch:
+        if not trusted:
+            patch.setattr(reducemax, "maximum_keeps_the_first_nan", lambda kind: False)
+        for X in tensors(SHAPES, [name]):
+            for gone in [each for count in range(X.ndim + 1) for each in itertools.combinations(range(X.ndim), count)]:
+                for keep, size in enumerate(SIZES):
+                    names = {"gone": gone, "keepdims": keep % 2, "written(axes)": True}
                     made = Application("ReduceMax", 18, "onnx", names, block_elements=size)
                     [wanted] = reducemax.OPERATOR.define(made, [X])
                     assert same(kernel_output(reducemax.OPERATOR, made, [X], wanted), wanted)
-                    if 0 not in X.shape:
-                        assert same(wanted.reshape(-1), oracle.reduce_max(X, gone).reshape(-1))
+                if 0 not in X.shape:
+                    assert same(wanted.reshape(-1), oracle.reduce_max(X, gone).reshape(-1))
     reducemax._reduction.cache_clear()
 
 
@@ -174,7 +176,7 @@ def test_every_operator_in_blocks(name):
     for sample in samples_of(operator, version):
         nodes = [*typed_nodes(sample, operator, version)]
         floats = [node for node in nodes if any(x is not None and x.dtype in COMPUTED for x in node.inputs)]
-        for place, node in enumerate(spread(floats or nodes, 3)):
+        for place, node in enumerate(spread(floats or nodes, 2)):
             for seed in range(2):
                 changed = with_specials(node, seed)
                 wanted = values_or_error(run_by_definitions, changed)
