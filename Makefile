@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -36,6 +36,11 @@ pytest: $(VENV)/installed
 # The tests with all cases of the long lists, of which `make test` takes a part; ten minutes on two cores.
 deep:
 	SONNX_DEEP=1 $(MAKE) pytest
+
+# Small changes of modules that the tests must detect: those of the recorded modules that have changed, 40 of each;
+# a few minutes for a module.
+mutants: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tools.code_mutants --write
 
 # Prove every theorem, each query with a second solver too; 0 if all results are as expected and proofs/record.json
 # describes them; minutes.

@@ -99,3 +99,48 @@ def _of_call(owner: ast.expr, name: str, arguments: list[ast.expr]) -> Iterator[
         yield arguments[0]
     if name == "If":
         yield ast.Call(same, [arguments[0], arguments[2], arguments[1]], [])
+
+
+# ------------------------------------------------------------------ modules
+
+OTHER_NAME = {"any": "all", "all": "any", "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
+"""Functions and methods and their replacements, whatever they are called on."""
+COMMUTATIVE = {"min", "max", "add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "equal"}
+"""Functions whose first two arguments may be swapped."""
+
+
+def of_code(node: ast.AST) -> Iterator[ast.AST]:
+    """What replaces an expression or a statement of a module; a dropped statement becomes `pass`."""
+    match node:
+        case ast.Constant(value=bool() as truth):
+            yield ast.Constant(not truth)
+        case ast.Constant(value=float() as number):
+            yield ast.Constant(2 * number if number else 1.0)
+        case ast.Call():
+            yield from _of_any_call(node)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OTHER_OPERATION:
+            yield ast.BinOp(left, OTHER_OPERATION[type(sign)](), right)
+        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert(), operand=operand):
+            yield operand
+        case ast.IfExp(test=test, body=then, orelse=otherwise):
+            yield ast.IfExp(test, otherwise, then)
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+            yield ast.Return(None)
+        case ast.If(test=test, body=body, orelse=rest):
+            yield ast.If(ast.UnaryOp(ast.Not(), test), body, rest)
+        case ast.AugAssign() | ast.Expr(value=ast.Call()) | ast.Continue() | ast.Break() | ast.Raise():
+            yield ast.Pass()
+        case _:
+            yield from of_condition(node)
+
+
+def _of_any_call(call: ast.Call) -> Iterator[ast.Call]:
+    function, arguments = call.func, call.args
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name in OTHER_NAME:
+        other: ast.expr = ast.Name(OTHER_NAME[name], ast.Load())
+        if isinstance(function, ast.Attribute):
+            other = ast.Attribute(function.value, OTHER_NAME[name], ast.Load())
+        yield ast.Call(other, arguments, call.keywords)
+    if len(arguments) > 1 and name not in COMMUTATIVE and not any(isinstance(x, ast.Starred) for x in arguments[:2]):
+        yield ast.Call(function, [arguments[1], arguments[0], *arguments[2:]], call.keywords)

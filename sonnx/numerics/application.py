@@ -76,6 +76,7 @@ class Application:
     attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
     that the node states.  `text` is the text of the profile that applies, "onnx" where none does.  Without a data
     file `version` is the operator set.  `outputs` is the number the node has.  `constants` are those of the model.
+    `block_elements` limits how many elements a kernel works on at a time, which changes no value; None is no limit.
     """
 
     operator: str
@@ -86,6 +87,11 @@ class Application:
     exact_path_counts: ExactPathCounts = field(default_factory=ExactPathCounts, compare=False)
     outputs: int = 1
     constants: Constants = field(default_factory=Constants, compare=False)
+    block_elements: int | None = field(default=None, compare=False)
+
+    def block(self, usual: int) -> int:
+        """How many elements a kernel works on at a time that usually works on this many; a `BlockSize`."""
+        return usual if self.block_elements is None else min(usual, self.block_elements)
 
     def attribute(self, name: str, absent: Any) -> Any:
         """The value of an attribute as written, or what its absence means."""

@@ -7,9 +7,9 @@ memory.  An operand that is the same in every block is copied once: numpy has no
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,14 @@ from sonnx.numerics.scratch import Scratch
 
 BLOCK_ELEMENTS = 1 << 16
 """Elements of a block: larger ones leave the second-level cache, smaller ones pay for numpy's calls."""
+
+BlockSize: TypeAlias = Callable[[int], int]
+"""The number of elements to work on at a time, at least 1, where this many are usual; no value depends on it."""
+
+
+def usual_size(elements: int) -> int:
+    """The usual number itself."""
+    return elements
 
 
 class _Free(threading.local):

@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.exact_sums import numbers, products, special_sums, store, total
 from sonnx.numerics.formats import Array
 from sonnx.numerics.summation import two_product, two_sum
@@ -33,7 +34,7 @@ GATHERED_PRODUCTS = 1 << 18
 """Products that are added up exactly at a time."""
 
 
-def product_into(A: Array, B: Array, out: Array) -> int:
+def product_into(A: Array, B: Array, out: Array, block: BlockSize = usual_size) -> int:
     """Make out = A B for matrices, or stacks of them, of float64.
 
     Returns:
@@ -44,10 +45,10 @@ def product_into(A: Array, B: Array, out: Array) -> int:
     if 0 in A.shape or out.size == 0:
         out[...] = 0
         return 0
-    return sum(_product(A[s], B[s], out[s]) for s in range(len(A)))
+    return sum(_product(A[s], B[s], out[s], block(GATHERED_PRODUCTS)) for s in range(len(A)))
 
 
-def _product(A: Array, B: Array, out: Array) -> int:
+def _product(A: Array, B: Array, out: Array, block: int) -> int:
     rows, columns = np.isfinite(A).all(axis=1), np.isfinite(B).all(axis=0)
     if not rows.all():
         out[~rows] = special_sums(A[~rows], B, out.dtype)
@@ -58,7 +59,7 @@ def _product(A: Array, B: Array, out: Array) -> int:
     finite_A, finite_B = A[rows], B[:, columns]
     made, open_ = _by_slices(finite_A, finite_B)
     i, j = np.nonzero(open_)
-    _exactly(finite_A, finite_B, made, i, j)
+    _exactly(finite_A, finite_B, made, i, j, block)
     out[np.ix_(rows, columns)] = made
     return len(i)
 
@@ -99,22 +100,23 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
     return np.ldexp(made, exponents), (made != other) | ~normal | (made == 0)
 
 
-def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array) -> None:
+def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array, block: int) -> None:
     """The exact sums at these places."""
-    step = max(1, GATHERED_PRODUCTS // A.shape[1])
+    step = max(1, block // A.shape[1])
     for start in range(0, len(i), step):
         some = slice(start, start + step)
-        out[i[some], j[some]] = exact_dot_products(A[i[some]], B[:, j[some]].T)
+        out[i[some], j[some]] = exact_dot_products(A[i[some]], B[:, j[some]].T, block)
 
 
-def exact_dot_products(x: Array, y: Array) -> Array:
+def exact_dot_products(x: Array, y: Array, block: int = GATHERED_PRODUCTS) -> Array:
     """The dot product of each pair of rows of float64, rounded once; math.fsum rounds a sum of doubles once.
 
     Args:
         x: (rows, K), K at least 1.
         y: the same.
+        block: how many products are added up at a time.
     """
-    made, step = np.empty(len(x)), max(1, GATHERED_PRODUCTS // x.shape[1])
+    made, step = np.empty(len(x)), max(1, block // x.shape[1])
     for start in range(0, len(x), step):
         _add_up(x[start : start + step], y[start : start + step], made[start : start + step])
     return made

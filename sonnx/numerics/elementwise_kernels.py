@@ -53,7 +53,9 @@ def real_function(exact: ElementFunction, approximate: Approximation, bound: Bou
                 np.take(table, X.view(np.uint16), out=flat.view(np.uint16), mode="wrap")
                 application.count(out.size, int(np.count_nonzero(open_[X.view(np.uint16)])) if open_.any() else 0)
             else:
-                application.count(out.size, _into(X, flat, exact, approximate, bound))
+                application.count(
+                    out.size, _into(X, flat, exact, approximate, bound, application.block(BLOCK_ELEMENTS))
+                )
             return out
 
         return kernel
@@ -68,12 +70,18 @@ def _table(
     """The patterns of the function for all patterns of a type, and which of them took the exact path."""
     everything = np.arange(1 << 16, dtype=np.uint16).view(kind)
     made, open_ = np.empty(1 << 16, kind), np.zeros(1 << 16, np.bool_)
-    _into(everything, made, exact, approximate, bound, open_)
+    _into(everything, made, exact, approximate, bound, BLOCK_ELEMENTS, open_)
     return made.view(np.uint16), open_
 
 
 def _into(
-    X: Array, out: Array, exact: ElementFunction, approximate: Approximation, bound: Bound, open_: Array | None = None
+    X: Array,
+    out: Array,
+    exact: ElementFunction,
+    approximate: Approximation,
+    bound: Bound,
+    block: int,
+    open_: Array | None = None,
 ) -> int:
     """A function of flat elements; how many took the exact path, which are true in `open_`."""
     wide = wide_type(out.dtype)
@@ -82,8 +90,8 @@ def _into(
         return out.size
     bound = bound_in(wide, bound)
     count = 0
-    for start in range(0, out.size, BLOCK_ELEMENTS):
-        part = slice(start, start + BLOCK_ELEMENTS)
+    for start in range(0, out.size, block):
+        part = slice(start, start + block)
         piece = out[part]
         y = _FIRST.array(piece.size, wide)
         np.copyto(y, X[part])
@@ -125,7 +133,7 @@ def real_function_of_two(
                 return out
             error, count = bound_in(wide, bound), 0
             shape, Z = merged(inputs, out.shape)
-            for (a, b), piece in walk(Z, out.reshape(shape), BLOCK_ELEMENTS):
+            for (a, b), piece in walk(Z, out.reshape(shape), application.block(BLOCK_ELEMENTS)):
                 y, z = _FIRST.array(piece.size, wide), _SECOND.array(piece.size, wide)
                 np.copyto(y, a)
                 np.copyto(z, b)
@@ -165,7 +173,7 @@ def arithmetic(exact: ElementFunction, operation: Approximation) -> KernelFactor
                 operation(*inputs, out=out)
             elif arithmetic_is_ieee(out.dtype):
                 operation(*inputs, out=out)
-                canonicalize_nans_in_blocks(out)
+                canonicalize_nans_in_blocks(out, application.block(BLOCK_ELEMENTS))
             else:
                 out[...] = each(exact, *np.broadcast_arrays(*inputs))
                 application.count(out.size, out.size)
@@ -176,26 +184,29 @@ def arithmetic(exact: ElementFunction, operation: Approximation) -> KernelFactor
     return factory
 
 
-def canonicalize_nans_in_blocks(out: Array) -> None:
+def canonicalize_nans_in_blocks(out: Array, block: int = BLOCK_ELEMENTS) -> None:
     """See `canonicalize_nans`; without a mask of the whole array."""
-    if out.size <= BLOCK_ELEMENTS:
+    if out.size <= block:
         canonicalize_nans(out)
         return
     flat = out.reshape(-1)
-    for start in range(0, flat.size, BLOCK_ELEMENTS):
-        canonicalize_nans(flat[start : start + BLOCK_ELEMENTS])
+    for start in range(0, flat.size, block):
+        canonicalize_nans(flat[start : start + block])
 
 
 def numpy_kernel(operation: Approximation) -> KernelFactory:
     """Kernels of an operation that numpy computes exactly; every NaN becomes the one an operation makes."""
 
-    def kernel(inputs: Sequence[Any], out: Array) -> Array:
-        operation(*inputs, out=out)
-        if format_of(out.dtype) is not None:
-            canonicalize_nans_in_blocks(out)
-        return out
+    def factory(application: Application) -> Kernel:
+        def kernel(inputs: Sequence[Any], out: Array) -> Array:
+            operation(*inputs, out=out)
+            if format_of(out.dtype) is not None:
+                canonicalize_nans_in_blocks(out, application.block(BLOCK_ELEMENTS))
+            return out
 
-    return lambda application: kernel
+        return kernel
+
+    return factory
 
 
 def guarded(require: Callable[..., None], factory: KernelFactory) -> KernelFactory:
@@ -213,7 +224,7 @@ def guarded(require: Callable[..., None], factory: KernelFactory) -> KernelFacto
     return guarded_factory
 
 
-def clip_into(X: Array, low: Array | None, high: Array | None, out: Array) -> None:
+def clip_into(X: Array, low: Array | None, high: Array | None, out: Array, block: int) -> None:
     """Low where X < low, high where X > high, else X, bit for bit; the bounds are in order, NaN and None are none.
 
     np.maximum and np.minimum give the right number but for the sign of a zero where the bound is a zero as well: then
@@ -225,6 +236,7 @@ def clip_into(X: Array, low: Array | None, high: Array | None, out: Array) -> No
         low: the lower bound, of rank 0.
         high: the upper bound, of rank 0.
         out: C-contiguous, of the shape of X.
+        block: elements of a block.
     """
     made = format_of(X.dtype)
     low, high = (None if each is None or each != each else each for each in (low, high))
@@ -232,8 +244,8 @@ def clip_into(X: Array, low: Array | None, high: Array | None, out: Array) -> No
     trusted = made is None or (X.dtype.itemsize > 2 and maximum_keeps_the_first_nan(X.dtype))
     zero_bounds = [each for each in (low, high) if made is not None and each is not None and each == 0]
     zeros, negative = bool(zero_bounds), (high is not None and high == 0) or any(map(np.signbit, zero_bounds))
-    for start in range(0, flat.size, BLOCK_ELEMENTS):
-        x, y = source[start : start + BLOCK_ELEMENTS], flat[start : start + BLOCK_ELEMENTS]
+    for start in range(0, flat.size, block):
+        x, y = source[start : start + block], flat[start : start + block]
         if not trusted or len(zero_bounds) > 1:
             _by_comparison(x, low, high, y)
             continue

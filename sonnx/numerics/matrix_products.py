@@ -10,19 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from sonnx.numerics import double_products, single_products
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.formats import Array, format_of
 
 EXACT_BELOW = 1 << 53
 
 
-def product_into(A: Array, B: Array, out: Array) -> int:
+def product_into(A: Array, B: Array, out: Array, block: BlockSize = usual_size) -> int:
     """Make out = A B for matrices, or stacks of them, of one type; how many elements were added up exactly."""
     if format_of(out.dtype) is None:
         integer_product_into(A, B, out)
         return 0
     if out.dtype == np.float64:
-        return double_products.product_into(A, B, out)
-    return single_products.product_into(A, B, out)
+        return double_products.product_into(A, B, out, block)
+    return single_products.product_into(A, B, out, block=block)
 
 
 def integer_product_into(A: Array, B: Array, out: Array) -> None:

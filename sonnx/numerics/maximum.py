@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.blocks import merged, walk
+from sonnx.numerics.blocks import BlockSize, merged, usual_size, walk
 from sonnx.numerics.formats import Array, Format, format_of
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.scratch import Scratch
@@ -32,7 +32,7 @@ _ROWS: defaultdict[int, Scratch] = defaultdict(Scratch)
 """The memory of the repeated elements of each operand."""
 
 
-def fast_maximum(X: Sequence[Array], out: Array) -> Array:
+def fast_maximum(X: Sequence[Array], out: Array, block: BlockSize = usual_size) -> Array:
     """Y in `out`, which has the broadcast shape and the type of X and is C-contiguous.
 
     Integers: np.maximum.  float and double: np.maximum gives the right element but for the sign of a zero; only a block
@@ -56,8 +56,9 @@ def fast_maximum(X: Sequence[Array], out: Array) -> Array:
     if len(X) == 1 or out.size == 0:
         np.copyto(out, X[0])
         return out
-    combine, count = _known.get(out.dtype) or _combine(out.dtype)
-    if out.size <= MAX_UNBLOCKED_ELEMENTS:
+    combine, most = _known.get(out.dtype) or _combine(out.dtype)
+    count = block(most)
+    if out.size <= block(MAX_UNBLOCKED_ELEMENTS):
         combine(X, out)
     elif all(x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned for x in X):
         _flat([x.reshape(-1) for x in X], out.reshape(-1), combine, count)
@@ -90,7 +91,9 @@ def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
 def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
     if len(X) == 2 and any(x.size <= MAX_REPEATED and bool((x != 0).all()) for x in X):
         combine = _fold_if_no_zeros(out.dtype) or combine
-    if combine is fold and (out.itemsize == 8 or max(_stationary(x, out.shape) for x in X) <= np.getbufsize()):
+    if combine is fold and (
+        out.itemsize == 8 or max(_stationary(x, out.shape) for x in X) <= min(count, np.getbufsize())
+    ):
         fold(X, out)
         return
     shape, Z = merged(X, out.shape)
@@ -126,7 +129,7 @@ def _folded(X: Sequence[Array], out: Array, count: int) -> None:
     still = [x.shape[-1] == 1 for x in X]
     length = out.shape[-1]
     row = min([length, MAX_REPEATED, *(count // x.size for x, here in zip(X, still, strict=True) if here)])
-    if not any(still) or row < MIN_REPEATED:
+    if not any(still) or row < max(1, min(MIN_REPEATED, count // 4)):
         fold(X, out)
         return
     rows, short = divmod(length, row)

@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.formats import Array
 from sonnx.numerics.scratch import Scratch
 from sonnx.numerics.single_products import PART, Norms, Right
@@ -33,10 +34,11 @@ class Patches:
         channels: of the sample.
         group: how many groups the channels form.
         kernels: how many products are made of each patch, in all groups.
+        block: the size of blocks.
     """
 
-    def __init__(self, slid: Windows, channels: int, group: int, kernels: int) -> None:
-        self.slid, self.group, self.each = slid, group, channels // group
+    def __init__(self, slid: Windows, channels: int, group: int, kernels: int, block: BlockSize = usual_size) -> None:
+        self.slid, self.group, self.each, self.block = slid, group, channels // group, block
         self.height = self.each * prod(slid.kernel)
         self.rows = slid.kernel[0] if self.height > PART else 1
         """The rows of the kernel that are a piece of the matrices each; 1 where all are in one."""
@@ -50,7 +52,7 @@ class Patches:
         self.sample = np.empty(0)
         inner = prod(slid.places[1:])
         height = self.rests * self.height // self.rows * group
-        most = min(PATCH_ELEMENTS // max(1, height), PRODUCT_ELEMENTS // max(1, kernels))
+        most = min(block(PATCH_ELEMENTS) // max(1, height), block(PRODUCT_ELEMENTS) // max(1, kernels))
         self.step = max(1, most // max(1, inner))
 
     def blocks(self, sample: Array) -> Iterator[tuple[slice, Right]]:

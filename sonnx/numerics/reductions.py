@@ -82,7 +82,7 @@ def fast_reduce_sum(application: Application, data: Array, gone: tuple[int, ...]
     kept = [axis for axis in range(data.ndim) if axis not in gone]
     slices = np.transpose(data, (*kept, *gone)).reshape(-1, count)
     reduced = np.empty(len(slices), data.dtype)
-    step, exact = max(1, SLICE_ELEMENTS // count), 0
+    step, exact = max(1, application.block(SLICE_ELEMENTS) // count), 0
     for start in range(0, len(slices), step):
         part = slice(start, start + step)
         total = total_along_first(slices[part].T)

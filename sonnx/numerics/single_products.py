@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Constants
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.certified_rounding import UNIT, certify, certify_singles, half_width
 from sonnx.numerics.exact_sums import special_sums
 from sonnx.numerics.formats import Array, format_of
@@ -68,7 +69,7 @@ CERTIFIED_ELEMENTS = 1 << 16
 _RIGHT, _MADE, _SPARE, _HIGH, _ROWS = (Scratch() for _ in range(5))
 
 
-def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> int:
+def product_into(A: Array, B: Array, out: Array, row: Array | None = None, block: BlockSize = usual_size) -> int:
     """Make out = A B, or A B + row for every row, rounded once.
 
     Args:
@@ -76,6 +77,7 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
         B: matrices of the same type, as many.
         out: of the same type.
         row: one number for each column of B.
+        block: the size of blocks.
 
     Returns:
         How many elements were added up exactly.
@@ -88,15 +90,15 @@ def product_into(A: Array, B: Array, out: Array, row: Array | None = None) -> in
     stack, rows, inner = A.shape
     added = None if row is None else row.astype(DOUBLE)[None, None]
     if stack == 1 and rows < FEW_ROWS and out.size <= RIGHT_ELEMENTS:
-        taken = _few_rows(Left(A), B, added, out)
+        taken = _few_rows(Left(A, block), B, added, out)
         if taken is not None:
             return taken
-    matrices, some = max(1, RIGHT_ELEMENTS // B[0].size), max(1, LEFT_ELEMENTS // inner)
-    columns, exact = max(1, RIGHT_ELEMENTS // inner), 0
+    matrices, some = max(1, block(RIGHT_ELEMENTS) // B[0].size), max(1, block(LEFT_ELEMENTS) // inner)
+    columns, exact = max(1, block(RIGHT_ELEMENTS) // inner), 0
     for s in range(0, stack, matrices):
         here = slice(s, s + matrices)
         for i in range(0, rows, some):
-            left = Left(A[here, i : i + some])
+            left = Left(A[here, i : i + some], block)
             for j in range(0, out.shape[2], columns):
                 part = slice(j, j + columns)
                 right = whole(wide(B[here, :, part]))
@@ -118,9 +120,13 @@ def wide(B: Array) -> Array:
 
 
 class Left:
-    """The left operand in float64, with the norm of each row; made once for many right ones."""
+    """The left operand in float64, with the norm of each row; made once for many right ones.
 
-    def __init__(self, A: Array) -> None:
+    `block` is the size of blocks of products with it.
+    """
+
+    def __init__(self, A: Array, block: BlockSize = usual_size) -> None:
+        self.block = block
         self.values = A if A.dtype == DOUBLE else A.astype(DOUBLE)
         self.norms = np.sqrt(np.vecdot(self.values, self.values))
         self.part = PART if A.shape[1] >= FEW_ROWS else self.values.shape[2]
@@ -211,7 +217,7 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
         additions = min(max(heights), left.part) + sum(-(-height // left.part) for height in heights)
         made = in_parts(left.values, right.pieces, out.shape, left.part)
         return _rounded(left, right, made, additions, out, added)
-    exact = sum(_with_specials(left.values[s], right, s, added, out[s]) for s in range(len(out)))
+    exact = sum(_with_specials(left.values[s], right, s, added, out[s], left.block) for s in range(len(out)))
     none = np.empty(0, np.intp)
     return Open(none, none, none, np.empty(0), np.empty(0), exact=exact)
 
@@ -219,7 +225,7 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
 def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | None:
     """`product_into` of one matrix of few rows, None where a number is not finite; each piece of B is used once."""
     made, norms = _ROWS.array(out.size, DOUBLE).reshape(out.shape), np.empty((1, out.shape[2]))
-    step = max(1, FEW_ROWS_RIGHT_ELEMENTS // B.shape[1])
+    step = max(1, left.block(FEW_ROWS_RIGHT_ELEMENTS) // B.shape[1])
     for j in range(0, out.shape[2], step):
         part = slice(j, j + step)
         piece = wide(B[:, :, part])
@@ -235,7 +241,7 @@ def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, 
     """Approximations of products of finite matrices, rounded; no addend of theirs goes through more additions."""
     norms, factor = right.norms, bound_factor(additions)
     reach = (left.norms * (norms.largest * SLACK))[:, :, None]
-    undecided = _undecided(made, reach, factor, out, added)
+    undecided = _undecided(made, reach, factor, out, added, left.block(CERTIFIED_ELEMENTS))
     if norms.zeros:
         zero = np.broadcast_to(_zero_columns(left, right, out, added)[:, None], out.shape)
         undecided = undecided[~zero.reshape(-1)[undecided]]
@@ -243,7 +249,7 @@ def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, 
     return Open(s, i, j, made[s, i, j], left.norms[s, i] * norms.values[s, j], factor)
 
 
-def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Array | None) -> Array:
+def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Array | None, block: int) -> Array:
     """Round approximations into `out`; the flat places of those that an error of `reach` times `factor` leaves open."""
     if out.dtype != SINGLE:
         out[...], open_ = certify(made if added is None else made + added, reach * factor + TINY, out.dtype)
@@ -251,8 +257,8 @@ def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Arra
     size = 0 if added is None else np.abs(added)
     width = np.asarray(half_width(reach * factor + 2 * UNIT * size, reach + size))
     stack, rows, columns = out.shape
-    matrices, some = max(1, CERTIFIED_ELEMENTS // (rows * columns)), max(1, CERTIFIED_ELEMENTS // columns)
-    high, found = _HIGH.array(min(out.size, max(CERTIFIED_ELEMENTS, columns)), SINGLE), []
+    matrices, some = max(1, block // (rows * columns)), max(1, block // columns)
+    high, found = _HIGH.array(min(out.size, max(block, columns)), SINGLE), []
     for s in range(0, stack, matrices):
         for i in range(0, rows, rows if matrices > 1 else some):
             part = slice(s, s + matrices), slice(i, i + (rows if matrices > 1 else some))
@@ -306,7 +312,7 @@ def settled(
         values[zero] = (zeros if own is None else zeros + own)[zero]
         out[s, i, j], still = values, still & ~zero
     places = np.flatnonzero(still)
-    step = max(1, GATHERED_PRODUCTS // left.values.shape[2])
+    step = max(1, left.block(GATHERED_PRODUCTS) // left.values.shape[2])
     for start in range(0, len(places), step):
         some = places[start : start + step]
         addends, size = left.values[s[some], i[some]] * columns(s[some], j[some]), sizes[some]
@@ -362,7 +368,7 @@ def in_parts(A: Array, pieces: Sequence[Array], shape: tuple[int, ...], part: in
     return made
 
 
-def _with_specials(A: Array, right: Right, s: int, added: Array | None, out: Array) -> int:
+def _with_specials(A: Array, right: Right, s: int, added: Array | None, out: Array, block: BlockSize) -> int:
     """One product of matrices with an infinity or a NaN: rows and columns with one by counting, the others as ever."""
     B = np.concatenate([piece[s] for piece in right.pieces])
     if added is not None:  # one more product
@@ -373,7 +379,7 @@ def _with_specials(A: Array, right: Right, s: int, added: Array | None, out: Arr
     exact = 0
     if rows.any() and columns.any():
         part = np.empty((1, int(rows.sum()), int(columns.sum())), out.dtype)
-        exact = block_into(Left(A[None, rows]), whole(B[None, :, columns]), part)
+        exact = block_into(Left(A[None, rows], block), whole(B[None, :, columns]), part)
         out[np.ix_(rows, columns)] = part[0]
     if not rows.all():
         out[~rows] = special_sums(A[~rows], B, out.dtype)

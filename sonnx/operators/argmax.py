@@ -18,6 +18,7 @@ import numpy as np
 
 from sonnx.numerics import order
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, Format, format_of, patterns
 from sonnx.numerics.numpy_trials import argmax_finds_the_first_nan
@@ -118,13 +119,13 @@ def kernel(application: Application) -> Kernel:
     def arg_max(inputs: Sequence[Array], out: Array) -> Array:
         X = inputs[0]
         at = normal_axis(X, axis)
-        arg_into(X, at, last, zeros_are_equal, out if keep else np.expand_dims(out, at))
+        arg_into(X, at, last, zeros_are_equal, out if keep else np.expand_dims(out, at), application.block)
         return out
 
     return arg_max
 
 
-def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array) -> None:
+def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, block: BlockSize = usual_size) -> None:
     """The indices in `out`, int64, which keeps the axis with extent 1."""
     made = format_of(X.dtype)
     if out.size == 0:
@@ -136,7 +137,7 @@ def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array)
         if not zeros_are_equal:
             _prefer_positive_zeros(X, axis, last, out, made)
     else:
-        _by_keys(X, axis, last, zeros_are_equal, out, made)
+        _by_keys(X, axis, last, partial(_keys, zeros_are_equal=zeros_are_equal, made=made), out, block)
 
 
 def _by_numpy(X: Array, axis: int, last: bool, out: Array) -> None:
@@ -158,23 +159,23 @@ def _prefer_positive_zeros(X: Array, axis: int, last: bool, out: Array, made: Fo
         np.copyto(out, again, where=negative & (np.take_along_axis(integers, again, axis) == 0))
 
 
-def _by_keys(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, made: Format) -> None:
+def _by_keys(X: Array, axis: int, last: bool, key: Callable[[Array], Array], out: Array, block: BlockSize) -> None:
     """Block by block: rows of the axes before, the axis, columns of the axes after."""
     before, after, d = prod(X.shape[:axis]), prod(X.shape[axis + 1 :]), X.shape[axis]
-    bits = np.ascontiguousarray(X).view(made.signed).reshape(before, d, after)
-    result = out.reshape(before, after)
-    key = partial(_keys, zeros_are_equal=zeros_are_equal, made=made)
-    if after == 1 and d > KEY_ELEMENTS:
+    bits = np.ascontiguousarray(X).view(f"i{X.itemsize}").reshape(before, d, after)
+    result, count = out.reshape(before, after), block(KEY_ELEMENTS)
+    if after == 1 and d > count:
         for row in range(before):
-            result[row] = _long(bits[row, :, 0], last, key)
+            result[row] = _long(bits[row, :, 0], last, key, count)
         return
-    if after >= MIN_BAND_COLUMNS:
+    if after >= block(MIN_BAND_COLUMNS):
+        width = max(1, count // 32)
         for row in range(before):
-            for column in range(0, after, KEY_ELEMENTS // 32):
-                part = slice(column, column + KEY_ELEMENTS // 32)
-                result[row, part] = _columns(bits[row, :, part], last, key)
+            for column in range(0, after, width):
+                part = slice(column, column + width)
+                result[row, part] = _columns(bits[row, :, part], last, key, count)
         return
-    rows = max(1, KEY_ELEMENTS // (d * after))
+    rows = max(1, count // (d * after))
     for row in range(0, before, rows):
         result[row : row + rows] = _winners(key(bits[row : row + rows]), last)
 
@@ -207,13 +208,13 @@ def _first_or_last(keys: Array, last: bool) -> Array:
     return keys.shape[1] - 1 - found if last else found
 
 
-def _columns(bits: Array, last: bool, key: Callable[[Array], Array]) -> Array:
+def _columns(bits: Array, last: bool, key: Callable[[Array], Array], block: int) -> Array:
     """The index of the first or last largest key along axis 0 of two, of many columns, a band of rows at a time.
 
     An element that equals the best of its column in the band weighs more the nearer it is to the wanted end; the
     largest weight tells its row.
     """
-    count = min(255, max(1, KEY_ELEMENTS // bits.shape[1]))
+    count = min(255, max(1, block // bits.shape[1]))
     best, at = np.full(bits.shape[1], np.iinfo(bits.dtype).min, bits.dtype), np.zeros(bits.shape[1], np.int64)
     up = np.arange(1, count + 1, dtype=np.uint8)[:, None]
     for start in range(0, len(bits), count):
@@ -229,12 +230,12 @@ def _columns(bits: Array, last: bool, key: Callable[[Array], Array]) -> Array:
     return at
 
 
-def _long(row: Array, last: bool, key: Callable[[Array], Array]) -> int:
+def _long(row: Array, last: bool, key: Callable[[Array], Array], block: int) -> int:
     """The winner of a row that is longer than a block, of the winners of its parts."""
     best: int | None = None
     at = 0
-    for start in range(0, len(row), KEY_ELEMENTS):
-        keys = key(row[start : start + KEY_ELEMENTS])
+    for start in range(0, len(row), block):
+        keys = key(row[start : start + block])
         j = len(keys) - 1 - int(np.argmax(keys[::-1])) if last else int(np.argmax(keys))
         if best is None or keys[j] > best or (last and keys[j] == best):
             best, at = int(keys[j]), start + j

@@ -116,19 +116,21 @@ def kernel(application: Application) -> Kernel:
             application.count(out.size, out.size)
         elif out.size:
             slid = slid_over(application, X.shape)
-            application.count(out.size, _pool(X, slid, counted(application, slid), out))
+            application.count(
+                out.size, _pool(X, slid, counted(application, slid), out, application.block(PLANE_ELEMENTS))
+            )
         return out
 
     return average_pool
 
 
-def _pool(X: Array, slid: Windows, limits: Limits, out: Array) -> int:
+def _pool(X: Array, slid: Windows, limits: Limits, out: Array, block: int) -> int:
     number = _numbers_of_elements(slid, limits)
     if (number == 0).any():
         place = np.argwhere(number == 0)[0].tolist()
         raise NotExecutable(f"the window at {place} lies on padding only")
     planes, made, exact = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:]), 0
-    step = max(1, PLANE_ELEMENTS // max(1, planes[0].size))
+    step = max(1, block // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
         padded = _padded(planes[part], slid, limits)

@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, half_width
 from sonnx.numerics.enclosures import averages
 from sonnx.numerics.enclosures.values import ARGUMENT
@@ -103,7 +104,7 @@ def kernel(application: Application) -> Kernel:
         epsilon, own = require_inference(application, inputs[4]), inputs[1:]
         role, size = f"channels with epsilon {epsilon}", 6 * 8 * inputs[4].size
         channels = application.constants.form(role, own, size, lambda: Channels(own, epsilon))
-        application.count(out.size, normalize(inputs, epsilon, out, channels))
+        application.count(out.size, normalize(inputs, epsilon, out, channels, application.block))
         return out
 
     return batch_normalization
@@ -119,7 +120,13 @@ class Channels:
         self.c, self.size, self.slope = self.B - shift, np.abs(self.B) + np.abs(shift), np.abs(self.k)
 
 
-def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array, channels: Channels | None = None) -> int:
+def normalize(
+    inputs: Sequence[Array],
+    epsilon: Fraction,
+    out: Array,
+    channels: Channels | None = None,
+    block: BlockSize = usual_size,
+) -> int:
     """Y in `out`; how many elements took the exact path."""
     X, rank = inputs[0], inputs[0].ndim
     if not out.size:
@@ -131,7 +138,7 @@ def normalize(inputs: Sequence[Array], epsilon: Fraction, out: Array, channels: 
     channels = channels or Channels(inputs[1:], epsilon)
     shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
     elements, made = X.reshape(shape), out.reshape(shape)
-    step, exact = max(1, CHANNEL_ELEMENTS // max(1, shape[2])), 0
+    step, exact = max(1, block(CHANNEL_ELEMENTS) // max(1, shape[2])), 0
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
             part = slice(c, c + step)

@@ -18,6 +18,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import numerals, small_floats
 from sonnx.numerics.application import Application, Kernel, required
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.elementwise import integer_array
 from sonnx.numerics.elementwise_kernels import canonicalize_nans_in_blocks
 from sonnx.numerics.enclosures import steps
@@ -149,7 +150,7 @@ def kernel(application: Application) -> Kernel:
             np.copyto(out, define(application, inputs)[0])
         else:
             np.copyto(out, narrow(X.astype(np.float64), kind))  # every X is exact in float64
-            canonicalize_nans_in_blocks(out)
+            canonicalize_nans_in_blocks(out, application.block(BLOCK_ELEMENTS))
         return out
 
     return cast

@@ -82,10 +82,12 @@ def kernel(application: Application) -> Kernel:
         group = application.names["group"]
 
         def patches(slid: Windows) -> Patches:
-            return Patches(slid, X.shape[1], group, len(W))
+            return Patches(slid, X.shape[1], group, len(W), application.block)
 
         own = patches(windows_of(application, X, W))
-        left = application.constants.form(f"kernels of {group} groups", (W,), 8 * W.size, lambda: Left(own.kernels(W)))
+        left = application.constants.form(
+            f"kernels of {group} groups", (W,), 8 * W.size, lambda: Left(own.kernels(W), own.block)
+        )
         exact = convolution(X, W, bias, own, out, left)
         filled, places = without_gaps(application, X, W)
         if filled.shape != W.shape and not (np.isfinite(X).all() and (out[np.signbit(out)] != 0).all()):
@@ -101,7 +103,7 @@ def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: A
     if out.size == 0 or patches.height == 0:
         out[...] = 0 if bias is None else bias.reshape(-1, *[1] * (out.ndim - 2)) + bias.dtype.type(0)
         return 0
-    left, exact = left or Left(patches.kernels(W)), 0
+    left, exact = left or Left(patches.kernels(W), patches.block), 0
     kernels = left.values
     added = None if bias is None else bias.astype(DOUBLE).reshape(*kernels.shape[:2], 1)
     target = out.reshape(len(X), *kernels.shape[:2], -1)

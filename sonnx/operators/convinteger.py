@@ -59,7 +59,7 @@ def kernel(application: Application) -> Kernel:
         slid, group = windows_of(application, X, W), application.names["group"]
         if not out.size:
             return out
-        patches = Patches(slid, X.shape[1], group, len(W))
+        patches = Patches(slid, X.shape[1], group, len(W), application.block)
         off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)
         kernels = patches.kernels(W.astype(np.int64) - off)
         target = out.reshape(len(X), *kernels.shape[:2], -1)

@@ -18,6 +18,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, Kernel, optional, required
+from sonnx.numerics.blocks import BlockSize
 from sonnx.numerics.certified_rounding import DOUBLE, certify
 from sonnx.numerics.enclosures import products
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
@@ -162,22 +163,23 @@ def kernel(application: Application) -> Kernel:
         channels, count, exact = X.shape[1] // group, W.shape[1], 0
         for n, g in np.ndindex(len(X) if out.size else 0, group):
             read, made = slice(g * channels, (g + 1) * channels), slice(g * count, (g + 1) * count)
-            exact += _group(X[n, read], W[read], None if B is None else B[made], spread, out[n, made])
+            bias = None if B is None else B[made]
+            exact += _group(X[n, read], W[read], bias, spread, out[n, made], application.block)
         application.count(out.size, exact)
         return out
 
     return conv_transpose
 
 
-def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array) -> int:
+def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array, block: BlockSize) -> int:
     """Y of one group of channels of one sample; how many elements were added up exactly."""
     if out.dtype == DOUBLE:
-        return _exactly(X, W, bias, spread, out, np.arange(out.size))
+        return _exactly(X, W, bias, spread, out, np.arange(out.size), block(GATHERED_PRODUCTS))
     wide, weights = X.astype(DOUBLE), W.astype(DOUBLE)
     added = np.zeros(len(out)) if bias is None else bias.astype(DOUBLE)
     count = len(X) + prod(spread.kernel) + 1
     factor, tiny = bound_factor(count), np.finfo(DOUBLE).smallest_subnormal
-    step, exact = max(1, PRODUCT_ELEMENTS // max(1, prod(spread.kernel) * prod(spread.extents))), 0
+    step, exact = max(1, block(PRODUCT_ELEMENTS) // max(1, prod(spread.kernel) * prod(spread.extents))), 0
     squares = np.einsum("i...,i...->...", wide, wide)[None]
     reach = np.sqrt(_spread(squares, np.ones((1, 1, *spread.kernel)), spread))
     for start in range(0, len(out), step):
@@ -196,7 +198,8 @@ def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array) -
                 open_ &= sums != 0
             out[some] = values
             rest = np.flatnonzero(open_)
-            exact += _exactly(X, W[:, some], None if bias is None else bias[some], spread, out[some], rest)
+            own_bias = None if bias is None else bias[some]
+            exact += _exactly(X, W[:, some], own_bias, spread, out[some], rest, block(GATHERED_PRODUCTS))
     return exact
 
 
@@ -236,9 +239,9 @@ def _spread(X: Array, W: Array, spread: Spread) -> Array:
     return Y
 
 
-def _exactly(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array, flat: Array) -> int:
+def _exactly(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array, flat: Array, block: int) -> int:
     """Give the elements with these flat numbers their exact sums; how many of them have only finite addends."""
-    step, exact = max(1, GATHERED_PRODUCTS // max(1, len(X) * prod(spread.kernel))), 0
+    step, exact = max(1, block // max(1, len(X) * prod(spread.kernel))), 0
     for start in range(0, len(flat), step):
         index = np.unravel_index(flat[start : start + step], out.shape)
         values, finite = _sums(*_factors(X, W, bias, spread, index[0], np.array(index[1:])), out.dtype)

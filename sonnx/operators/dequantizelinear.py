@@ -86,13 +86,14 @@ def kernel(application: Application) -> Kernel:
             application.count(out.size, out.size)
             return out
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
-        for start in range(0, flat.size, BLOCK_ELEMENTS):
-            x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
+        block = application.block(BLOCK_ELEMENTS)
+        for start in range(0, flat.size, block):
+            x, s, z = (each[start : start + block] for each in pieces)
             if x.dtype == np.int32:
                 less = np.subtract(x, z, dtype=np.int32)
             else:
                 less = x.astype(np.int64) - z if x.dtype.kind in "iu" else x
-            y = flat[start : start + BLOCK_ELEMENTS]
+            y = flat[start : start + block]
             np.multiply(less.astype(scale.dtype), s, out=y)
             canonicalize_nans(y)
         return out

@@ -17,6 +17,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics import double_products, matrix_products, single_products
 from sonnx.numerics.application import Application, Kernel, optional, required
+from sonnx.numerics.blocks import BlockSize
 from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.enclosures.products import gemm as bound
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
@@ -100,7 +101,7 @@ def kernel(application: Application) -> Kernel:
         elif one and by_column and 0 not in (A.shape[1], *out.shape):
             row, role = None if C is None else C[0], "right, transposed" if application.names["transB"] else "right"
             held = constant_right(application.constants, role, inputs[1:2], A[None], B[None], out[None])
-            exact = _with_row(A, B, row, out, held)
+            exact = _with_row(A, B, row, out, held, application.block)
             application.count(out.size, exact)
         else:
             application.count(out.size, _in_general(application, A, B, C, out))
@@ -109,15 +110,15 @@ def kernel(application: Application) -> Kernel:
     return gemm
 
 
-def _with_row(A: Array, B: Array, row: Array | None, out: Array, held: Right | None) -> int:
+def _with_row(A: Array, B: Array, row: Array | None, out: Array, held: Right | None, block: BlockSize) -> int:
     if held is not None:
         added = None if row is None else row.astype(np.float64)[None, None]
-        return block_into(Left(A[None]), held, out[None], added)
+        return block_into(Left(A[None], block), held, out[None], added)
     if out.dtype != np.float64:
-        return single_products.product_into(A, B, out, row)
+        return single_products.product_into(A, B, out, row, block)
     if row is not None:
         A, B = np.hstack([A, np.ones((len(A), 1))]), np.vstack([B, row])
-    return double_products.product_into(A, B, out)
+    return double_products.product_into(A, B, out, block)
 
 
 def _in_general(application: Application, A: Array, B: Array, C: Array | None, out: Array) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, TensorSpec
 from sonnx.operators.operator import Operator
@@ -42,16 +42,20 @@ def spatial_axes(X: Array) -> tuple[int, ...]:
     return tuple(range(2, X.ndim))
 
 
-def global_max_pool(inputs: Sequence[Array], out: Array) -> Array:
-    """The maximum of ReduceMax along the spatial axes, in `out`."""
-    reduce_into(inputs[0], spatial_axes(inputs[0]), out)
-    return out
+def kernel(application: Application) -> Kernel:
+    """The maximum of ReduceMax along the spatial axes."""
+
+    def global_max_pool(inputs: Sequence[Array], out: Array) -> Array:
+        reduce_into(inputs[0], spatial_axes(inputs[0]), out, application.block)
+        return out
+
+    return global_max_pool
 
 
 OPERATOR = Operator(
     name="GlobalMaxPool",
     define=define,
-    kernel=lambda application: global_max_pool,
+    kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), output_specs=output_specs),
     bound=selection.global_max_pool,
 )

@@ -104,7 +104,11 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]
         return (fast_path(application, [X[:, :, None]])[0][:, :, 0],)
     Y, exact, count = np.empty(X.shape, X.dtype), 0, X.shape[1]
     shape = (len(X), count, prod(X.shape[2:]))
-    elements, target, step = X.reshape(shape), Y.reshape(shape), max(1, BLOCK_ELEMENTS // max(1, count))
+    elements, target, step = (
+        X.reshape(shape),
+        Y.reshape(shape),
+        max(1, application.block(BLOCK_ELEMENTS) // max(1, count)),
+    )
     for b in range(len(X)):
         for start in range(0, shape[2], step):
             some = slice(start, start + step)

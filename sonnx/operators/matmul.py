@@ -57,9 +57,9 @@ def kernel(application: Application) -> Kernel:
         left, right = (each.reshape(-1, *each.shape[-2:]) for each in (A, B))
         held = single_products.constant_right(application.constants, "right", inputs[1:], left, right, matrices)
         if held is None:
-            exact = product_into(left, right, matrices)
+            exact = product_into(left, right, matrices, application.block)
         else:
-            exact = single_products.block_into(single_products.Left(left), held, matrices)
+            exact = single_products.block_into(single_products.Left(left, application.block), held, matrices)
         application.count(out.size, exact)
         return out
 

@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, larger, patterns
@@ -35,4 +35,9 @@ def maximum(Z: Sequence[Array]) -> Array:
     return Y
 
 
-OPERATOR = Operator(name="Max", define=define, kernel=lambda application: fast_maximum, bound=selection.extremum(1.0))
+def kernel(application: Application) -> Kernel:
+    """See `fast_maximum`."""
+    return lambda inputs, out: fast_maximum(inputs, out, application.block)
+
+
+OPERATOR = Operator(name="Max", define=define, kernel=kernel, bound=selection.extremum(1.0))

@@ -16,6 +16,7 @@ from math import prod
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.blocks import BlockSize
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, lowest, order_key, patterns
 from sonnx.numerics.maximum import fast_maximum
@@ -78,7 +79,7 @@ def kernel(application: Application) -> Kernel:
 
     def max_pool(inputs: Sequence[Array], out: Array) -> Array:
         numbering(application, inputs[0][:0])  # raises for an unknown order, also where no Indices are computed
-        pool(inputs[0], windows_of(application, inputs[0]), out)
+        pool(inputs[0], windows_of(application, inputs[0]), out, application.block)
         return out
 
     return max_pool
@@ -90,18 +91,19 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array,
     Y = np.empty((*X.shape[:2], *slid.places), X.dtype)
     if not Y.size:
         return define(application, inputs)
-    pool(X, slid, Y)
-    return (Y, _indices(X, Y, slid, numbering(application, X[:1, :1])))[: application.outputs]
+    pool(X, slid, Y, application.block)
+    indices = _indices(X, Y, slid, numbering(application, X[:1, :1]), application.block)
+    return (Y, indices)[: application.outputs]
 
 
-def _indices(X: Array, Y: Array, slid: Windows, numbers: Array) -> Array:
+def _indices(X: Array, Y: Array, slid: Windows, numbers: Array, block: BlockSize) -> Array:
     """The number of the maximum of each window, for the `numbers` of one plane."""
     planes, made = X.reshape(-1, *X.shape[2:]), patterns(Y).reshape(-1, *slid.places)
     known = np.full([e + b + a for e, b, a in zip(slid.extents, slid.begins, slid.ends, strict=True)], -1)
     known[tuple(slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True))] = (
         numbers
     )
-    indices, step = np.full(made.shape, -1), max(1, PLANE_ELEMENTS // max(1, known.size))
+    indices, step = np.full(made.shape, -1), max(1, block(PLANE_ELEMENTS) // max(1, known.size))
     for start in range(0, len(planes) if made.size else 0, step):
         some = slice(start, start + step)
         elements = patterns(padded(planes[some], slid, 0))
@@ -123,18 +125,18 @@ def under_each(slid: Windows) -> Iterator[tuple[slice, ...]]:
         yield tuple(slice(j * gap, j * gap + (count - 1) * stride + 1, stride) for j, gap, count, stride in axes)
 
 
-def pool(X: Array, slid: Windows, out: Array) -> None:
+def pool(X: Array, slid: Windows, out: Array, block: BlockSize) -> None:
     """The maximum under each window, every window over at least one element of X."""
     planes, made = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:])
     if out.size == 0:
         return
-    step = max(1, PLANE_ELEMENTS // max(1, planes[0].size))
+    step = max(1, block(PLANE_ELEMENTS) // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
-        _pool(planes[part], slid, made[part])
+        _pool(planes[part], slid, made[part], block)
 
 
-def _pool(planes: Array, slid: Windows, out: Array) -> None:
+def _pool(planes: Array, slid: Windows, out: Array, block: BlockSize) -> None:
     current = padded(planes, slid, lowest(planes.dtype))
     for d in reversed(range(len(slid.extents))):
         axis, size, stride, dilation = d + 1, slid.kernel[d], slid.strides[d], slid.dilations[d]
@@ -143,7 +145,7 @@ def _pool(planes: Array, slid: Windows, out: Array) -> None:
             current[(slice(None),) * axis + (slice(j * dilation, j * dilation + (count - 1) * stride + 1, stride),)]
             for j in range(size)
         ]
-        current = fast_maximum(views, out if d == 0 else np.empty(views[0].shape, out.dtype))
+        current = fast_maximum(views, out if d == 0 else np.empty(views[0].shape, out.dtype), block)
 
 
 def padded(planes: Array, slid: Windows, pattern: int) -> Array:

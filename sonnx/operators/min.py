@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, format_of, order_key, patterns
@@ -37,7 +38,7 @@ def define(application: Application, X: Sequence[Array]) -> tuple[Array]:
     return (Y,)
 
 
-def fast_minimum(inputs: Sequence[Any], out: Array) -> Array:
+def fast_minimum(inputs: Sequence[Any], out: Array, block: BlockSize = usual_size) -> Array:
     """The negative of the maximum of the negatives; for integers numpy's minimum.
 
     The order of Max turned around is that of Min but for NaN, which both give; its sign is turned twice.
@@ -46,7 +47,7 @@ def fast_minimum(inputs: Sequence[Any], out: Array) -> Array:
     if made is None:
         np.copyto(out, reduce(np.minimum, inputs))
         return out
-    fast_maximum([_negated(each, made.sign, made.unsigned) for each in inputs], out)
+    fast_maximum([_negated(each, made.sign, made.unsigned) for each in inputs], out, block)
     np.copyto(out, _negated(out, made.sign, made.unsigned))
     return out
 
@@ -57,4 +58,9 @@ def _negated(values: Array, sign: int, unsigned: np.dtype[Any]) -> Array:
     return negated.reshape(values.shape)
 
 
-OPERATOR = Operator(name="Min", define=define, kernel=lambda application: fast_minimum, bound=selection.extremum(-1.0))
+def kernel(application: Application) -> Kernel:
+    """See `fast_minimum`."""
+    return lambda inputs, out: fast_minimum(inputs, out, application.block)
+
+
+OPERATOR = Operator(name="Min", define=define, kernel=kernel, bound=selection.extremum(-1.0))

@@ -188,11 +188,12 @@ def kernel(application: Application) -> Kernel:
         require_finite(X, scale)
         least, greatest = limits_of(out.dtype)
         flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, widened(zero_point))]
-        for start in range(0, flat.size, BLOCK_ELEMENTS):
-            x, s, z = (each[start : start + BLOCK_ELEMENTS] for each in pieces)
+        block = application.block(BLOCK_ELEMENTS)
+        for start in range(0, flat.size, block):
+            x, s, z = (each[start : start + block] for each in pieces)
             q = np.rint(np.divide(x, s)).astype(np.float64)
             np.add(q, z, out=q)
-            flat[start : start + BLOCK_ELEMENTS] = np.clip(q, least, greatest)
+            flat[start : start + block] = np.clip(q, least, greatest)
         return out
 
     return quantize

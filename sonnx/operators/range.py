@@ -81,17 +81,17 @@ def kernel(application: Application) -> Kernel:
         elif out.dtype == ELEMENTS["double"] or out.size > MAX_APPROXIMATED:
             np.copyto(out, define(application, inputs)[0])
         else:
-            application.count(out.size, _real(S, D, out))
+            application.count(out.size, _real(S, D, out, application.block(BLOCK_ELEMENTS)))
         return out
 
     return ranged
 
 
-def _real(S: Any, D: Any, out: Array) -> int:
+def _real(S: Any, D: Any, out: Array, block: int) -> int:
     """The elements of floats; how many took the exact path."""
     count = 0
-    for start in range(0, out.size, BLOCK_ELEMENTS):
-        piece = out[start : start + BLOCK_ELEMENTS]
+    for start in range(0, out.size, block):
+        piece = out[start : start + block]
         y = np.arange(start, start + piece.size) * float(D) + float(S)
         undecided = certify_block(y, BOUND, piece)
         zero = y == 0  # the definition decides its sign

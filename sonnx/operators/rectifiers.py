@@ -86,7 +86,7 @@ def clip_kernel(application: Application) -> Kernel:
         if crossed(application, L, M) and M is not None:
             np.copyto(out, M)
         else:
-            clip_into(inputs[0], L, M, out)
+            clip_into(inputs[0], L, M, out, application.block(BLOCK_ELEMENTS))
         return out
 
     return clip
@@ -117,8 +117,9 @@ def leaky_relu_kernel(application: Application) -> Kernel:
     def leaky_relu(inputs: Sequence[Any], out: Array) -> Array:
         larger = 0 < alpha <= 1 and out.itemsize > 2 and maximum_keeps_the_first_nan(out.dtype)
         X, flat = np.ascontiguousarray(inputs[0]).reshape(-1), out.reshape(-1)
-        for start in range(0, flat.size, BLOCK_ELEMENTS):
-            x, y = X[start : start + BLOCK_ELEMENTS], flat[start : start + BLOCK_ELEMENTS]
+        block = application.block(BLOCK_ELEMENTS)
+        for start in range(0, flat.size, block):
+            x, y = X[start : start + block], flat[start : start + block]
             if larger:
                 wide = _WIDE.array(x.size, DOUBLE)
                 np.multiply(x, alpha, out=wide)

@@ -316,15 +316,18 @@ def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtyp
             made += each
             bound += np.abs(made) * (2 * UNIT)
         out, open_ = certify(made, bound, kind)
-        application.count(out.size, settle(A, W, added, out, *np.nonzero(open_)) if open_.any() else 0)
+        block = application.block(GATHERED_PRODUCTS)
+        application.count(out.size, settle(A, W, added, out, *np.nonzero(open_), block=block) if open_.any() else 0)
         return out
 
     return of
 
 
-def settle(A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array) -> int:
+def settle(
+    A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array, *, block: int = GATHERED_PRODUCTS
+) -> int:
     """Give these elements of A W' + the sums of `added` their values; how many have finite addends."""
-    exact, step = 0, max(1, GATHERED_PRODUCTS // W.shape[1])
+    exact, step = 0, max(1, block // W.shape[1])
     for start in range(0, len(i), step):
         b, k = i[start : start + step], j[start : start + step]
         addends = np.column_stack([A[b] * W[k], *[each[b, k] for each in added]])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import Array, Format, format_of, larger, lowest, patterns
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
@@ -77,30 +78,30 @@ def kernel(application: Application) -> Kernel:
     def reduce_max(inputs: Sequence[Array], out: Array) -> Array:
         require_elements(application.version, inputs[0].shape, gone)
         reduced = out if keep else np.expand_dims(out, gone)
-        reduce_into(inputs[0], gone, reduced)
+        reduce_into(inputs[0], gone, reduced, application.block)
         return out
 
     return reduce_max
 
 
-def reduce_into(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+def reduce_into(data: Array, gone: tuple[int, ...], reduced: Array, block: BlockSize = usual_size) -> None:
     """The maximum along the axes in `reduced`, which keeps them with extent 1."""
     if data.size == 0:
         patterns(reduced)[...] = lowest(data.dtype)
     elif not gone:
         np.copyto(reduced, data)
     else:
-        _reduction(data.dtype)(data, gone, reduced)
+        _reduction(data.dtype)(data, gone, reduced, block)
 
 
-Reduction = Callable[[Array, tuple[int, ...], Array], None]
+Reduction = Callable[[Array, tuple[int, ...], Array, BlockSize], None]
 
 
 @cache
 def _reduction(kind: np.dtype[Any]) -> Reduction:
     made = format_of(kind)
     if made is None:
-        return _by_numpy
+        return lambda data, gone, reduced, block: _by_numpy(data, gone, reduced)
     if kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
         return _with_zeros(made)
     return _by_integers(made)
@@ -111,7 +112,7 @@ def _by_numpy(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
 
 
 def _with_zeros(made: Format) -> Reduction:
-    def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+    def reduction(data: Array, gone: tuple[int, ...], reduced: Array, block: BlockSize) -> None:
         _by_numpy(data, gone, reduced)
         flat, bits = reduced.reshape(-1), reduced.view(made.signed)
         if np.minimum.reduce(flat.view(made.signed)) == -made.sign:
@@ -119,13 +120,14 @@ def _with_zeros(made: Format) -> Reduction:
             np.copyto(bits, 0, where=(bits == -made.sign) & (integers == 0))
         largest = np.maximum.reduce(flat)
         if largest != largest:  # a NaN, which np.maximum passes on
-            _first_nan(data, gone, reduced, reduced.view(made.unsigned) & (made.sign - 1) > made.infinity, made)
+            nan = reduced.view(made.unsigned) & (made.sign - 1) > made.infinity
+            _first_nan(data, gone, reduced, nan, made, block(NAN_SLICE_ELEMENTS))
 
     return reduction
 
 
 def _by_integers(made: Format) -> Reduction:
-    def reduction(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
+    def reduction(data: Array, gone: tuple[int, ...], reduced: Array, block: BlockSize) -> None:
         integers, S = data.view(made.signed), reduced.view(made.signed)
         _by_numpy(integers, gone, S)
         nan = made.infinity < S
@@ -135,18 +137,18 @@ def _by_integers(made: Format) -> Reduction:
             M = np.minimum.reduce(integers, axis=gone, keepdims=True)
             np.copyto(S, M, where=S < 0)
         if nan.reshape(-1).any():
-            _first_nan(data, gone, reduced, nan, made)
+            _first_nan(data, gone, reduced, nan, made, block(NAN_SLICE_ELEMENTS))
 
     return reduction
 
 
-def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, made: Format) -> None:
+def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, made: Format, block: int) -> None:
     """Where `nan` holds, the first NaN of the slice in row-major order."""
     kept = [axis for axis in range(data.ndim) if axis not in gone]
     slices = np.transpose(data.view(made.unsigned), (*kept, *gone))[None]  # the added axis is kept, so one always is
     places = np.nonzero(np.squeeze(nan, gone)[None])
     target = np.squeeze(reduced.view(made.unsigned), gone)[None]
-    count = max(1, NAN_SLICE_ELEMENTS // prod(data.shape[axis] for axis in gone))
+    count = max(1, block // prod(data.shape[axis] for axis in gone))
     for start in range(0, len(places[0]), count):
         some = tuple(each[start : start + count] for each in places)
         rows = slices[some].reshape(len(some[0]), -1)

@@ -230,7 +230,7 @@ def kernel(application: Application) -> Kernel:
             if out.size and not moves_only(sampled):
                 application.count(out.size, out.size)
             return out
-        application.count(out.size, _interpolate(X, sampled, out))
+        application.count(out.size, _interpolate(X, sampled, out, application.block(OUTPUT_ELEMENTS)))
         fill(application, out, sampled)
         return out
 
@@ -259,12 +259,12 @@ class Located:
                 self.index[t, x], self.weight[t, x] = i, float(w)
 
 
-def _interpolate(X: Array, sampled: Sequence[Sampling], out: Array) -> int:
+def _interpolate(X: Array, sampled: Sequence[Sampling], out: Array, block: int) -> int:
     """Y in `out`; how many elements were added up exactly."""
     first = next(k for k, sampling in enumerate(sampled) if not _stays(sampling, X.shape[k]))
     planes, made = X.reshape(-1, *X.shape[first:]), out.reshape(-1, *out.shape[first:])
     located, exactly = [Located(sampling) for sampling in sampled[first:]], _products_are_exact(sampled)
-    step, exact = max(1, OUTPUT_ELEMENTS // made[0].size), 0
+    step, exact = max(1, block // made[0].size), 0
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
         made[part], open_ = _sums(planes[part], located, exactly, out)

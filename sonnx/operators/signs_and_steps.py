@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
+from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.correctly_rounded import ZERO, is_infinite, is_nan, is_zero
 from sonnx.numerics.elementwise import elementwise_definition, refuse
 from sonnx.numerics.elementwise_kernels import clip_into, guarded, numpy_kernel
@@ -73,10 +74,14 @@ def relu(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.where(X < 0, np.zeros((), X.dtype), X),)
 
 
-def relu_into(inputs: Sequence[Any], out: Array) -> Array:
+def relu_kernel(application: Application) -> Kernel:
     """X, not below 0."""
-    clip_into(inputs[0], np.zeros((), out.dtype), None, out)
-    return out
+
+    def relu_into(inputs: Sequence[Any], out: Array) -> Array:
+        clip_into(inputs[0], np.zeros((), out.dtype), None, out, application.block(BLOCK_ELEMENTS))
+        return out
+
+    return relu_into
 
 
 def ceil(x: Any, once: Any) -> Any:
@@ -114,7 +119,7 @@ OPERATORS = (
         signature=StatedSignature(inputs=(1, 1), output_specs=same_numbers),
         bound=steps.step(np.sign, unit=False),
     ),
-    Operator(name="Relu", define=relu, kernel=lambda application: relu_into, bound=rectifiers.relu),
+    Operator(name="Relu", define=relu, kernel=relu_kernel, bound=rectifiers.relu),
     *(
         Operator(
             name=name,

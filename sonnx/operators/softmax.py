@@ -130,7 +130,7 @@ def kernel(application: Application) -> Kernel:
         slices = np.ascontiguousarray(rows(application, inputs[0]))
         Y = np.empty(slices.shape, out.dtype)
         if out.size:
-            step = max(1, SLICE_ELEMENTS // slices.shape[1])
+            step = max(1, application.block(SLICE_ELEMENTS) // slices.shape[1])
             exact = sum(_some(slices[k : k + step], Y[k : k + step]) for k in range(0, len(slices), step))
             application.count(out.size, exact)
         np.copyto(out, back(application, Y, out.shape))

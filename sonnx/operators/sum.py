@@ -66,17 +66,17 @@ def kernel(application: Application) -> Kernel:
             out[...] = each(total, *np.broadcast_arrays(*inputs))
             application.count(out.size, out.size)
         elif out.size:
-            application.count(out.size, _many(inputs, out))
+            application.count(out.size, _many(inputs, out, application.block(BLOCK_ELEMENTS)))
         return out
 
     return sums
 
 
-def _many(inputs: Sequence[Array], out: Array) -> int:
+def _many(inputs: Sequence[Array], out: Array, block: int) -> int:
     """The sum of three addends and more; how many elements took the exact path."""
     shape, Z = merged(inputs, out.shape)
     count = 0
-    for pieces, piece in walk(Z, out.reshape(shape), BLOCK_ELEMENTS):
+    for pieces, piece in walk(Z, out.reshape(shape), block):
         made, cut, size = total_of(iter(pieces))
         if not size.any():
             piece[...] = to_nearest(made, piece.dtype)

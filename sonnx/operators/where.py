@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.application import Application
+from sonnx.numerics.application import Application, Kernel
 from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.enclosures import selection
@@ -29,7 +29,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     return (np.where(*broadcast(application.operator, *inputs)),)
 
 
-def select_into(inputs: Sequence[Any], out: Array) -> Array:
+def select_into(inputs: Sequence[Any], out: Array, block: int = BLOCK_ELEMENTS) -> Array:
     """Y xor ((X xor Y) and M) on the patterns, with every bit of M the condition; no branch to predict."""
     if out.dtype == TEXT or out.itemsize > MAX_PATTERN_BYTES:
         np.copyto(out, np.where(*inputs))
@@ -38,7 +38,7 @@ def select_into(inputs: Sequence[Any], out: Array) -> Array:
         return out
     shape, Z = merged(inputs, out.shape)
     signed = np.dtype(f"i{out.itemsize}")
-    for (condition, x, y), piece in walk(Z, out.reshape(shape), BLOCK_ELEMENTS):
+    for (condition, x, y), piece in walk(Z, out.reshape(shape), block):
         mask, bits, other = _MASK.array(piece.size, signed), piece.view(signed), y.view(signed)
         np.negative(condition.view(np.int8), out=mask)
         np.bitwise_xor(x.view(signed), other, out=bits)
@@ -47,4 +47,9 @@ def select_into(inputs: Sequence[Any], out: Array) -> Array:
     return out
 
 
-OPERATOR = Operator(name="Where", define=define, kernel=lambda application: select_into, bound=selection.where)
+def kernel(application: Application) -> Kernel:
+    """See `select_into`."""
+    return lambda inputs, out: select_into(inputs, out, application.block(BLOCK_ELEMENTS))
+
+
+OPERATOR = Operator(name="Where", define=define, kernel=kernel, bound=selection.where)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sonnx.numerics import maximum as max_kernel
 from sonnx.numerics import numpy_trials, order
+from sonnx.numerics.blocks import usual_size
 from sonnx.numerics.formats import format_of
 from sonnx.operators import argmax, reducemax
 from sonnx.operators import max as max_operator
@@ -51,20 +52,20 @@ def path(request, monkeypatch):
     reducemax._reduction.cache_clear()
 
 
-def fast_max(X):
+def fast_max(X, block=usual_size):
     out = numpy.empty(numpy.broadcast_shapes(*[x.shape for x in X]), X[0].dtype)
-    return max_kernel.fast_maximum(X, out)
+    return max_kernel.fast_maximum(X, out, block)
 
 
-def fast_reduce(x, axes):
+def fast_reduce(x, axes, block=usual_size):
     out = numpy.empty([d for i, d in enumerate(x.shape) if i not in axes], x.dtype)
-    reducemax.reduce_into(x, axes, numpy.expand_dims(out, axes))
+    reducemax.reduce_into(x, axes, numpy.expand_dims(out, axes), block)
     return out
 
 
-def fast_arg(x, axis, last, equal_zeros):
+def fast_arg(x, axis, last, equal_zeros, block=usual_size):
     out = numpy.empty([d for i, d in enumerate(x.shape) if i != axis], numpy.int64)
-    argmax.arg_into(x, axis, last, equal_zeros, numpy.expand_dims(out, axis))
+    argmax.arg_into(x, axis, last, equal_zeros, numpy.expand_dims(out, axis), block)
     return out
 
 
@@ -182,38 +183,23 @@ def operands(draw, most=4):
     return X
 
 
-class Forgetful(dict):
-    """Remembers nothing, so that every call asks for the size of blocks."""
-
-    def get(self, key, default=None):
-        return default
+block_sizes = st.sampled_from([None, 1, 2, 3, 8, 16])
 
 
-def small_blocks(monkeypatch, size):
-    """Blocks of a few elements, so that few elements make many blocks."""
-    monkeypatch.setattr(max_kernel, "MAX_UNBLOCKED_ELEMENTS", 0)
-    monkeypatch.setattr(numpy, "getbufsize", lambda: 2)
-    monkeypatch.setattr(max_kernel, "MAX_REPEATED", 4)
-    monkeypatch.setattr(max_kernel, "MIN_REPEATED", 1)
-    monkeypatch.setattr(argmax, "KEY_ELEMENTS", 32)
-    monkeypatch.setattr(argmax, "MIN_BAND_COLUMNS", 2)
-    monkeypatch.setattr(reducemax, "NAN_SLICE_ELEMENTS", 8)
-    of_type = max_kernel._combine
-    monkeypatch.setattr(max_kernel, "_combine", lambda kind: (of_type(kind)[0], size))
-    monkeypatch.setattr(max_kernel, "_known", Forgetful())
+def small(size):
+    """Blocks of a few elements, so that few elements make many blocks; None for the usual ones."""
+    return usual_size if size is None else lambda usual: min(usual, size)
 
 
 @settings(max_examples=examples(150, 400), deadline=None)
-@given(operands(), st.sampled_from([None, 3, 16]), st.booleans())
+@given(operands(), block_sizes, st.booleans())
 def test_max_in_any_layout(X, block, trusted):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(max_kernel, "_known", {})
         if not trusted:
             patch.setattr(max_kernel, "maximum_keeps_the_first_nan", lambda kind: False)
-        if block:
-            small_blocks(patch, block)
         wanted = maximum(X)
-        assert same(fast_max(X), wanted)
+        assert same(fast_max(X, small(block)), wanted)
         assert same(max_operator.maximum(numpy.broadcast_arrays(*X)), wanted)
 
 
@@ -223,12 +209,9 @@ def test_reduce_max_in_any_layout(X, data):
     [x] = X
     axes = tuple(d for d in range(x.ndim) if data.draw(st.booleans()))
     if 0 not in [x.shape[d] for d in axes]:
-        with pytest.MonkeyPatch.context() as patch:
-            if data.draw(st.booleans()):
-                small_blocks(patch, 3)
-            wanted = reduce_max(x, axes)
-            assert same(fast_reduce(x, axes), wanted)
-            assert same(reducemax.reduce_max(x, axes), wanted)
+        wanted = reduce_max(x, axes)
+        assert same(fast_reduce(x, axes, small(data.draw(block_sizes))), wanted)
+        assert same(reducemax.reduce_max(x, axes), wanted)
 
 
 @settings(max_examples=examples(120, 300), deadline=None)
@@ -239,11 +222,9 @@ def test_arg_max_in_any_layout(X, data):
     if x.shape[axis]:
         with pytest.MonkeyPatch.context() as patch:
             if data.draw(st.booleans()):
-                small_blocks(patch, 3)
-            if data.draw(st.booleans()):
                 patch.setattr(argmax, "argmax_finds_the_first_nan", lambda kind: False)
             wanted = arg_max(x, axis, last, equal_zeros)
-            assert same(fast_arg(x, axis, last, equal_zeros), wanted)
+            assert same(fast_arg(x, axis, last, equal_zeros, small(data.draw(block_sizes))), wanted)
             assert same(argmax.argmax(x, axis, int(last), equal_zeros), wanted)
 
 

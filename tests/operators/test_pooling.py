@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy
@@ -91,7 +92,7 @@ def test_indices_of_max_pool():
 @pytest.mark.parametrize("which", WINDOWS)
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("seed", range(8))
-def test_indices_by_definition_and_by_kernel(name, which, order, seed, monkeypatch):
+def test_indices_by_definition_and_by_kernel(name, which, order, seed):
     """Of elements that are hard to order, and of few different ones, the least of the type among them."""
     shape, attributes = WINDOWS[which]
     axes = len(shape) - 2
@@ -108,8 +109,7 @@ def test_indices_by_definition_and_by_kernel(name, which, order, seed, monkeypat
             least = -numpy.inf if name in FORMATS else numpy.iinfo(X.dtype).min
             few = numpy.array([least, least, 0, 1]).astype(X.dtype)
         X = numpy.random.default_rng(seed).choice(few, shape)
-    made = Application("MaxPool", 12, "onnx", names, outputs=2)
-    monkeypatch.setattr(maxpool, "PLANE_ELEMENTS", 40)
+    made = Application("MaxPool", 12, "onnx", names, outputs=2, block_elements=40)
     wanted = maxpool.OPERATOR.define(made, [X])
     assert len(wanted) == 2
     assert all(same(*pair) for pair in zip(fast_outputs(maxpool.OPERATOR, made, [X]), wanted, strict=True))
@@ -356,13 +356,12 @@ def test_local_response_normalization(name, seed):
 
 @each_format
 @each_case("size", [1, 2, 3, 4, 6, 7, 9, 12])
-def test_blocks_of_local_response_normalization(name, size, monkeypatch):
+def test_blocks_of_local_response_normalization(name, size):
     """Windows that are even, as wide as the channels and wider; blocks of two places; nothing to normalize."""
-    monkeypatch.setattr(lrn, "BLOCK_ELEMENTS", 10)
     draw = numpy.random.default_rng(size)
     for shape in ((2, 5, 3), (1, 1, 2), (1, 5), (0, 3, 2), (1, 3, 0), (1, 0, 2)):
         X = draw.standard_normal(shape).astype(KINDS[FORMATS[name]])
-        agreed(lrn.OPERATOR, written("LRN", size=size, alpha=0.3, bias=1.5), [X])
+        agreed(lrn.OPERATOR, replace(written("LRN", size=size, alpha=0.3, bias=1.5), block_elements=10), [X])
 
 
 def test_local_response_normalization_by_fourth_powers():

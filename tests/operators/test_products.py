@@ -42,17 +42,16 @@ def test_many_open_elements_of_a_larger_product(name, seed):
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float"])
 @pytest.mark.parametrize("few", [1, 99])
 @pytest.mark.parametrize("seed", range(3))
-def test_blocks_of_any_size(name, few, seed, monkeypatch):
-    """The ways of few rows and of many, in pieces of one to three columns; with a row that is added, and specials."""
+@pytest.mark.parametrize("elements", [1, 16, 64])
+def test_blocks_of_any_size(name, few, seed, elements, monkeypatch):
+    """The ways of few rows and of many, in pieces of few columns; with a row that is added, and specials."""
     monkeypatch.setattr(single_products, "FEW_ROWS", few)
-    monkeypatch.setattr(single_products, "FEW_ROWS_RIGHT_ELEMENTS", 16)
-    monkeypatch.setattr(single_products, "RIGHT_ELEMENTS", 64)
     A, B, row = hard(name, (5, 6), seed), hard(name, (6, 7), seed + 50), hard(name, (7,), seed + 100)
     if seed:
         A, B, row = (numpy.where(numpy.isfinite(each), each, each.dtype.type(1)) for each in (A, B, row))
     out = numpy.empty((5, 7), A.dtype)
     with numpy.errstate(all="ignore"):
-        single_products.product_into(A, B, out, row)
+        single_products.product_into(A, B, out, row, lambda usual: elements)
     assert same(out, matrix_product(numpy.hstack([A, numpy.ones((5, 1), A.dtype)]), numpy.vstack([B, row])))
 
 

@@ -1,0 +1,147 @@
+"""What the parts of a box show together: the hull of ranges, the largest errors, a decision that all of them share."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sonnx.bounds.box import Interval
+from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.bounds.split import Bisection, Goal, Part, _joined, halves
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+
+GOAL = Goal(error=0.25, differences=((0, 1),), argmax=False)
+
+
+def tensor(name: str, low: float, high: float, error: float, introduced: float = 0.0, unbounded: str = "") -> Tensor:
+    arrays = (np.array([value]) for value in (low, high, introduced, error))
+    return Tensor(name, "n", "float", *arrays, is_output=True, unbounded=unbounded)
+
+
+def part(volume: float, output: Tensor, *decisions: Decision) -> Part:
+    return Part({}, volume, output, decisions, {})
+
+
+def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> Decision:
+    return Decision(what, low, high, error, same)
+
+
+def whole(*tensors: Tensor) -> Bounds:
+    return Bounds("m", "2026-11", True, hypotheses_named("ieee-any"), tensors, (), (), {}, ())
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
+def test_a_decision_is_the_same_if_every_part_shows_it(first: bool, second: bool) -> None:
+    decisions = decision(1, 2, 0.1, same=first), decision(-1, 1.5, 0.2, same=second)
+    bisection = Bisection(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
+    [found] = _joined(whole(tensor("y", -9, 9, 9)), bisection).decisions
+    assert found == decision(-1, 2, 0.2, same=first and second)
+
+
+def test_decisions_about_different_elements() -> None:
+    decisions = [decision(0, 1, 0.1, same=True, what=what) for what in ("argmax is 0", "argmax is 2")]
+    bisection = Bisection(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
+    assert [each.what for each in _joined(whole(tensor("y", 0, 1, 1)), bisection).decisions] == ["argmax, by part"]
+
+
+def test_ranges_and_errors_of_all_parts() -> None:
+    """The hull and the largest error of the first output; what the whole box shows of the other tensors."""
+    outputs = tensor("y", -1, 1, 0.1, 0.01), tensor("y", 0, 3, 0.2, 0.001), tensor("y", -2, 0, 0.05, 0.002)
+    parts = [part(1 / 4, outputs[0]), part(1 / 4, outputs[1]), part(1 / 2, outputs[2])]
+    other = tensor("t", -5, 5, 5)
+    for places in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        found = _joined(whole(other, tensor("y", -9, 9, 9)), Bisection(GOAL, [parts[place] for place in places]))
+        y = found.tensors[1]
+        assert (y.low, y.high, y.error, y.introduced, y.unbounded) == (-2, 3, 0.2, 0.01, "")
+        assert found.tensors[0] is other
+        assert found.split is not None
+        assert (found.split["boxes"], found.split["volume"], found.split["finished"]) == (3, 1.0, True)
+
+
+def test_one_part_without_bounds() -> None:
+    """The bounds of the whole box stay, and nothing is shown of that part."""
+    parts = [part(0.5, tensor("y", 0, 1, 0.1)), part(0.5, tensor("y", 0, 0, 0, unbounded="n overflows"))]
+    before = tensor("y", -9, 9, 9)
+    found = _joined(whole(before), Bisection(GOAL, parts))
+    assert found.tensors == (before,)
+    assert found.split is not None
+    assert (found.split["volume"], found.split["finished"]) == (0.5, False)
+
+
+@pytest.mark.parametrize(
+    ("goal", "finished"), [(GOAL, False), (Goal(0.5, (), False), True), (Goal(None, (), False), True)]
+)
+def test_a_split_that_ends_early(goal: Goal, finished: bool) -> None:
+    """An error above the goal, or a decision that differs, leaves a part open; without a goal nothing is open."""
+    parts = [part(0.75, tensor("y", 0, 1, 0.1)), part(0.25, tensor("y", 0, 1, 0.5))]
+    bisection = Bisection(goal, parts)
+    found = _joined(whole(tensor("y", 0, 1, 1)), bisection).split
+    assert found is not None
+    assert found["finished"] is finished
+    stated = goal.is_stated
+    assert found["volume"] == (sum(each.volume for each in bisection.done) if stated else 0)
+    assert len(bisection.open) == (2 if not stated else 0 if finished else 1)
+
+
+def test_a_part_that_cannot_be_halved_stays_open() -> None:
+    bisection = Bisection(GOAL, [part(1.0, tensor("y", 0, 1, 0.5))])
+    taken = bisection.next()
+    assert taken is not None
+    bisection.halved(taken, [])
+    assert bisection.next() is None
+    found = _joined(whole(tensor("y", 0, 1, 1)), bisection).split
+    assert found is not None
+    assert (found["finished"], found["volume"]) == (False, 0)
+    assert "cannot be halved" in found["text"]
+
+
+@pytest.mark.parametrize("same", list(product([True, False], repeat=2)))
+def test_a_goal_is_reached_where_all_of_it_is_shown(same: Any) -> None:
+    decisions = [decision(0, 1, 0.1, same=each) for each in same]
+    assert GOAL.reached(tensor("y", 0, 1, 0.25), decisions) is all(same)
+    assert not GOAL.reached(tensor("y", 0, 1, 0.26), decisions)
+    assert not GOAL.reached(tensor("y", 0, 1, 0.1, unbounded="n overflows"), decisions)
+    assert Goal(None, ((0, 1),), False).reached(tensor("y", 0, 1, 9.0), decisions) is all(same)
+
+
+def test_what_is_halved_next() -> None:
+    """A part without bounds first, then the one with the largest error; of decisions alone the largest part."""
+    parts = [part(0.1, tensor("y", 0, 1, 0.5)), part(0.2, tensor("y", 0, 1, 0.75)), part(0.3, tensor("y", 0, 1, 0.3))]
+    parts += [part(0.4, tensor("y", 0, 0, 0, unbounded="n overflows"))]
+    bisection = Bisection(GOAL, parts)
+    assert [each.volume for each in iter(bisection.next, None)] == [0.4, 0.2, 0.1, 0.3]
+    differing = decision(-1, 1, 0.1, same=False)
+    decided = Bisection(Goal(None, ((0, 1),), False), [part(x, tensor("y", 0, 1, x), differing) for x in (0.2, 0.5)])
+    assert [each.volume for each in iter(decided.next, None)] == [0.5, 0.2]
+
+
+def test_halves_of_a_box() -> None:
+    """Along the widest interval, weighted by how much it moves the output; both halves meet in the middle."""
+    box = {
+        "a": Interval(np.array([0.0, -1.0]), np.array([4.0, 1.0])),
+        "b": Interval(np.array([[1.0]]), np.array([[2.0]])),
+    }
+
+    def ends(found: Any) -> Any:
+        return [(half["a"].low.tolist(), half["a"].high.tolist(), half["b"].low.item(), half["b"].high.item())
+                for half in found]  # fmt: skip
+
+    assert ends(halves(box, {})) == [([0, -1], [2, 1], 1, 2), ([2, -1], [4, 1], 1, 2)]
+    weights = {"a": np.array([0.1, -0.3]), "b": np.array([[0.0]])}
+    assert ends(halves(box, weights)) == [([0, -1], [4, 0], 1, 2), ([0, 0], [4, 1], 1, 2)]
+    weights = {"a": np.array([0.0, 0.0]), "b": np.array([[5.0]])}
+    assert ends(halves(box, weights)) == [([0, -1], [4, 1], 1, 1.5), ([0, -1], [4, 1], 1.5, 2)]
+
+
+def test_boxes_that_cannot_be_halved() -> None:
+    point, empty = np.array([1.0]), np.zeros(0)
+    assert halves({"a": Interval(point, point)}, {}) is None
+    assert halves({"a": Interval(empty, empty)}, {}) is None
+    assert halves({"a": Interval(point, np.nextafter(point, 2))}, {}) is None
+    beside = {"a": Interval(np.array([-(2.0**126)]), np.array([3 * 2.0**126])), "b": Interval(empty, empty)}
+    below, above = halves(beside, {}) or ({}, {})
+    assert below["a"].high == above["a"].low == 2.0**126

@@ -1,0 +1,419 @@
+"""Results of every command with different values everywhere, and the JSON documents made of them.
+
+Each document names its schema and has two results at least, so that every key takes two values (test_json_keys.py).
+`python -m tests.support.documents` writes the expected documents of tests/data/documents; read what it changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from sonnx.base.resources import tool_version
+from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.checker.deviation_records import Applied, Deviation
+from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference
+from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
+from sonnx.checker.tailoring import Tailoring
+from sonnx.checker.verdicts import Verdict, Where
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Row
+from sonnx.executor.distance import Difference, Distance, SpecialMismatch
+from sonnx.numerics.enclosures.arithmetic import SumOrder
+from sonnx.numerics.enclosures.hypotheses import Accuracy, Hypotheses
+from sonnx.numerics.enclosures.values import Condition
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Rule, Tag
+from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted
+from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
+from sonnx.prover.theorem import Theorem
+from sonnx.report import (
+    bounds_json,
+    comparison_json,
+    edition_difference,
+    formats,
+    model_proof_json,
+    theorems_json,
+)
+from sonnx.report import json as check_json
+from sonnx.report.check import CheckReport
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.formats import CheckRun
+from sonnx.report.rules import rules_of
+from sonnx.report.run import ComparedOutput, RunReport
+from sonnx.rewriter.rewrite import AppliedRewrite
+from sonnx.rewriter.rewriting import FixResult
+from sonnx.rewriter.validation import Validation
+from tests.support.paths import ROOT
+
+FOLDER = ROOT / "tests" / "data" / "documents"
+
+
+def digest(letter: str) -> str:
+    """A text that looks like a SHA-256."""
+    return letter * 64
+
+
+# ------------------------------------------------------------------ check
+
+RULES = {
+    "no-sparse-tensor": Rule("no-sparse-tensor", "graph", "restriction", "No tensor is sparse.", "Sparse is hard.",
+                             "Make it dense.", "Text, GR1", errata=("sparse-one",)),
+    "Max.same-shape": Rule("Max.same-shape", "node", "validity", "All have one shape.", "They are compared.",
+                           "Reshape them.", "Text, R2"),
+    "Max.broadcastable": Rule("Max.broadcastable", "node", "error-condition", "They broadcast.", "Else no value.",
+                              "Expand them.", "Text, E1"),
+    "tailoring.no-lstm": Rule("tailoring.no-lstm", "node", "project", "No LSTM.", "It is slow.", "Unroll it.", "Plan"),
+    "explicit-shape": Rule("explicit-shape", "value", "restriction", "Shapes are stated.", "Memory is planned.",
+                           "Declare it.", "Text, GR2", errata=("shape-one", "shape-two")),
+}  # fmt: skip
+NODE = Where("graph/node[4]", "node", "conv1", "Max", 13)
+VALUE = Where("graph/value_info[2]", "value", "")
+FINDINGS = (
+    Finding("no-sparse-tensor", Verdict.FAIL, VALUE, "w is sparse", "dense tensors",
+            tags=(Tag("2025-10", "GR1", "Transient"), Tag("2025-11", "E1", "Link"))),
+    Finding("Max.same-shape", Verdict.UNDECIDED, NODE, "A is [2]", "", True, (), "Max.broadcastable",
+            (("A", "'x'"), ("B", "'y'"))),
+    Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7"),
+    Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape"),
+)  # fmt: skip
+DEVIATIONS = (
+    Deviation("record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)),
+    Deviation("record-8", "explicit-shape", digest("c"), (), "It is old.", "Some.", "B. Person", date(2028, 3, 4)),
+)
+
+
+def full_report() -> Report:
+    """A report with everything."""
+    return Report(
+        "full.onnx", "2025-10", "The first text", False, Verdict.FAIL, FINDINGS,
+        (Count("Max.same-shape", Verdict.UNDECIDED, "", 5),
+         Count("no-sparse-tensor", Verdict.NOT_APPLICABLE, "none", 6)),
+        Coverage(11, 9, 8, 7, 6, 5), ("A note.", "Another note."), RULES, "only Max", (("N", 3),),
+        (("a", (1, 2)),), (("b", ("batch", "?", "4")),), digest("d"), None, True,
+        Tailoring("t.toml", digest("e"), "Project", "2025-10", True, (), ()),
+        Applied("d.toml", digest("f"), date(2026, 5, 6), DEVIATIONS),
+    )  # fmt: skip
+
+
+def plain_report() -> Report:
+    """A report with nothing beside the verdict."""
+    return Report(
+        "plain.onnx", "2026-11", "The newest text", True, Verdict.ASSUMED, (), (), Coverage(1, 2, 3, 4, 10, 12), (),
+        {},
+    )  # fmt: skip
+
+
+def other_report() -> Report:
+    """A report with other project files."""
+    return Report(
+        "other.onnx", "2026-08", "A text between", False, Verdict.PASS, (), (), Coverage(0, 0, 0, 0, 0, 0), (), {},
+        tailoring=Tailoring("u.toml", digest("1"), "Company", "2026-08", False, (), ()),
+        deviations=Applied("g.toml", digest("2"), date(2027, 8, 9), ()),
+    )  # fmt: skip
+
+
+def check_documents() -> list[str]:
+    """Reports and files without a report; assumptions that count as open, and that do not."""
+    without = {
+        "bad.onnx": NoVerdictSentence("it is not a model"),
+        "slow.onnx": NoVerdictSentence("it was stopped", NoVerdict.STOPPED),
+        "odd.onnx": NoVerdictSentence("the tool failed", NoVerdict.FAILED),
+    }
+    return [
+        check_json.render(CheckRun([full_report(), plain_report()], without, 4)),
+        check_json.render(CheckRun([plain_report(), other_report()], {}, 0, accept_assumptions=True)),
+    ]
+
+
+# ------------------------------------------------------------------ run, compare, bound
+
+
+def run_documents() -> list[str]:
+    """A checked run and an unchecked one."""
+    compared = (
+        ComparedOutput("y", 6, Difference("at [1, 2]", "1.5", "2.5", 4, 6)),
+        ComparedOutput("z", 7, None),
+        ComparedOutput("w", 8, Difference("in its type", "float", "double", 8, 8)),
+    )
+    arrays: dict[str, Any] = {"y": np.zeros((2, 3), np.float32), "z": np.zeros(7, np.int64)}
+    counts = {"Sin": (100, 3), "MatMul": (50, 0)}
+    full = RunReport("m.onnx", arrays, CheckReport.of(plain_report()), True, counts, ("Erf", "Einsum"), compared)
+    return [full.to_json(["out/y.npy", "out/z.npy"]), RunReport("n.onnx", {}, None, False, {}).to_json()]
+
+
+def comparison_documents() -> list[str]:
+    """A comparison with differences of all kinds, and one of nothing."""
+    specials = (
+        SpecialMismatch("NaN", 2, (3, 1), "nan (7fc00000)", "1 (3f800000)"),
+        SpecialMismatch("infinity", 5, (), "inf", "3e38"),
+    )
+    far = Distance(12, 3, 10, 7, 25.0, 0.5, 2.5, (0, 1), "1.0", "1.5", specials)
+    same = Distance(4, 4, 4, None, 0.0, float("inf"), float("inf"))
+    rows = (
+        Row(OUTPUT, "y", type="float", distance=far),
+        Row(EQUAL, "t", "Max", "graph/node[2]", "int8", same),
+        Row(EQUAL, "u", "Add", "graph/node[3]", "float", Distance(2, 1, 2, 9, 18.0, 4.0, 8.0, (1,), "0", "4")),
+        Row(ACCUMULATED, "v", "Sub", "graph/node[5]", "double", failures=("run 1: no kernel", "run 2: no kernel")),
+    )
+    full = Comparison(
+        "m.onnx", "a runtime 1.2", "2026-11", False, "drawn with seed 5", 3, rows, ("run 4: no value",), digest("a"),
+        without_bounds=("run 2: unbounded",), unusual=("t is far",),
+    )  # fmt: skip
+    empty = Comparison("n.onnx", "another", "", True, "given", 0, ())
+    return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
+
+
+def bounds_documents() -> list[str]:
+    """Bounds with everything, and of a model that was not checked."""
+    functions = {"default": Accuracy(1.0, 0.5), "Exp": Accuracy(4.0, 0.25)}
+    full_hypotheses = Hypotheses(
+        "wide", "Sums in lanes.", SumOrder("lanes", 8), True, True, {"float16": "float", "bfloat16": "double"},
+        functions, ("TF32", "Winograd"),
+    )  # fmt: skip
+    other = Hypotheses("narrow", "Any order.", SumOrder("any"), False, False, {}, {"default": Accuracy(2.0, 0.0)}, ())
+
+    def array(*values: float) -> Any:
+        return np.array(values)
+
+    tensors = (
+        Tensor("t", "add", "float", array(-1, -2), array(3, 1), array(0.25, 0.5), array(0.75, 2.5)),
+        Tensor("y", "conv", "float16", array(-4), array(5), array(0.125), array(0.375), True),
+        Tensor("z", "div", "double", array(0), array(0), array(0), array(0), True, "div by 0"),
+        Tensor("e", "pad", "int8", array(), array(), array(), array(), True),
+        Tensor("l", "max", "float", np.arange(65.0), np.arange(65.0) + 1, np.ones(65) / 8, np.ones(65) / 4, True),
+    )
+    full = Bounds(
+        "m.onnx", "2026-11", True, full_hypotheses, tensors,
+        (Condition("div", "divisor-not-zero", True, "from 1 to 2"), Condition("log", "positive", False, "from -1")),
+        (Decision("0 - 1", -1.0, 2.0, 0.5, False), Decision("argmax is 3", np.inf, np.inf, np.inf, True),
+         Decision("2 - 1", 3.0, 4.0, 0.25, True)),
+        {"a": (array(-1, 0), array(1, 4)), "p": (array(2), array(2)), "n": (array(), array())},
+        (("conv", 0.75), ("add", 0.25)),
+        {"boxes": 8, "volume": 0.5, "finished": False, "text": "8 boxes"}, coarse=("t", "u"),
+    )  # fmt: skip
+    split = {"boxes": 2, "volume": 1.0, "finished": True, "text": "2 boxes"}
+    plain = replace(
+        full, model="n.onnx", checked=False, hypotheses=other, tensors=tensors[:2], conditions=(), decisions=(),
+        box={}, shares=(), split=None, coarse=(),
+    )  # fmt: skip
+    return [
+        bounds_json.render(full, True),
+        bounds_json.render(plain, False),
+        bounds_json.render(replace(plain, split=split), False),
+    ]
+
+
+# ------------------------------------------------------------------ prove
+
+
+def proof_documents() -> list[str]:
+    """A proof with results of all kinds, and one of a model that is proved."""
+    other = Where("graph/node[1]", "node", "n", "Add", None)
+    answers = (SolverAnswer("z3", "4", "unsat"), SolverAnswer("cvc5", "1", "unsat"))
+    full = ModelProof(
+        "m.onnx", "2026-08", ("N", "M"), ("N >= 1", "M >= 2"), 9, 8, 7, 6, 5, 4,
+        (
+            Refuted("Max.broadcastable", NODE, 2, "N == M", (("N", 1), ("M", 2)), "A is [1]", "N == M", False, ("N",)),
+            Refuted("Max.same-shape", other, 3, "one shape", (), "A differs", "", True),
+        ),
+        (Open("Add.same-type", NODE, 10, "it has no type"), Open("Add.broadcastable", other, 11, "it has no shape")),
+        "N == 3", ("A note.",),
+        (ProofCounts("Max.same-shape", 12, 13), ProofCounts("Add.same-type", 14, 15)), False, ("z3", "cvc5"),
+        (ModelQuestion("Max.same-shape", NODE, 1, "(assert true)", "unsat", answers),
+         ModelQuestion("Add.same-type", other, 1, "(assert false)", "sat", answers)),
+        digest("7"),
+    )  # fmt: skip
+    proved = ModelProof("n.onnx", "2026-11", (), (), 1, 1, 2, 3, 1, 0, (), (), "", (), sufficient=True)
+    return [model_proof_json.render(full), model_proof_json.render(proved)]
+
+
+def theorem_documents() -> list[str]:
+    """Theorems of all kinds."""
+
+    def none() -> tuple[()]:
+        return ()
+
+    def result(theorem: Theorem, *obligations: ObligationResult, **more: Any) -> TheoremResult:
+        return TheoremResult(theorem, obligations, digest(theorem.id[0]), **more)
+
+    decided = [
+        ObligationResult("first", digest("3"), (SolverAnswer("z3", "4.1", "unsat", 7),
+                                                SolverAnswer("cvc5", "1.2", "unsat", 8))),
+        ObligationResult("second", digest("4"), (SolverAnswer("z3", "4.1", "sat", 9),)),
+        ObligationResult("third", digest("5"), (), computed="one text"),
+        ObligationResult("fourth", digest("6"), (SolverAnswer("z3", "4.1", "unknown", 2),)),
+        ObligationResult("fifth", digest("6"), (SolverAnswer("bitwuzla", "0.7", "refused"),), trivial="the same"),
+        ObligationResult("sixth", digest("6"), (), vacuous="unsat"),
+    ]  # fmt: skip
+    full = Theorem("b.false", "It is so.", "a < b", none, expected="refuted", bounds="rank <= 4", sort="bits",
+                   reason_single="cvc5 cannot", because="It is printed.", erratum="e-one")  # fmt: skip
+    proved = Theorem("a.true", "It holds.", "a <= b", none, any_size="by induction")
+    return [
+        theorems_json.render([
+            result(full, decided[1], counterexample=(("a", 1), ("b", 0)), replayed="1 < 0", unconfirmed="it is 1"),
+            result(proved, decided[0]),
+            result(replace(proved, id="c.text", sort="float"), decided[2]),
+            result(replace(proved, id="d.witness", expected="found"), decided[1]),
+            result(replace(proved, id="e.absent", expected="found"), decided[0]),
+            result(replace(proved, id="f.open"), decided[3], unanswered=NoVerdictSentence("it was stopped")),
+            result(proved, decided[4]),
+            result(proved, decided[5]),
+        ]),
+        theorems_json.render([]),
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------ fix, editions
+
+
+def rewrite_documents() -> list[str]:
+    """Records of a model that still fails, and of one that was not compared."""
+    full_before = structs.replace(full_report(), findings=(*FINDINGS, FINDINGS[2]))
+    before, after = CheckReport.of(full_before), CheckReport.of(plain_report())
+    applied = (
+        AppliedRewrite("explicit-padding", "t", ("Conv.explicit-padding",), NODE, "SAME", "pads", "pads.same", ""),
+        AppliedRewrite("rename", "u", (), VALUE, "x", "y", changes="the name of an input"),
+    )
+    validation = Validation(
+        5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed"
+    )
+    failing = CheckReport.of(Report(
+        "new.onnx", "2025-10", "The first text", False, Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
+        Coverage(0, 0, 0, 0, 0, 0), (), RULES,
+    ))  # fmt: skip
+    full = FixResult(before, failing, applied, {}, validation, digest("8"), b"new")
+    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), digest("9"), b"other")
+    return [full.to_json("folder/out.onnx"), quiet.to_json()]
+
+
+def difference_documents() -> list[str]:
+    """Two editions with a model of each kind, and two that are equal."""
+    full = EditionDifference(
+        "2025-10", "2026-08", ("Sin",), ("Cos", "Tan"), ("Max.same-shape",), ("Max.broadcastable", "explicit-shape"),
+        (Changed("Max", "the text", "2025-10", "2026-08"), Changed("Add.same-type", "the class", "a", "b")),
+    )  # fmt: skip
+    models = [
+        ModelDifference("m.onnx", full_report(), plain_report(), FINDINGS[:2], FINDINGS[1:]),
+        ModelDifference("n.onnx", plain_report(), other_report(), (), ()),
+    ]
+    same = EditionDifference("2026-08", "2026-11", (), (), (), (), ())
+    unreadable = {"bad.onnx": "it is not a model", "worse.onnx": "it is empty"}
+    return [edition_difference.as_json(full, models, unreadable), edition_difference.as_json(same, [], {})]
+
+
+DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
+    "report": check_documents,
+    "run": run_documents,
+    "comparison": comparison_documents,
+    "bounds": bounds_documents,
+    "proof": proof_documents,
+    "theorems": theorem_documents,
+    "rewrites": rewrite_documents,
+    "difference": difference_documents,
+}
+"""By the name of the schema."""
+
+
+def case(criterion: str, name: str, standing: Standing, **more: Any) -> CaseResult:
+    """A result whose message names it."""
+    return CaseResult(criterion, name, f"is {standing}", standing, f"of {name} <{{&}}>", **more)
+
+
+def rendered_document() -> Document:
+    """A document with results of each standing, equal ones, and more places than GitHub lists."""
+    node = Where("graph/node[1]", "node", "n", "Max", 13)
+    criteria = {
+        "one": Criterion("It is one.", "validity", "So it is.", "Mend it.", "Text", ("R1@2025-10", "E1@2025-11"),
+                         "https://e.org/one", "sonnx explain one", "rename"),
+        "two": Criterion("It is [two](x).", "theorem"),
+    }  # fmt: skip
+    details = (("required", "a {brace}"), ("meaning", "not valid"))
+    cases = (
+        case("two", "a", Standing.GOOD, details=details),
+        case("one", "b", Standing.BAD, where=node, details=details, grave=True),
+        case("one", "b", Standing.BAD, where=node),
+        case("two", "c", Standing.BAD),
+        case("two", "d", Standing.OPEN, where=Where("graph", "graph", "g")),
+        case("two", "e", Standing.OPEN, folded=True, where=Where("graph/input[0]", "value")),
+        case("one", "f", Standing.ASSUMED, where=Where("graph/initializer[2]", "tensor", "w"), properties={"own": 1}),
+        case("one", "g", Standing.NOTE, where=Where("m", "model", "m")),
+        case("one", "h", Standing.SKIPPED, where=Where("functions[0]", "function", "fun")),
+        case("one", "i", Standing.JUSTIFIED, where=node, justification="It is known."),
+        case("one", "j", Standing.NOT_APPLICABLE),
+    )
+    many = tuple(case("two", f"k{place}", Standing.BAD) for place in range(22))
+    sections = (
+        Section("first", "a folder/m.onnx", cases, note="A remark.", heads=("#number",)),
+        Section("second", "/n.onnx", many),
+    )
+    return Document(
+        "prove", "proof of it", "m.onnx", "it fails", 1, criteria, sections, (("edition", "2026-11"),), ("A note.",),
+        {"a folder/m.onnx": digest("a")}, (("next", "mend it"),), unreadable={"bad.onnx": "it is `bad`"},
+    )  # fmt: skip
+
+
+def overview_document() -> Document:
+    """A document whose sections have verdicts of their own, with assumptions that are accepted."""
+    found = rendered_document()
+    plain, _ = found.sections
+    sections = (
+        structs.replace(plain, headline="it conforms", facts=(("verdict", "fail"),), notes=("Own.", "Two.")),
+        Section("third", "standard input", plain.cases[:1] + plain.cases[6:7], headline="it passes"),
+    )
+    heads = ("model", "verdict", "edition")
+    rows = (("first", "fail", "2025-10"), ("th|ird", "pass", "2026-11"))
+    return structs.replace(
+        found, sections=sections, overview=(heads, *rows), accepted=True, properties={"reports": []}, unreadable={}
+    )
+
+
+RENDERED = {"cases": rendered_document, "overview": overview_document}
+FORMATTED = ("check.sarif", "check.junit", "check.github") + tuple(
+    f"{document}.{form}" for document in RENDERED for form in ("sarif", "junit", "github", "markdown")
+)
+"""Documents in formats that programs read, as NAME.FORMAT."""
+
+
+def formatted(file: str) -> str:
+    """A document in a format, without the version of the tool and what SARIF states of the rules of the profile."""
+    document, name = file.split(".")
+    if document in RENDERED:
+        text = formats.render_document(name, RENDERED[document]())
+        return text.replace(f'"version": "{tool_version()}"', '"version": "VERSION"').replace(
+            f"# sonnx {tool_version()}:", "# sonnx VERSION:"
+        )
+    run = CheckRun([full_report(), plain_report()], {"bad.onnx": NoVerdictSentence("it is not a model")}, 2)
+    text = formats.render(name, run)
+    if name != "sarif":
+        return text
+    log = json.loads(text)
+    driver, results = log["runs"][0]["tool"]["driver"], log["runs"][0]["results"]
+    assert driver.pop("version") == tool_version()
+    rules = driver["rules"]
+    assert [rules[result["ruleIndex"]]["id"] for result in results] == [result.pop("ruleId") for result in results]
+    named = [rules[place] for place in dict.fromkeys(result.pop("ruleIndex") for result in results)]
+    of_profile = {rule.slug for rule in rules_of(catalogue.editions().editions[full_report().edition])}
+    driver["rules"] = [rule for rule in named if rule["id"] not in of_profile]
+    return json.dumps(log, indent=1) + "\n"
+
+
+def documents(name: str) -> list[Any]:
+    """The documents of a schema, with the version of the tool left out."""
+    found = [json.loads(text) for text in DOCUMENTS[name]()]
+    for each in found:
+        each["tool"]["version"] = "VERSION"
+    return found
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for each in FORMATTED:
+        (FOLDER / each).write_text(formatted(each), "utf-8")
+    for each in DOCUMENTS:
+        (FOLDER / f"{each}.json").write_text(json.dumps(documents(each), indent=1, ensure_ascii=False) + "\n", "utf-8")
