@@ -13,12 +13,12 @@ import threading
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from msgspec import DecodeError, ValidationError
 
+from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import UsageError
 from sonnx.base.resources import PACKAGE
 from sonnx.executor.runtime_messages import (
@@ -48,14 +48,6 @@ START_SECONDS = 120
 ENDING_SECONDS = 1
 """Seconds in which a process that closed its pipe has ended."""
 CHUNK = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class RuntimeLimits:
-    """What one request may take: loading a model, or running it once."""
-
-    seconds: int = 60
-    megabytes: int = 8192
 
 
 class IsolatedRuntime:
