@@ -36,11 +36,11 @@ from sonnx.report.check import CheckReport
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from sonnx.base.budget import RuntimeLimits
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
-    from sonnx.base.budget import RuntimeLimits
     from sonnx.executor.runtimes import Runtime
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
@@ -340,13 +340,8 @@ def compare(
     import contextlib
     import dataclasses  # as in `run`
 
-    from sonnx.executor.comparison import (
-        BoundViolation,
-        ComparisonLimits,
-        compare_source,
-        recorded_runtime,
-        source_of,
-    )
+    from sonnx.executor.comparator import compare_source, recorded_runtime, source_of
+    from sonnx.executor.comparison import BoundViolation, ComparisonLimits
     from sonnx.executor.input_files import outputs_from_files
     from sonnx.executor.isolation import IsolatedRuntime
     from sonnx.executor.probes import comparison_inputs

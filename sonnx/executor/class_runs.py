@@ -6,14 +6,14 @@ allows; those left out are counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sonnx.executor.distance import INFINITY, NAN, SpecialMismatch
 from sonnx.numerics.draws import is_ordinary
-from sonnx.numerics.formats import Array, format_of, patterns
+from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.profile import catalogue
 
@@ -25,6 +25,8 @@ ELEMENTS_OF_ALL_RUNS = 1 << 20
 """Elements of inputs, constants and outputs of all class runs of one node or model together."""
 SHOWN_ELEMENTS = 24
 """Elements of an input up to which it is shown as a whole."""
+SHOWN_SPECIALS = 4
+"""Elements of a larger input that are shown."""
 SEARCHED_ELEMENTS = 1 << 13
 """Elements of a larger input among which those are searched that are not ordinary."""
 
@@ -89,15 +91,15 @@ def within_budget(found: Sequence[ClassCase], elements: int, runs: int | None) -
 def deviations_of(
     case: ClassCase,
     inputs: Mapping[str, Array],
-    exact: Array,
     specials: Sequence[SpecialMismatch],
     operator: str,
+    computes: bool,
 ) -> Iterator[Deviation]:
-    """The kinds in which a value differs in one run of a case."""
+    """The kinds in which a value differs in one run of a case; `computes`: intermediate results may overflow."""
     for special in specials:
         errata = dict(errata_of(operator, special.kind))
         explained = next((f"erratum {name} decides" for name, named in errata.items() if case.name in named), "")
-        if not explained and special.kind in (NAN, INFINITY) and case.huge and not _selects(exact, inputs):
+        if not explained and special.kind in (NAN, INFINITY) and case.huge and computes:
             explained = "an intermediate result may overflow"
         yield Deviation(
             case.name, case.detail, special.kind, 1, special.at, special.exact, special.found,
@@ -113,13 +115,18 @@ def errata_of(operator: str, kind: str) -> Iterator[tuple[str, tuple[str, ...]]]
             yield erratum.id, by_kind[kind]
 
 
-def _selects(exact: Array, inputs: Mapping[str, Array]) -> bool:
-    """Whether every exact element is an element of an input, so that nothing was computed that could overflow."""
-    same = [values for values in inputs.values() if values.dtype == exact.dtype]
-    if format_of(exact.dtype) is None or not same:
+def selects(exact: Array, inputs: Iterable[Array]) -> bool:
+    """Whether every element is an element of an input, its negative or 0, so that nothing was computed that overflows.
+
+    It is asked of ordinary inputs: on other ones a computed element may be equal to an input by chance.
+    """
+    if format_of(exact.dtype) is None:
         return True
-    known = np.concatenate([patterns(np.ascontiguousarray(values)).reshape(-1) for values in same])
-    return bool((np.isin(patterns(np.ascontiguousarray(exact)), known) | np.isnan(exact)).all())
+    known = [np.abs(values).reshape(-1) for values in inputs if values.dtype == exact.dtype]
+    if not known or not exact.any():
+        return False
+    found = np.abs(exact).reshape(-1)
+    return bool((np.isin(found, np.concatenate(known)) | (found == 0)).all())
 
 
 def shown(name: str, values: Array) -> str:
@@ -129,5 +136,5 @@ def shown(name: str, values: Array) -> str:
     flat = values.reshape(-1)
     special = [at for at in range(min(flat.size, SEARCHED_ELEMENTS)) if not is_ordinary(flat[at : at + 1])]
     said = [f"{flat[at]} at {[int(number) for number in np.unravel_index(at, values.shape)]}" for at in special]
-    listed = ": " + ", ".join(said[:SHOWN_ELEMENTS]) if said else ""
-    return f"{name} of shape {[*values.shape]}{listed}{', ...' if len(said) > SHOWN_ELEMENTS else ''}"
+    listed = ": " + ", ".join(said[:SHOWN_SPECIALS]) if said else ""
+    return f"{name} of shape {[*values.shape]}{listed}{', ...' if len(said) > SHOWN_SPECIALS else ''}"

@@ -2,8 +2,8 @@
 
 Floating-point distance is counted in units in the last place (ulp): the number of steps from one representable value
 to the next that lead from the exact value to the found one; +0 and -0 are the same place.  A complex number is its
-two parts.  NaN, infinities and the sign of zero have no distance: where they differ, that is counted separately, with an
-example.  So is every integer, bool and string that differs.
+two parts.  NaN, infinities and the sign of zero have no distance: where they differ, that is counted separately, with
+an example.  So is every integer, bool and string that differs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ KINDS = (NAN, INFINITY, INTEGER, BOOL, STRING, ZERO)
 @dataclass(frozen=True, slots=True)
 class SpecialMismatch:
     """Elements that differ in kind: of which one value alone is a NaN, an infinity or -0, and other integers, bools and
-    strings.  Their number, and the first with both values."""
+    strings.  Their number, and the first with both values.
+    """
 
     kind: str
     number: int
@@ -116,7 +117,14 @@ def _strings(found: Array, exact: Array) -> Distance:
     """Strings are identical or not; none has a distance."""
     same = found == exact
     made = Distance(
-        exact.size, int(np.count_nonzero(same)), 0, None, 0.0, 0.0, 0.0, specials=_mismatches({STRING: ~same}, found, exact)
+        exact.size,
+        int(np.count_nonzero(same)),
+        0,
+        None,
+        0.0,
+        0.0,
+        0.0,
+        specials=_mismatches({STRING: ~same}, found, exact),
     )
     return made if same.all() else _at(made, _first(~same), found, exact)
 

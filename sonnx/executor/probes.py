@@ -1,4 +1,4 @@
-"""Generated inputs of ordinary numbers; the same seed gives the same inputs on every machine (`sonnx.numerics.draws`)."""
+"""Generated inputs of ordinary numbers; equal seeds give equal inputs on every machine (`sonnx.numerics.draws`)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,8 @@ class NamedValues:
 
     def __getitem__(self, name: str) -> Array:
         """One element, of shape []."""
-        return self.values[self.names.index(name)]
+        at = self.names.index(name)
+        return np.array(self.values[at : at + 1]).reshape(())
 
     def __contains__(self, name: str) -> bool:
         """Whether the type has the value."""

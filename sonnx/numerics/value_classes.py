@@ -111,8 +111,8 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
     names = [*specs]
     chosen = [names[at] for at in axis_positions(len(names)) if prod(specs[names[at]][0])]
     inputs = [_Input(name, *specs[name]) for name in chosen]
-    tiers: list[list[Iterable[ClassCase]]] = [
-        [_in_order(each.packed()) for each in inputs] + [_together(inputs)],
+    tiers: list[list[Iterator[ClassCase]]] = [
+        [each.packed() for each in inputs] + [_together(inputs)],
         [each.single([NAN]) for each in inputs]
         + [each.pairs(_ZEROS) for each in inputs]
         + [each.ties() for each in inputs]
@@ -185,7 +185,9 @@ class _Input:
                 continue
             for here, there in _places_of_two(self.shape):
                 values = {here: known[one], there: known[other]}
-                for sign, among in ((-1, " among smaller"), (1, " among larger")) if (one, other) in _ZEROS else ((0, ""),):
+                for sign, among in (
+                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in _ZEROS else ((0, ""),)
+                ):
                     fill = partial(_set, values=values, sign=sign)
                     yield self.case(f"{one} before {other}{among}", f"{[*here]} and {[*there]}", fill)
 
@@ -236,7 +238,9 @@ def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
         for number, each in enumerate(inputs):
             values = special_values(each.kind).without(HUGE).values
             step = np.arange(each.size) // (len(values) ** number if number < 3 else 1)
-            fills[each.name] = partial(_replaced, by=values[(step + turn * (number + 1)) % len(values)].reshape(each.shape))
+            fills[each.name] = partial(
+                _replaced, by=values[(step + turn * (number + 1)) % len(values)].reshape(each.shape)
+            )
         yield ClassCase(f"special values in all inputs, turn {turn}", ", ".join(fills), fills, packed=True)
 
 
@@ -255,10 +259,6 @@ def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] 
             fills = {each.name: partial(_all, value=known[name]) for each, name in ((one, a), (other, b)) if name}
             title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
             yield ClassCase(title, f"{one.name} and {other.name}", fills, huge=a in HUGE or b in HUGE)
-
-
-def _in_order(found: Iterable[ClassCase]) -> Iterable[ClassCase]:
-    return found
 
 
 def _in_turn(lists: Iterable[Iterable[ClassCase]]) -> Iterator[ClassCase]:

@@ -245,7 +245,10 @@ def _height(distance: Distance) -> float:
 
 WAYS = {
     OUTPUT: ("outputs", "The outputs of the whole model are the exact values."),
-    CLASS_OUTPUT: ("class-outputs", "The outputs of the whole model are the exact values for the inputs of value classes."),
+    CLASS_OUTPUT: (
+        "class-outputs",
+        "The outputs of the whole model are the exact values for the inputs of value classes.",
+    ),
     EQUAL: ("equal-inputs", "A node alone, on its exact inputs, gives the exact values."),
     CLASS_NODE: ("class-inputs", "A node alone gives the exact values for the inputs of value classes."),
     ACCUMULATED: ("accumulated", "Every value on the way through the whole model is the exact one."),
@@ -267,9 +270,9 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
         said = plural(runs, "comparison", "comparisons")
         said += f"; {plural(left, 'case', 'cases')} left out (--class-runs)" if left else ""
         said += f"; {plural(without, 'case has', 'cases have')} no exact value" if without else ""
-        yield "class inputs", said
+        yield "classes", said
     for reason in found.without_classes:
-        yield "without class inputs", escape_once(reason)
+        yield "no classes", escape_once(reason)
     first = found.first_diverging
     if first is not None:
         text = "".join(f"; {term} {text}" for term, text in _farthest(first.distance))

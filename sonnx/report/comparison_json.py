@@ -181,7 +181,9 @@ def render(found: Comparison, broken: Sequence[str]) -> str:
 def _row(row: Row) -> RowPart:
     classes = None
     if row.classes is not None:
-        deviations = tuple(part(DeviationPart, each, explained=each.explained or None) for each in row.classes.deviations)
+        deviations = tuple(
+            part(DeviationPart, each, explained=each.explained or None) for each in row.classes.deviations
+        )
         classes = part(ClassRunsPart, row.classes, deviations=deviations)
     return part(RowPart, row, distance=None if row.distance is None else _distance(row.distance), classes=classes)
 

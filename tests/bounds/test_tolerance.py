@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from sonnx.api import compare
 from sonnx.cli.main import run
-from sonnx.executor.comparison import compare_source, source_of
+from sonnx.executor.comparator import compare_source, source_of
 from sonnx.executor.runtimes import runtime
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named

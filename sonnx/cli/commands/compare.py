@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
     add("--runtime", default="onnxruntime", metavar="NAME",
-        help="onnxruntime (default); reference, that of the onnx package; or MODULE:CLASS, an adapter of yours")  # fmt: skip
+        help="onnxruntime (default); reference, that of the onnx package; or MODULE:CLASS, an adapter")  # fmt: skip
     add("--outputs", type=Path, metavar="DIR",
         help="a folder with output_*.pb from another runtime, instead of running one")  # fmt: skip
     add("--input", action="append", default=[], metavar="NAME=FILE", help=INPUT_HELP)
@@ -47,7 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="integers may be K away (default 0)")  # fmt: skip
     add("--bound", nargs="?", const="onnxruntime-cpu", metavar="HYPOTHESES",
         help="exit 1 if a value is outside the bound under hypotheses (default onnxruntime-cpu)")  # fmt: skip
-    add("--no-special-mismatch", action="store_true", help="exit 1 if the sign of a zero differs too, and for differences that are explained")
+    add(
+        "--no-special-mismatch",
+        action="store_true",
+        help="exit 1 if the sign of a zero differs too, and for differences that are explained",
+    )
     add("--runtime-timeout", type=amount("seconds"), default=LIMITS.seconds, metavar="SECONDS",
         help=f"time limit of one call of the runtime (default {LIMITS.seconds})")  # fmt: skip
     add("--runtime-memory", type=amount("megabytes"), default=LIMITS.megabytes, metavar="MB",
