@@ -38,7 +38,7 @@ from sonnx.executor.runtime_messages import (
     framed,
     messages_of,
 )
-from sonnx.executor.runtimes import Failure, Fault, Loaded, not_installed
+from sonnx.executor.runtimes import Failure, Fault, Loaded, not_installed, require_known
 from sonnx.numerics.formats import Array
 
 CHILD_CODE = "from sonnx.executor.runtime_process import main; main()"
@@ -68,6 +68,7 @@ class IsolatedRuntime:
         self.starts = 0
         self.models = 0
         self._finish: weakref.finalize[..., IsolatedRuntime] | None = None
+        require_known(name)
         try:
             self._start()
         except Fault as fault:

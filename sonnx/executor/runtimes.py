@@ -139,10 +139,19 @@ def runtime_class(name: str) -> Callable[[], Runtime]:
         except AttributeError as error:
             raise ImportError(str(error)) from None
         return found
-    if name not in RUNTIMES:
+    require_known(name)
+    return RUNTIMES[name]
+
+
+def require_known(name: str) -> None:
+    """Accept the name of a runtime, installed or not.
+
+    Raises:
+        UsageError: no runtime of that name.
+    """
+    if ":" not in name and name not in RUNTIMES:
         known = ", ".join(RUNTIMES)
         raise UsageError(f"unknown runtime {name!r}; known are {known}, MODULE:CLASS, or --outputs DIR for any other")
-    return RUNTIMES[name]
 
 
 def not_installed(name: str) -> UsageError:
