@@ -20,6 +20,7 @@ from msgspec import DecodeError, ValidationError
 
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import UsageError
+from sonnx.base.escaping import plural
 from sonnx.base.resources import PACKAGE
 from sonnx.executor.runtime_messages import (
     LENGTH_BYTES,
@@ -144,7 +145,7 @@ class IsolatedRuntime:
                 process.wait(ENDING_SECONDS)
             code = process.poll()
             self.close()
-            late = f"it did not answer within {seconds:g} seconds while {doing}"
+            late = f"it did not answer within {plural(int(seconds), 'second')} while {doing}"
             raise Fault(late if expired.is_set() else f"its process ended with {_ending(code)} while {doing}") from None
         except (DecodeError, ValidationError):
             self.close()

@@ -144,7 +144,7 @@ def boundary_values(kind: np.dtype[np.generic]) -> Array:
 def _limits() -> Iterator[int]:
     """The limits of the integer types, and the first whole numbers that a float or double does not have."""
     for bits in (4, 8, 16, 32, 64):
-        yield from (-(1 << bits - 1), (1 << bits - 1) - 1, (1 << bits) - 1)
+        yield from (-(1 << bits - 1), (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits) - 1, 1 << bits)
     for digits in (8, 11, 24, 53):
         yield from ((1 << digits) + 1, -(1 << digits) - 1)
 

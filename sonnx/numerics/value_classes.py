@@ -33,6 +33,8 @@ from sonnx.numerics.special_values import (
 
 MAX_POSITIONS = 8
 """Positions along an axis."""
+MAX_TURNS = 32
+"""Runs in which a NaN goes along an axis."""
 SPREAD = 16
 """Special values of the class `spread`, so few that most windows of a convolution have none."""
 BLOCK = 8
@@ -75,7 +77,7 @@ def axis_positions(extent: int) -> list[int]:
     if extent <= MAX_POSITIONS:
         return [*range(extent)]
     tail = (extent - 1) // BLOCK * BLOCK
-    wanted = [0, extent - 1, 1, extent // 2, tail, extent - 2, BLOCK, BLOCK // 2, BLOCK - 1, tail - 1]
+    wanted = [0, extent - 1, 1, extent // 2, tail, extent - 2, BLOCK, BLOCK // 2, BLOCK - 1, *range(MAX_POSITIONS)]
     return sorted([*dict.fromkeys(wanted)][:MAX_POSITIONS])
 
 
@@ -114,6 +116,7 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
     tiers: list[list[Iterator[ClassCase]]] = [
         [each.packed() for each in inputs] + [_together(inputs)],
         [each.single([NAN]) for each in inputs]
+        + [each.running() for each in inputs]
         + [each.pairs(_ZEROS) for each in inputs]
         + [each.ties() for each in inputs]
         + [_pairs_of_inputs(inputs, _FIRST_PAIRS)],
@@ -168,6 +171,15 @@ class _Input:
         if is_computed_with(self.kind):
             bits = draw(self.kind, self.shape, PATTERNS, (self.size,))
             yield self.case("any bit patterns", "", partial(_replaced, by=bits), huge=True, packed=True)
+
+    def running(self) -> Iterator[ClassCase]:
+        """A NaN in each line along an axis, in every turn one place further: all places of an axis of few turns."""
+        known = special_values(self.kind)
+        for axis, extent in enumerate(self.shape) if NAN in known else ():
+            lines = self.size // extent
+            for turn in range(min(MAX_TURNS, -(-extent // lines)) if extent > 1 else 0):
+                fill = partial(_running, value=known[NAN], axis=axis, first=turn * lines)
+                yield self.case(f"nan in each line of axis {axis}", f"turn {turn}", fill, packed=lines > 1)
 
     def single(self, names: Iterable[str]) -> Iterator[ClassCase]:
         """One special value at each position, the other elements ordinary."""
@@ -278,8 +290,10 @@ def _set(ordinary: Array, values: Mapping[tuple[int, ...], Array], sign: int = 0
 
 
 def _tied(ordinary: Array, here: tuple[int, ...], there: tuple[int, ...], end: Callable[[Array], Array]) -> Array:
-    made = ordinary.copy()
-    made[here] = made[there] = end(ordinary)
+    value = end(ordinary)
+    rest = ordinary[ordinary != value]
+    made = np.where(ordinary == value, rest[0], ordinary) if rest.size else ordinary.copy()
+    made[here] = made[there] = value
     return made
 
 
@@ -307,6 +321,15 @@ def _lines(ordinary: Array, values: Array, axis: int) -> Array:
     number = np.arange(len(flat))
     places = np.array(axis_positions(flat.shape[1]))
     flat[number, places[(number + number // len(values)) % len(places)]] = values[number % len(values)]
+    return np.ascontiguousarray(np.moveaxis(flat.reshape(lines.shape), -1, axis))
+
+
+def _running(ordinary: Array, value: Array, axis: int, first: int) -> Array:
+    """The value in each line along an axis, in the first one at a place, in the others one further each."""
+    lines = np.moveaxis(ordinary, axis, -1).copy()
+    flat = lines.reshape(-1, lines.shape[-1])
+    number = np.arange(len(flat))
+    flat[number, (number + first) % flat.shape[1]] = value
     return np.ascontiguousarray(np.moveaxis(flat.reshape(lines.shape), -1, axis))
 
 

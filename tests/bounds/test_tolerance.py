@@ -23,7 +23,9 @@ CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
 
 
 def test_onnxruntime_is_within_its_hypotheses(capsys: Any) -> None:
-    assert run(["compare", str(CNN), "--unchecked", "--every-node", "--bound", "--class-runs", "0", "--random", "1"]) == 0
+    assert (
+        run(["compare", str(CNN), "--unchecked", "--every-node", "--bound", "--class-runs", "0", "--random", "1"]) == 0
+    )
     assert "outside the ideal range" not in capsys.readouterr().out
 
 

@@ -13,7 +13,7 @@ from sonnx.base.budget import RuntimeLimits
 from sonnx.cli.main import run
 from sonnx.executor.comparison import CLASS_NODE, CLASS_OUTPUT
 from tests.support import faulty_runtimes
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -67,7 +67,8 @@ def test_a_right_runtime_has_no_deviation(data):
     ("name", "data", "found"),
     [
         ("NaNDroppedAtOnePlace", reduce_max([5]), ("nan between", "NaN")),
-        ("NaNDroppedAtOnePlace", reduce_max([6, 40]), ("one in each line of axis 1", "NaN")),
+        ("NaNDroppedAtOnePlace", reduce_max([6, 40]), ("nan in each line of axis 1", "NaN")),
+        ("NaNDroppedAtOnePlace", reduce_max([30]), ("nan in each line of axis 0", "NaN")),
         ("LastOfATie", arg_max([9]), ("greatest twice", "integer")),
         ("LastOfATie", arg_max([4096]), ("greatest twice", "integer")),
         ("InfinityLost", reduce_max([3]), ("+inf first", "infinity")),
@@ -81,10 +82,9 @@ def test_a_planted_defect_is_found_by_its_class(name, data, found):
 
 def test_a_wrong_zero_is_found_where_its_sign_counts():
     report = sonnx.compare(maximum(3), faulty_runtimes.ZeroWithoutOrder())
-    assert (report.exit_code, deviations(report)) == (0, {
-        ("all +0 and all -0", "sign of zero"), ("special values in all inputs, turn 0", "sign of zero"),
-        ("special values in all inputs, turn 1", "sign of zero"),
-    })  # fmt: skip
+    assert report.exit_code == 0
+    assert deviations(report) >= {("all +0 and all -0", "sign of zero"), ("all -0 and all +0", "sign of zero")}
+    assert {kind for _, kind in deviations(report)} == {"sign of zero"}
     assert sonnx.compare(maximum(3), faulty_runtimes.ZeroWithoutOrder(), no_special_mismatch=True).exit_code == 1
 
 
@@ -112,7 +112,7 @@ def test_the_report_shows_the_input_and_the_erratum():
     assert first.errata == ("argmax-nan-is-greatest",)
     assert "class 'all equal'" in report.to_text()
     part = json.loads(report.to_json())["rows"][1]["classes"]
-    assert (part["runs"], part["left_out"], part["without_value"]) == (173, 0, 0)
+    assert (part["runs"], part["left_out"], part["without_value"]) == (row.classes.runs, 0, 0)
     assert {each["name"] for each in part["deviations"]} == {name for name, _ in deviations(report)}
 
 
@@ -138,7 +138,7 @@ def test_a_possible_overflow_is_told_from_a_selection():
 
     class Overflow(faulty_runtimes.Exact):
         def changed(self, operators, values, inputs):
-            return numpy.where(numpy.abs(values) > 1e38, numpy.inf, values).astype(numpy.float32)
+            return numpy.where(numpy.abs(values) > 1e38, numpy.copysign(numpy.float32("inf"), values), values)
 
     mean = model("ReduceMean", [[4]], [1], axes=[0], keepdims=1)
     report = sonnx.compare(mean, Overflow(), unchecked=True)
@@ -190,7 +190,9 @@ def test_an_integer_that_differs_is_a_difference_in_kind():
     report = sonnx.compare(arg_max([3]), faulty_runtimes.LastOfATie(), inputs=given)
     assert report.exit_code == 1
     assert "elements that differ in kind: integer 1" in report.to_text()
-    assert sonnx.compare(arg_max([3]), faulty_runtimes.LastOfATie(), inputs=given, max_integer_distance=1).exit_code == 0
+    assert (
+        sonnx.compare(arg_max([3]), faulty_runtimes.LastOfATie(), inputs=given, max_integer_distance=1).exit_code == 0
+    )
 
 
 # ------------------------------------------------------------------ in a process of its own
@@ -211,13 +213,13 @@ def adapter(name):
     ("name", "sentence"),
     [
         ("Crash", "its process ended with SIGSEGV while it ran the model"),
-        ("Hang", "it did not answer within 2 seconds while it ran the model"),
+        ("Hang", "it did not answer within 1 second while it ran the model"),
         ("Rubbish", "its process sent rubbish while it ran the model"),
         ("NoType", "it gave a value with the element type datetime64[s]"),
     ],
 )
 def test_what_a_runtime_does_to_its_process_is_a_result(name, sentence):
-    limits = RuntimeLimits(seconds=2)
+    limits = RuntimeLimits(seconds=1)
     report = sonnx.compare(reduce_max([4]), adapter(name), class_runs=6, runtime_limits=limits)
     assert report.exit_code == 1
     assert sentence in report.to_text()
@@ -256,7 +258,7 @@ def _children():
 # ------------------------------------------------------------------ defects of onnxruntime, by default options
 
 
-@pytest.mark.parametrize("shape", [(2,), (5,), (19,), (6, 40), (40, 6), (4096,)], ids=str)
+@pytest.mark.parametrize("shape", spread([*((n,) for n in range(2, 20)), (6, 40), (40, 6), (4096,)], 4), ids=str)
 def test_onnxruntime_drops_a_nan(shape, capsys, tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "model.onnx"

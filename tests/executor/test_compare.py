@@ -148,7 +148,12 @@ def test_the_same_seed_gives_the_same_inputs(element, number):
 def test_the_stream_is_the_one_of_today():
     """Pinned: the numbers of a seed stay what they are, on every machine and with every numpy."""
     shown = [values("float", (2,), 1, number).view(numpy.uint32).tolist() for number in range(4)]
-    assert shown == [[1062675583, 1062507687], [1065353216, 1069547520], [3179820331, 1045728765], [3229614080, 3204448256]]
+    assert shown == [
+        [1062675583, 1062507687],
+        [1065353216, 1069547520],
+        [3179820331, 1045728765],
+        [3229614080, 3204448256],
+    ]
 
 
 @each_case("element", list(ELEMENTS))
@@ -157,7 +162,9 @@ def test_generated_numbers_are_ordinary(element, number):
     assert is_ordinary(values(element, (64, 64), 3, number))
 
 
-@each_case("value", [numpy.nan, numpy.inf, -numpy.inf, -0.0, 1e-40, -1e-40, numpy.finfo("f4").max, numpy.finfo("f4").min])
+@each_case(
+    "value", [numpy.nan, numpy.inf, -numpy.inf, -0.0, 1e-40, -1e-40, numpy.finfo("f4").max, numpy.finfo("f4").min]
+)
 def test_a_special_value_is_not_ordinary(value):
     assert not is_ordinary(numpy.array([1, value, 2], "f4"))
     assert is_ordinary(numpy.array([0, 1.2e-38, -3.4e38], "f4"))
@@ -351,8 +358,16 @@ def test_a_hostile_name_is_no_markup(capsys):
     ("arguments", "code", "sentence"),
     [
         ("{}", 2, "the input 'a' has the dimension N: give it a number with --bind"),
-        ("{} --bind N=1 --runtime tflite", 2, "unknown runtime 'tflite'; known are onnxruntime, reference, MODULE:CLASS"),
-        ("{} --bind N=1 --runtime no_such:Adapter", 2, "the runtime no_such:Adapter cannot be imported; its module must"),
+        (
+            "{} --bind N=1 --runtime tflite",
+            2,
+            "unknown runtime 'tflite'; known are onnxruntime, reference, MODULE:CLASS",
+        ),
+        (
+            "{} --bind N=1 --runtime no_such:Adapter",
+            2,
+            "the runtime no_such:Adapter cannot be imported; its module must",
+        ),
         ("{} --bind M=1", 2, "no dimension of the model is the symbol M; it has N"),
         ("{} --bind N=1 --outputs data", 2, "--outputs needs the inputs they were computed from"),
         ("{} --bind N=1 --test-data .", 2, "the folder '.' has no input_*.pb"),
