@@ -134,7 +134,7 @@ def _class_sentences(found: Comparison) -> Iterator[str]:
             said = f"{plural(len(wrong), 'value differs', 'values differ')} in kind: {', '.join(kinds)}"
         else:
             said = "no value differs in kind" + (" without an explanation" if explained else "")
-        yield f"on class inputs, {of} ({plural(runs, 'run')}): {said}"
+        yield f"on class inputs, {of} ({plural(runs, 'comparison')}): {said}"
 
 
 def _under_hypotheses(found: Comparison) -> str:
@@ -209,7 +209,7 @@ HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """Short heads of the tables, so that names of values have room."""
 LEGEND = (
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
-    "other: elements that differ in being NaN or infinite, or in the sign of a zero"
+    "other: elements that differ in being NaN or infinite or in the sign of a zero, and integers, bools and strings"
 )
 DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 

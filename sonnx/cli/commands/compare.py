@@ -75,7 +75,9 @@ def compare_command(options: argparse.Namespace) -> int:
                 test_data=options.test_data, outputs=options.outputs, runs=options.random, seed=options.seed,
                 **sizes_of(options), unchecked=options.unchecked, every_node=options.every_node,
                 class_runs=options.class_runs, max_integer_distance=options.max_integer_distance,
-                runtime_limits=RuntimeLimits(options.runtime_timeout, options.runtime_memory),
+                runtime_limits=RuntimeLimits(
+                    options.runtime_timeout, min(options.runtime_memory, options.memory or options.runtime_memory)
+                ),
                 max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, bound=options.bound,
                 limits=parse_limits(options.limit), name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip
