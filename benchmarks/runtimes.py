@@ -23,7 +23,8 @@ HEAD = """# A runtime on real networks
 
 How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
 set of ordinary numbers of [-1, 1), and for the models of DIR a second one of small multiples of one half; then each
-node runs alone on class inputs, as many as the default budget allows. [comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
+node runs alone on class inputs, as many as the default budget allows.
+[comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """
 COMMAND = "python -m benchmarks.runtimes --models DIR --write"
