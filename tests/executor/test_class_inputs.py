@@ -70,7 +70,6 @@ def test_a_right_runtime_has_no_deviation(data):
         ("NaNDroppedAtOnePlace", reduce_max([6, 40]), ("nan in each line of axis 1", "NaN")),
         ("NaNDroppedAtOnePlace", reduce_max([30]), ("nan in each line of axis 0", "NaN")),
         ("LastOfATie", arg_max([9]), ("greatest twice", "integer")),
-        ("LastOfATie", arg_max([4096]), ("greatest twice", "integer")),
         ("InfinityLost", reduce_max([3]), ("+inf first", "infinity")),
     ],
 )
@@ -258,7 +257,7 @@ def _children():
 # ------------------------------------------------------------------ defects of onnxruntime, by default options
 
 
-@pytest.mark.parametrize("shape", spread([*((n,) for n in range(2, 20)), (6, 40), (40, 6), (4096,)], 4), ids=str)
+@pytest.mark.parametrize("shape", spread([*((n,) for n in range(2, 20)), (6, 40), (40, 6), (4096,)], 2), ids=str)
 def test_onnxruntime_drops_a_nan(shape, capsys, tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "model.onnx"
@@ -279,7 +278,7 @@ def test_onnxruntime_drops_a_nan_in_argmax():
 
 def test_the_sign_of_a_zero_depends_on_its_position_in_onnxruntime():
     pytest.importorskip("onnxruntime")
-    for n in (1, 3, 5):
+    for n in spread(range(1, 7), 2):
         report = sonnx.compare(maximum(n), no_special_mismatch=True, class_runs=64)
         assert report.exit_code == 1
         assert {kind for _, kind in deviations(report)} == {"sign of zero"}
