@@ -15,14 +15,15 @@ from pathlib import Path
 import onnx
 
 import sonnx
-from sonnx.executor.comparison import EQUAL, OUTPUT, Comparison, Row
+from sonnx.executor.comparison import CLASS_NODE, EQUAL, OUTPUT, Comparison, Row
 from sonnx.report.comparison import cells_of
 
 PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"
 HEAD = """# A runtime on real networks
 
 How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
-set of ordinary numbers of [-1, 1), and for the models of DIR a second one with special values.
+set of ordinary numbers of [-1, 1), and for the models of DIR a second one of small multiples of one half; then each
+node runs alone on class inputs, as many as the default budget allows.
 [comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """
@@ -46,6 +47,22 @@ def by_operator(rows: list[Row]) -> Iterator[tuple[str, ...]]:
         failed = sum(bool(row.failures) for row in of_it)
         note = f"; {failed} not compared" if failed else ""
         yield (name, f"{len(of_it)}{note}", *cells_of(reduce(add, found) if found else None))
+
+
+def by_class(rows: list[Row]) -> Iterator[tuple[str, ...]]:
+    """One line for each operator: its nodes, their runs on class inputs, and the kinds in which they differ."""
+    names = dict.fromkeys(row.operator for row in rows)
+    for name in sorted(names):
+        of_it = [row for row in rows if row.operator == name]
+        counted = [row.classes for row in of_it if row.classes is not None]
+        wrong = [each for found in counted for each in found.unexplained]
+        explained = [each for found in counted for each in found.deviations if each.explained]
+        faults = sum(bool(row.faults) for row in of_it)
+        yield (
+            name, str(len(of_it)), str(sum(found.runs for found in counted)), str(faults),
+            ", ".join(sorted({each.kind for each in wrong})), ", ".join(sorted({each.kind for each in explained})),
+            next((each.name for each in sorted(wrong, key=lambda each: each.packed)), ""),
+        )  # fmt: skip
 
 
 def table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
@@ -76,6 +93,11 @@ def main() -> None:
     page += table(("model", *figures, "first operator that differs on equal inputs"), outputs(found))
     page += "\n## Nodes on equal inputs, by operator\n\n"
     page += table(("operator", "nodes", *figures), by_operator(nodes))
+    page += "\n## Nodes on class inputs, by operator\n\n"
+    page += "A kind is explained where an erratum decides or an intermediate result may overflow.\n\n"
+    alone = [row for each in found for row in each.rows if row.way == CLASS_NODE]
+    heads = ("operator", "nodes", "comparisons", "faults", "differs in", "explained", "a class where it differs")
+    page += table(heads, by_class(alone))
     print(page)
     if options.write:
         PAGE.write_text(page, "utf-8")

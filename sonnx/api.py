@@ -36,6 +36,7 @@ from sonnx.report.check import CheckReport
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from sonnx.base.budget import RuntimeLimits
     from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
@@ -298,9 +299,12 @@ def compare(
     input_shapes: InputShapes | None = None,
     unchecked: bool = False,
     every_node: bool = False,
+    class_runs: int | None = None,
     max_ulp: int | None = None,
+    max_integer_distance: int = 0,
     no_special_mismatch: bool = False,
     bound: str | None = None,
+    runtime_limits: RuntimeLimits | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
     hashed: bool = False,
@@ -309,16 +313,22 @@ def compare(
     """Measure how far a runtime is from the exact values of a model.
 
     Arguments beside those that `sonnx.api` explains:
-        runtime: a name of `sonnx.executor.runtimes.RUNTIMES`, or anything that is a `Runtime`.
+        runtime: a name of `sonnx.executor.runtimes.RUNTIMES` or MODULE:CLASS, which runs in a process of its own; or
+            anything that is a `Runtime`, which runs in this one.
         inputs: the inputs of each run; generated if neither these nor files are given.
         input_files: the inputs of one run from files, as in `run`.
         test_data: a folder with input_*.pb for one run.
         outputs: a folder with output_*.pb that another runtime computed for the inputs, instead of running one.
-        runs: how many runs are generated (4 by default).
+        runs: how many runs with ordinary inputs are generated (2 by default).
         seed: the seed of generated inputs; equal seeds give equal inputs.
-        every_node: also compare the values of every node, on equal inputs and accumulated.
+        every_node: also compare the values of every node, on equal inputs, on class inputs, and accumulated.
+        class_runs: the most class runs of each node and, without given inputs, of the whole model; by default what
+            `sonnx.executor.class_runs` allows.
         max_ulp: a value further away than this many ulp breaks a bound.
-        no_special_mismatch: a difference in NaN, an infinity or the sign of a zero breaks a bound.
+        max_integer_distance: an integer further away breaks a bound.
+        no_special_mismatch: a difference in the sign of a zero breaks a bound too, and one that an erratum or a
+            possible overflow explains.
+        runtime_limits: of a runtime that runs in a process of its own.
         bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
         progress: called before each step.
 
@@ -327,12 +337,14 @@ def compare(
             another.
         Stop: the executor does not support a part of the model, or an input cannot be used.
     """
+    import contextlib
     import dataclasses  # as in `run`
 
-    from sonnx.executor.comparison import BoundViolation, compare_source, recorded_runtime, source_of
+    from sonnx.executor.comparator import compare_source, recorded_runtime, source_of
+    from sonnx.executor.comparison import BoundViolation, ComparisonLimits
     from sonnx.executor.input_files import outputs_from_files
+    from sonnx.executor.isolation import IsolatedRuntime
     from sonnx.executor.probes import comparison_inputs
-    from sonnx.executor.runtimes import runtime as load_runtime
     from sonnx.model.symbols import bind_symbols
     from sonnx.report.comparison import ComparisonReport
 
@@ -341,20 +353,13 @@ def compare(
     path = None if isinstance(found, bytes) else found
     sized = bind_symbols(model, bind or {}, input_shapes or {})
     made = source_of(sized, path, changed=bool(bind or input_shapes))
-    ordinary = None
+    generated = inputs is None and not input_files and test_data is None
     if inputs is None:
-        inputs, described, ordinary = comparison_inputs(
-            made.model, input_files, test_data, outputs is not None, runs, seed
-        )
+        inputs, described = comparison_inputs(made.model, input_files, test_data, outputs is not None, runs, seed)
     else:
         described = "given"
-    if outputs is not None:
-        if every_node:
-            raise UsageError("--every-node runs single nodes; it does not go with --outputs")
-        title = f"outputs in {Path(outputs).name or outputs}"
-        used = recorded_runtime(outputs_from_files(made.model, outputs), title)
-    else:
-        used = load_runtime(runtime) if isinstance(runtime, str) else runtime
+    if outputs is not None and every_node:
+        raise UsageError("--every-node runs single nodes; it does not go with --outputs")
     file = _name(found, name)
     tolerance = None
     if bound is not None:
@@ -362,19 +367,29 @@ def compare(
         from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
         tolerance = BoundTolerance(made.model, hypotheses_named(bound), made.folder, edition, every_node=every_node)
-    try:
-        compared = compare_source(
-            made, used, inputs, edition=edition, unchecked=unchecked, every_node=every_node, inputs=described,
-            progress=progress, tolerance=tolerance, ordinary=ordinary,
-        )  # fmt: skip
-    except NotConforming as stop:
-        report = replace(stop.report, name=file, sha256=digest)
-        raise NotConforming(str(stop), CheckReport.of(report)) from None
+    with contextlib.ExitStack() as stack:
+        used: Runtime
+        if outputs is not None:
+            title = f"outputs in {Path(outputs).name or outputs}"
+            used = recorded_runtime(outputs_from_files(made.model, outputs), title)
+        elif isinstance(runtime, str):
+            used = stack.enter_context(contextlib.closing(IsolatedRuntime(runtime, runtime_limits)))
+        else:
+            used = runtime
+        try:
+            compared = compare_source(
+                made, used, inputs, edition=edition, unchecked=unchecked, every_node=every_node, inputs=described,
+                progress=progress, tolerance=tolerance, class_runs=class_runs if outputs is None else 0,
+                class_outputs=generated, seed=seed,
+            )  # fmt: skip
+        except NotConforming as stop:
+            report = replace(stop.report, name=file, sha256=digest)
+            raise NotConforming(str(stop), CheckReport.of(report)) from None
     compared = dataclasses.replace(compared, sha256=digest, hypotheses=bound or "")
     if tolerance is not None:
         notes = tuple(tolerance.without_bounds), tuple(tolerance.unusual)
         compared = dataclasses.replace(compared, without_bounds=notes[0], unusual=notes[1])
-    broken = [*compared.violations(max_ulp, no_special_mismatch)]
+    broken = [*compared.violations(ComparisonLimits(max_ulp, max_integer_distance, no_special_mismatch))]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]
         reason = reasons[0] if reasons else "the model has no values"

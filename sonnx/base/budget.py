@@ -9,9 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
+from typing import NamedTuple
 
 MEGABYTE = 1 << 20
 _END: ContextVar[float | None] = ContextVar("when the time of the command is over", default=None)
+
+
+class RuntimeLimits(NamedTuple):
+    """What the process of a runtime may take for one request: to load a model, or to run it once."""
+
+    seconds: int = 60
+    megabytes: int = 8192
 
 
 class OutOfTime(BaseException):

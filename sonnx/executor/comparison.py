@@ -1,34 +1,25 @@
-"""Comparison of a runtime with the exact values of a model: output by output, and node by node.
+"""What a comparison of a runtime with the exact values of a model found: a row for each value and way.
 
-The values of nodes are compared in two ways.  *On equal inputs* the runtime runs a node alone on its exact inputs, so
-that errors do not add up and a difference is the node's own.  *Accumulated* the runtime runs the whole model, and every
-value on the way is compared.
+The values of nodes are compared in three ways.  *On equal inputs* the runtime runs a node alone on its exact inputs, so
+that errors do not add up and a difference is the node's own.  *On class inputs* it runs a node alone on the inputs of
+value classes (`class_runs.py`), whether or not the model reaches them.  *Accumulated* the runtime runs the whole model,
+and every value on the way is compared.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from msgspec import structs
-
-from sonnx.base.budget import OutOfTime, require_time
-from sonnx.base.errors import ErrorCondition
 from sonnx.checker.verdicts import Where
-from sonnx.executor.distance import Distance, Incomparable, distance
-from sonnx.executor.executor import ModelRunner
-from sonnx.executor.node_errors import place_of
-from sonnx.executor.runtimes import Failure, Loaded, Runtime
-from sonnx.model.ir import Graph, Model, Node, Type, Value
-from sonnx.model.writer import Unwritable, write
-from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import NAMES, Array
+from sonnx.executor.class_runs import ClassRuns
+from sonnx.executor.distance import INTEGER, ZERO, Distance
 
 OUTPUT, EQUAL, ACCUMULATED = "output", "on equal inputs", "accumulated"
-Progress = Callable[[str], None]
+CLASS_OUTPUT, CLASS_NODE = "output on class inputs", "on class inputs"
+WAYS = (OUTPUT, CLASS_OUTPUT, EQUAL, CLASS_NODE, ACCUMULATED)
+"""The ways to compare, in the order of the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +39,15 @@ class Row:
     """The place of the value, or of its node."""
     exceeded: str = ""
     """How it is outside the tolerance, "" where it is within or there is none."""
+    faults: tuple[str, ...] = ()
+    """What the runtime did instead of giving a value, or two values for the same inputs; each with the first run.
+
+    Its process ended or hung, or it gave rubbish, no such value, another type or another shape.
+    """
+    classes: ClassRuns | None = None
+    """What was done on class inputs, None in the other ways."""
+    same_as: str = ""
+    """The place of an equal node whose runs these are, "" for runs of its own."""
 
     @property
     def differs(self) -> bool:
@@ -87,247 +87,62 @@ class Comparison:
     """Runs with values that have no bound, each with the reason."""
     unusual: tuple[str, ...] = ()
     """Values within their bound that random rounding rarely makes, as sentences: an estimate."""
+    without_classes: tuple[str, ...] = ()
+    """What did not run on class inputs, each with the reason."""
 
     @property
     def first_diverging(self) -> Row | None:
         """The first node that differs on equal inputs."""
         return next((row for row in self.rows if row.way == EQUAL and row.differs), None)
 
-    def violations(self, max_ulp: int | None, no_special: bool) -> Iterator[BoundViolation]:
-        """The bounds that do not hold; a value that was not compared violates each bound."""
+    def violations(self, limits: ComparisonLimits) -> Iterator[BoundViolation]:
+        """The bounds that do not hold."""
         for row in self.rows:
-            yield from (BoundViolation(sentence, row) for sentence in _violations(row, max_ulp, no_special))
-
-
-class Tolerance(Protocol):
-    """What a runtime may compute."""
-
-    def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
-        """Prepare for one run: its inputs and its exact values."""
-
-    def exceeded(self, way: str, name: str, computed: Array) -> str | None:
-        """How a computed value is outside the tolerance, None where it is not."""
-
-
-def _violations(row: Row, max_ulp: int | None, no_special: bool) -> Iterator[str]:
-    if row.failures and (max_ulp is not None or no_special):
-        yield f"{row.value} ({row.way}) was not compared in every run: {row.failures[0]}"
-    if row.exceeded:
-        yield f"{row.value} ({row.way}) {row.exceeded}"
-    if row.distance is None:
-        return
-    if max_ulp is not None and (row.distance.ulp or 0) > max_ulp:
-        yield f"{row.value} ({row.way}) is up to {row.distance.ulp} ulp away, more than {max_ulp}"
-    if max_ulp is not None and row.distance.ulp is None and row.distance.absolute > max_ulp:
-        yield f"{row.value} ({row.way}) is up to {row.distance.absolute:g} away, more than {max_ulp}"
-    for special in row.distance.specials if no_special else ():
-        yield f"{row.value} ({row.way}) differs in {special.kind} at {list(special.at)}"
+            yield from (BoundViolation(sentence, row) for sentence in _violations(row, limits))
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A model, and where its file is."""
+class ComparisonLimits:
+    """How far values may be from the exact ones.
 
-    name: str
-    model: Model
-    path: Path | None
-    """None for bytes and for a model that was changed since it was read."""
-    folder: Path | None
-
-
-def compare_source(
-    source: Source,
-    runtime: Runtime,
-    runs: Sequence[Mapping[str, Array]],
-    *,
-    edition: str | None = None,
-    unchecked: bool = False,
-    every_node: bool = False,
-    inputs: str = "given",
-    progress: Progress = lambda _: None,
-    tolerance: Tolerance | None = None,
-    ordinary: Collection[int] | None = None,
-) -> Comparison:
-    """How far a runtime is from the exact values of a model.
-
-    Args:
-        source: the model.
-        runtime: what to compare.
-        runs: the inputs of each run.
-        edition: the edition the model must conform to.
-        unchecked: compare a model that does not conform.
-        every_node: compare the values of every node too.
-        inputs: where the inputs come from, for the report.
-        progress: called with what is done next.
-        tolerance: what the runtime may compute.
-        ordinary: the numbers of the runs whose inputs are ordinary numbers; None for all.
-
-    Raises:
-        Stop: the model does not conform, or the executor cannot run a part of it.
+    A difference in being NaN or infinite, another bool or string, and a fault of the runtime are never allowed.
     """
-    made = _Comparator(source, runtime, every_node, tolerance)
-    skipped: list[str] = []
-    ordinary_runs, stopped = 0, False
-    runner = ModelRunner(source.model, _place(source), edition, unchecked=unchecked, all_values=every_node)
-    chosen = edition or ""
-    for number, given in enumerate(runs):
-        progress(f"run {number + 1} of {len(runs)}: exact values")
-        compared = dict(made.rows)
-        try:
-            require_time()
-            exact = runner.run(given)
-            chosen = exact.report.edition if exact.report else chosen
-            if tolerance is not None:
-                progress(f"run {number + 1} of {len(runs)}: bounds")
-                tolerance.start(given, exact.values)
-            made.ordinary = ordinary is None or number in ordinary
-            made.add_run(f"run {number + 1}", given, exact.values, progress)
-        except ErrorCondition as stop:
-            skipped.append(f"run {number + 1}: {stop}")
-        except OutOfTime:
-            if not number:
-                raise
-            made.rows, stopped = compared, True
-            skipped += [f"run {left + 1}: the time was over (--timeout)" for left in range(number, len(runs))]
-            break
-        else:
-            ordinary_runs += made.ordinary
-    return Comparison(
-        source.name, runtime.title, chosen, unchecked, inputs, len(runs) - len(skipped),
-        tuple(made.rows.values()), tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped,
-    )  # fmt: skip
+
+    max_ulp: int | None = None
+    """Steps that floating-point values may be away, and whether values must be compared in every run; None for any."""
+    max_integer_distance: int = 0
+    """What integers may be away."""
+    zero_signs: bool = False
+    """Whether the sign of a zero counts, and differences that an erratum or a possible overflow explains."""
 
 
-def _place(source: Source) -> Path | None:
-    """The path of the model, changed or not: its external data are beside it."""
-    return source.folder / source.name if source.folder else None
+def _violations(row: Row, limits: ComparisonLimits) -> Iterator[str]:
+    named = f"{row.value} ({row.way})"
+    yield from (f"{named}: {fault}" for fault in row.faults)
+    if row.failures and not row.faults and (limits.max_ulp is not None or limits.zero_signs):
+        yield f"{named} was not compared in every run: {row.failures[0]}"
+    if row.exceeded:
+        yield f"{named} {row.exceeded}"
+    if row.distance is None:
+        return
+    if row.classes is not None:
+        for each in sorted(row.classes.deviations, key=lambda each: each.packed):
+            if (limits.zero_signs or not each.explained) and _counts(each.kind, row.distance, limits):
+                inputs = "; ".join(each.inputs)
+                yield (
+                    f"{named} differs in {each.kind} at {list(each.at)}, class {each.name!r}: "
+                    f"{each.found}, exact {each.exact}, for {inputs}"
+                )
+        return
+    if limits.max_ulp is not None and (row.distance.ulp or 0) > limits.max_ulp:
+        yield f"{named} is up to {row.distance.ulp} ulp away, more than {limits.max_ulp}"
+    for special in row.distance.specials:
+        if _counts(special.kind, row.distance, limits):
+            yield f"{named} differs in {special.kind} at {list(special.at)}: {special.found}, exact {special.exact}"
 
 
-class _Comparator:
-    """One comparison; loaded models are kept, because every run uses them."""
-
-    def __init__(self, source: Source, runtime: Runtime, every_node: bool, tolerance: Tolerance | None) -> None:
-        self.tolerance = tolerance
-        self.source, self.runtime, self.every_node = source, runtime, every_node
-        self.rows: dict[tuple[str, str], Row] = {}
-        self.loaded: dict[object, Loaded | Failure] = {}
-        self.ordinary = True
-        """Whether the inputs of the present run are ordinary numbers."""
-
-    def add_run(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
-        """Compare one run."""
-        graph = self.source.model.graph
-        progress(f"{run}: {self.runtime.title}")
-        found = self._run("model", self._whole, given)
-        for index, value in enumerate(graph.outputs):
-            where = Where(f"graph/output[{index}]", "value", value.name)
-            self._compare(Row(OUTPUT, value.name, where=where), run, found, exact[value.name])
-        if not self.every_node:
-            return
-        values = {**self._constants(given), **given, **exact}
-        for index, node in enumerate(graph.nodes):
-            progress(f"{run}: node {index + 1} of {len(graph.nodes)}")
-            self._node(run, index, node, values)
-        progress(f"{run}: every value of the whole model")
-        found = self._run("all", lambda: self._all(exact), given)
-        for index, node in enumerate(graph.nodes):
-            for name in filter(None, node.outputs):
-                self._compare(_row(ACCUMULATED, name, index, node), run, found, exact[name])
-
-    def _node(self, run: str, index: int, node: Node, values: Mapping[str, Array]) -> None:
-        inputs = {name: values[name] for name in dict.fromkeys(node.inputs) if name}
-        shapes = tuple(array.shape for array in inputs.values())
-        found = self._run((index, shapes), lambda: self._alone(index, node, values), inputs)
-        for name in filter(None, node.outputs):
-            self._compare(_row(EQUAL, name, index, node), run, found, values[name])
-
-    def _run(self, key: object, load: Callable[[], Loaded], inputs: Mapping[str, Array]) -> dict[str, Array] | Failure:
-        """The values of the runtime, or why it has none."""
-        if key not in self.loaded:
-            try:
-                self.loaded[key] = load()
-            except Failure as failure:
-                self.loaded[key] = failure
-            except Unwritable as reason:
-                self.loaded[key] = Failure(str(reason))
-        ready = self.loaded[key]
-        if isinstance(ready, Failure):
-            return ready
-        try:
-            return ready(inputs)
-        except Failure as failure:
-            return failure
-
-    def _compare(self, row: Row, run: str, found: dict[str, Array] | Failure, exact: Array) -> None:
-        row = self.rows.get((row.way, row.value), replace(row, type=NAMES[exact.dtype]))
-        try:
-            if isinstance(found, Failure):
-                raise Incomparable(str(found))
-            if row.value not in found:
-                raise Incomparable("the runtime gives no such value")
-            new = distance(found[row.value], exact)
-            row = replace(row, distance=new if row.distance is None else row.distance + new)
-            if self.ordinary:
-                row = replace(row, ordinary=new if row.ordinary is None else row.ordinary + new)
-            if self.tolerance is not None and not row.exceeded:
-                exceeded = self.tolerance.exceeded(row.way, row.value, found[row.value])
-                row = replace(row, exceeded=f"{exceeded} ({run})" if exceeded else "")
-        except Incomparable as reason:
-            row = replace(row, failures=(*row.failures, f"{run}: {reason}"))
-        self.rows[row.way, row.value] = row
-
-    # The models that the runtime loads
-
-    def _whole(self) -> Loaded:
-        made = self.source.path or write(self.source.model)
-        return self.runtime.load(made, self.source.folder)
-
-    def _all(self, exact: Mapping[str, Array]) -> Loaded:
-        graph = self.source.model.graph
-        declared = {value.name for value in graph.outputs}
-        named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
-        outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
-        made = structs.replace(self.source.model, graph=structs.replace(graph, outputs=outputs))
-        return self.runtime.load(write(made), self.source.folder)
-
-    def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
-        inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
-        outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
-        graph = Graph(f"node {index}", inputs, outputs, (), (), (), (node,))
-        return self.runtime.load(write(structs.replace(self.source.model, graph=graph)), self.source.folder)
-
-    def _constants(self, given: Mapping[str, Array]) -> dict[str, Array]:
-        tensors = self.source.model.graph.initializers
-        return {tensor.name: decode(tensor, self.source.folder) for tensor in tensors if tensor.name not in given}
-
-
-def _row(way: str, name: str, index: int, node: Node) -> Row:
-    where = Where(f"graph/node[{index}]", "node", node.name, node.operator)
-    return Row(way, name, node.operator, place_of(node, index), where=where)
-
-
-def _value(name: str, array: Array) -> Value:
-    return Value(name, Type("tensor", NAMES[array.dtype], array.shape))
-
-
-def source_of(model: Model, path: str | os.PathLike[str] | None, *, changed: bool) -> Source:
-    """The source of a model that was read from a path, and may have been changed since."""
-    if path is None:
-        return Source("model", model, None, None)
-    return Source(Path(path).name, model, None if changed else Path(path), Path(path).parent)
-
-
-def recorded_runtime(outputs: Mapping[str, Array], title: str) -> Runtime:
-    """A runtime whose outputs are known: those of one run, from files."""
-
-    class Recorded:
-        """Returns the recorded outputs for any inputs."""
-
-        def __init__(self) -> None:
-            self.title = title
-
-        def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
-            """See `Runtime.load`."""
-            return lambda inputs: dict(outputs)
-
-    return Recorded()
+def _counts(kind: str, far: Distance, limits: ComparisonLimits) -> bool:
+    """Whether a difference of a kind breaks the limits."""
+    if kind == INTEGER:
+        return far.absolute > limits.max_integer_distance
+    return kind != ZERO or limits.zero_signs

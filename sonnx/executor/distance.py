@@ -2,13 +2,13 @@
 
 Floating-point distance is counted in units in the last place (ulp): the number of steps from one representable value
 to the next that lead from the exact value to the found one; +0 and -0 are the same place.  A complex number is its
-two parts.  NaN, infinities and the sign
-of zero have no distance: where they differ, that is counted separately, with an example.
+two parts.  NaN, infinities and the sign of zero have no distance: where they differ, that is counted separately, with
+an example.  So is every integer, bool and string that differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +18,16 @@ from sonnx.numerics import small_floats
 from sonnx.numerics.formats import NAMES, TEXT, Array, Format, format_of, is_small_float, patterns, widened
 
 NAN, INFINITY, ZERO = "NaN", "infinity", "sign of zero"
+INTEGER, BOOL, STRING = "integer", "bool", "string"
+KINDS = (NAN, INFINITY, INTEGER, BOOL, STRING, ZERO)
+"""The kinds in which elements differ; floating-point numbers that differ otherwise have a distance."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecialMismatch:
-    """Elements of which one value alone is a NaN, an infinity or -0: their number, and the first with both values."""
+    """Elements that differ in kind: of which one value alone is a NaN, an infinity or -0, and other integers, bools and
+    strings.  Their number, and the first with both values.
+    """
 
     kind: str
     number: int
@@ -111,7 +116,16 @@ def distance(found: Array, exact: Array) -> Distance:
 def _strings(found: Array, exact: Array) -> Distance:
     """Strings are identical or not; none has a distance."""
     same = found == exact
-    made = Distance(exact.size, int(np.count_nonzero(same)), 0, None, 0.0, 0.0, 0.0)
+    made = Distance(
+        exact.size,
+        int(np.count_nonzero(same)),
+        0,
+        None,
+        0.0,
+        0.0,
+        0.0,
+        specials=_mismatches({STRING: ~same}, found, exact),
+    )
     return made if same.all() else _at(made, _first(~same), found, exact)
 
 
@@ -133,6 +147,7 @@ def _integers(found: Array, exact: Array) -> Distance:
         ulp_sum=0.0,
         absolute=float(apart.max()) if apart.size else 0.0,
         absolute_sum=float(apart.sum(dtype=np.float64)),
+        specials=_mismatches({BOOL if exact.dtype == np.bool_ else INTEGER: ~same}, found, exact),
     )
     return made if at is None else _at(made, at, found, exact)
 
@@ -162,13 +177,18 @@ def _floating(found: Array, exact: Array) -> Distance:
         ulp_sum=float(steps.sum(dtype=np.float64)),
         absolute=float(apart.max()) if apart.size else 0.0,
         absolute_sum=float(apart.sum()),
-        specials=tuple(
-            SpecialMismatch(kind, number, at, show(exact, at), show(found, at))
-            for kind, mask in differ.items()
-            if (number := int(np.count_nonzero(mask))) and (at := _first(mask)) is not None
-        ),
+        specials=_mismatches(differ, found, exact),
     )
     return _at(result, _first(steps == largest), found, exact) if largest else result
+
+
+def _mismatches(differ: Mapping[str, Array], found: Array, exact: Array) -> tuple[SpecialMismatch, ...]:
+    """The elements of each kind, where there are any."""
+    return tuple(
+        SpecialMismatch(kind, number, at := _first(mask), show(exact, at), show(found, at))
+        for kind, mask in differ.items()
+        if (number := int(np.count_nonzero(mask)))
+    )
 
 
 def _places(found: Array, exact: Array, made: Format) -> tuple[list[Array], Array]:
@@ -208,7 +228,7 @@ def _rank(each: Distance) -> tuple[float, float]:
 
 
 def _merged(one: tuple[SpecialMismatch, ...], other: tuple[SpecialMismatch, ...]) -> Iterator[SpecialMismatch]:
-    for kind in (NAN, INFINITY, ZERO):
+    for kind in KINDS:
         found = [each for each in (*one, *other) if each.kind == kind]
         if found:
             first = found[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -97,6 +98,19 @@ class ModelRunner:
         given = fitting_inputs(self.model, inputs)
         values = execute(self._plan(given), watch, given)
         return RunResult(values, self.report, self.domain.taken_counts(), self.outside)
+
+    def elements(self, inputs: Mapping[str, Array]) -> int:
+        """The elements of the inputs, the constants, and the outputs of nodes whose shapes are known."""
+        plan = self._plan(fitting_inputs(self.model, inputs))
+        known = [values for values in [*plan.values, *inputs.values()] if values is not None]
+        specs = [spec for step in plan.steps if step.prepared for spec in step.prepared.output_specs or ()]
+        return sum(values.size for values in known) + sum(prod(shape) for shape, _ in specs)
+
+    def shapes(self, inputs: Mapping[str, Array]) -> list[tuple[int, ...]] | None:
+        """The shapes of the outputs of all nodes, None where one depends on values that a node computes."""
+        plan = self._plan(fitting_inputs(self.model, inputs))
+        specs = [None if step.prepared is None else step.prepared.output_specs for step in plan.steps]
+        return None if None in specs else [shape for each in specs for shape, _ in each or ()]
 
     def _plan(self, given: Mapping[str, Array]) -> Plan:
         """The plan for inputs with these facts; stated numbers are compared with the sign of a zero."""

@@ -1,7 +1,7 @@
 """The runtimes that can be compared: each loads a model as a function from inputs to outputs.
 
 To add one, add a class with the members of `Runtime` to `RUNTIMES`; a runtime without a Python package is compared
-through files of its outputs.
+through files of its outputs.  `isolation.py` runs them in a process of their own.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ Loaded = Callable[[Mapping[str, Array]], dict[str, Array]]
 
 class Failure(Exception):
     """The runtime could not load or run a model; the message is its own first line."""
+
+
+class Fault(Failure):
+    """The process of the runtime ended, took too long, or gave something that is not an array."""
 
 
 class Runtime(Protocol):
@@ -121,20 +125,40 @@ RUNTIMES: dict[str, type[OnnxRuntime] | type[OnnxReference]] = {
 }
 
 
-def runtime(name: str) -> Runtime:
-    """A runtime by its name.
+def runtime_class(name: str) -> Callable[[], Runtime]:
+    """A class of runtimes by its name: one of `RUNTIMES`, or MODULE:CLASS for an adapter.
 
     Raises:
-        UsageError: no runtime of that name, or its package is not installed.
+        UsageError: no runtime of that name.
+        ImportError: there is no such module, or it has no such class.
     """
-    if name not in RUNTIMES:
-        raise UsageError(f"unknown runtime {name!r}; known are {', '.join(RUNTIMES)}, or --outputs DIR for any other")
-    try:
-        return RUNTIMES[name]()
-    except ImportError:
-        raise UsageError(
-            f"the runtime {name} is not installed; pip install 'sonnx[runtime]' installs onnxruntime"
-        ) from None
+    module, colon, attribute = name.partition(":")
+    if colon:
+        try:
+            found: Callable[[], Runtime] = getattr(import_module(module), attribute)
+        except AttributeError as error:
+            raise ImportError(str(error)) from None
+        return found
+    require_known(name)
+    return RUNTIMES[name]
+
+
+def require_known(name: str) -> None:
+    """Accept the name of a runtime, installed or not.
+
+    Raises:
+        UsageError: no runtime of that name.
+    """
+    if ":" not in name and name not in RUNTIMES:
+        known = ", ".join(RUNTIMES)
+        raise UsageError(f"unknown runtime {name!r}; known are {known}, MODULE:CLASS, or --outputs DIR for any other")
+
+
+def not_installed(name: str) -> UsageError:
+    """The error for a runtime whose package cannot be imported."""
+    if ":" in name:
+        return UsageError(f"the runtime {name} cannot be imported; its module must be on PYTHONPATH")
+    return UsageError(f"the runtime {name} is not installed; pip install 'sonnx[runtime]' installs onnxruntime")
 
 
 def _reworded(action: Callable[[], Result]) -> Result:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -244,6 +244,10 @@ class Uncheckable(Struct, frozen=True, forbid_unknown_fields=True):
     """Why not, as half a sentence."""
 
 
+DeviationKind = Literal["NaN", "infinity", "integer", "bool", "string", "sign of zero"]
+"""The kinds in which elements of a runtime differ from the exact ones."""
+
+
 class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
     """A defect or ambiguity of a text, and what this tool does about it."""
 
@@ -263,6 +267,9 @@ class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
     """The theorems of proofs/ about it: the printed condition refuted, or what holds in its place."""
     unproved: str = ""
     """Why no theorem refutes the printed condition; "" where one does, or where no condition is printed."""
+    deviations: Mapping[str, Mapping[DeviationKind, tuple[Sentence, ...]]] = {}
+    """How runtimes differ from the exact values because of the reading: by operator and kind of difference, the value
+    classes in which every such difference has this cause; none where a class does not tell."""
 
 
 class Edition(Struct, frozen=True):

@@ -10,7 +10,17 @@ from math import log2
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.checker.verdicts import Where
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
+from sonnx.executor.class_runs import Deviation, errata_of
+from sonnx.executor.comparison import (
+    ACCUMULATED,
+    CLASS_NODE,
+    CLASS_OUTPUT,
+    EQUAL,
+    OUTPUT,
+    BoundViolation,
+    Comparison,
+    Row,
+)
 from sonnx.executor.distance import Distance
 from sonnx.report import comparison_json
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
@@ -18,6 +28,10 @@ from sonnx.report.plot import Series, plot
 
 BROKEN = 1
 """The exit code if a bound is broken."""
+SHOWN_DEVIATIONS = 4
+"""Classes in which one value differs that are shown; JSON has all."""
+SHOWN_SENTENCES = 3
+"""Broken bounds of one value that are shown; JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +97,44 @@ def summary(found: Comparison) -> str:
 
 
 def judgement(found: Comparison) -> Iterator[str]:
-    """What the comparison says about the runtime: ordinary inputs, special ones apart, and the bounds if given."""
+    """What the comparison says about the runtime: ordinary inputs, others apart, classes, and the bounds if given."""
     outputs = [row for row in found.rows if row.way == OUTPUT]
     ordinary = [row.ordinary for row in outputs if row.ordinary is not None]
     if ordinary:
         of = f"{found.ordinary_runs} of {plural(found.runs, 'run')}"
         yield f"on ordinary inputs ({of}): {_ordinary_sentence(ordinary)}"
+    elif outputs and found.runs:
+        yield "no run has ordinary inputs"
     special = [kind for row in outputs for kind in _special_kinds(row)]
     if special:
         listed = ", ".join(f"{kind} {number}" for kind, number in _summed(special).items())
-        yield f"on special inputs, elements that differ in kind: {listed}"
+        yield f"on other inputs, elements that differ in kind: {listed}"
+    yield from _class_sentences(found)
+    faults = [row for row in found.rows if row.faults]
+    if faults:
+        values = plural(len(faults), "value", "values")
+        yield f"the runtime fails for {values}: {escape(faults[0].faults[0])}"
     if found.hypotheses:
         yield _under_hypotheses(found)
     elif any(row.differs for row in outputs):
         yield "--bound says whether rounding alone explains the differences"
     yield from (f"warning, estimated by random rounding and not proved: {escape(each)}" for each in found.unusual)
+
+
+def _class_sentences(found: Comparison) -> Iterator[str]:
+    for way, of in ((CLASS_OUTPUT, "outputs of the whole model"), (CLASS_NODE, "nodes alone")):
+        rows = [row for row in found.rows if row.way == way and row.classes is not None]
+        if not rows:
+            continue
+        runs = sum(row.classes.runs for row in rows if row.classes and not row.same_as)
+        wrong = [row for row in rows if row.classes and row.classes.unexplained]
+        explained = sum(bool(row.classes and row.classes.deviations and not row.classes.unexplained) for row in rows)
+        if wrong:
+            kinds = dict.fromkeys(each.kind for row in wrong if row.classes for each in row.classes.unexplained)
+            said = f"{plural(len(wrong), 'value differs', 'values differ')} in kind: {', '.join(kinds)}"
+        else:
+            said = "no value differs in kind" + (" without an explanation" if explained else "")
+        yield f"on class inputs, {of} ({plural(runs, 'comparison')}): {said}"
 
 
 def _under_hypotheses(found: Comparison) -> str:
@@ -109,6 +146,16 @@ def _under_hypotheses(found: Comparison) -> str:
         return f"every value is inside the bound under {found.hypotheses}: rounding explains the differences"
     missing = f"{len(found.without_bounds)} of {plural(found.runs, 'run')} have values without a bound"
     return f"every value with a bound under {found.hypotheses} is inside it; {missing}"
+
+
+def _example(each: Deviation) -> str:
+    """The first element of a class that differs, with the inputs."""
+    said = f"{each.found}, exact {each.exact} at {list(each.at)}, for {'; '.join(each.inputs)}"
+    runs = f" ({plural(each.runs, 'run')})" if each.runs > 1 else ""
+    noted = f"; {each.explained}" if each.explained else ""
+    errata = [name for name in each.errata if name not in each.explained]
+    more = f"; see erratum {', '.join(errata)}" if errata else ""
+    return f"class {each.name!r}{runs} of {each.detail}: {said}{noted}{more}"
 
 
 def _ordinary_sentence(distances: Sequence[Distance]) -> str:
@@ -162,7 +209,7 @@ HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """Short heads of the tables, so that names of values have room."""
 LEGEND = (
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
-    "other: elements that differ in being NaN or infinite, or in the sign of a zero"
+    "other: elements that differ in being NaN or infinite or in the sign of a zero, and integers, bools and strings"
 )
 DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 
@@ -198,7 +245,12 @@ def _height(distance: Distance) -> float:
 
 WAYS = {
     OUTPUT: ("outputs", "The outputs of the whole model are the exact values."),
+    CLASS_OUTPUT: (
+        "class-outputs",
+        "The outputs of the whole model are the exact values for the inputs of value classes.",
+    ),
     EQUAL: ("equal-inputs", "A node alone, on its exact inputs, gives the exact values."),
+    CLASS_NODE: ("class-inputs", "A node alone gives the exact values for the inputs of value classes."),
     ACCUMULATED: ("accumulated", "Every value on the way through the whole model is the exact one."),
 }
 """The criterion of each way to compare: its name and statement."""
@@ -211,6 +263,16 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
         yield "SHA-256", found.sha256
     yield "runtime", escape_once(found.runtime)
     yield "inputs", f"{plural(found.runs, 'run')}, {escape_once(found.inputs)}"
+    counted = [row.classes for row in found.rows if row.classes is not None and not row.same_as]
+    if counted:
+        runs, left = sum(each.runs for each in counted), sum(each.left_out for each in counted)
+        without = sum(each.without_value for each in counted)
+        said = plural(runs, "comparison", "comparisons")
+        said += f"; {plural(left, 'case', 'cases')} left out (--class-runs)" if left else ""
+        said += f"; {plural(without, 'case has', 'cases have')} no exact value" if without else ""
+        yield "classes", said
+    for reason in found.without_classes:
+        yield "no classes", escape_once(reason)
     first = found.first_diverging
     if first is not None:
         text = "".join(f"; {term} {text}" for term, text in _farthest(first.distance))
@@ -220,7 +282,8 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
     failed = [f"not compared in {row.failures[0]}"] if row.failures else []
     found = [_distance_sentence(row.distance)] if row.distance is not None else []
-    messages = [escape_once(text) for text in broken or (*failed, *found)]
+    more = [f"and {len(broken) - SHOWN_SENTENCES} more"] if len(broken) > SHOWN_SENTENCES else []
+    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *found)]
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -255,9 +318,31 @@ def _case_details(row: Row) -> Iterator[tuple[str, str]]:
     yield from _farthest(distance)
     for special in distance.specials if distance is not None else ():
         example = f"first at {list(special.at)}: {special.found}, exact {special.exact}"
-        yield special.kind, f"{plural(special.number, 'element')}, {example}"
+        errata = [name for name, _ in errata_of(row.operator, special.kind)]
+        noted = f"; see erratum {', '.join(errata)}" if errata else ""
+        yield special.kind, f"{plural(special.number, 'element')}, {example}{noted}"
+    yield from _class_details(row)
     for failure in row.failures:
-        yield "not compared", escape_once(failure)
+        if failure not in row.faults:
+            yield "not compared", escape_once(failure)
+    for fault in row.faults:
+        yield "fault", escape_once(fault)
+
+
+def _class_details(row: Row) -> Iterator[tuple[str, str]]:
+    if row.classes is None:
+        return
+    if row.same_as:
+        yield "equal node", f"compared as {escape_once(row.same_as)}"
+    listed = sorted(row.classes.deviations, key=lambda each: (bool(each.explained), each.packed))
+    for each in listed[:SHOWN_DEVIATIONS]:
+        yield each.kind, escape_once(_example(each))
+    if len(listed) > SHOWN_DEVIATIONS:
+        yield "more", plural(len(listed) - SHOWN_DEVIATIONS, "other class differs", "other classes differ")
+    if row.classes.without_value:
+        yield "no exact value", plural(row.classes.without_value, "case", "cases")
+    if row.classes.left_out:
+        yield "left out", plural(row.classes.left_out, "case", "cases")
 
 
 def _farthest(distance: Distance | None) -> Iterator[tuple[str, str]]:

@@ -7,14 +7,15 @@ from typing import Annotated, Literal
 
 from sonnx.executor.comparison import Comparison, Row
 from sonnx.executor.distance import Distance
+from sonnx.profile.definitions import DeviationKind
 from sonnx.profile.text_types import Limit, Sha256
 from sonnx.report.json_parts import JsonDocument, Number, Part, dumps, part, tool
 
 
 class SpecialPart(Part, frozen=True):
-    """Elements of which one value alone is a NaN, an infinity or -0."""
+    """Elements that differ in kind: in being NaN or infinite, in the sign of a zero, or as integer, bool or string."""
 
-    kind: Literal["NaN", "infinity", "sign of zero"]
+    kind: DeviationKind
     """What differs."""
     number: Annotated[int, Limit(ge=1)]
     """How many."""
@@ -67,11 +68,50 @@ class DistancePart(Part, frozen=True):
     """Elements whose kind differs."""
 
 
+class DeviationPart(Part, frozen=True):
+    """A value class in which elements differ in kind, with the first run."""
+
+    name: str
+    """The name of the class."""
+    detail: str
+    """Which input, and where."""
+    kind: DeviationKind
+    """What differs."""
+    runs: Annotated[int, Limit(ge=1)]
+    """The runs of the class in which it differs."""
+    at: tuple[Number, ...]
+    """The index of the first element."""
+    exact: str
+    """The exact element there, with its bits."""
+    found: str
+    """The runtime's element there, with its bits."""
+    inputs: tuple[str, ...]
+    """The inputs of the first run: all elements of a small one, of a larger one those that are not ordinary."""
+    errata: tuple[str, ...]
+    """The errata of the operator from which runtimes deviate in this kind."""
+    explained: str | None
+    """Why it is no fault of the runtime; null where it may be one."""
+
+
+class ClassRunsPart(Part, frozen=True):
+    """What was done on class inputs for one value."""
+
+    runs: Number
+    """The runs that were compared."""
+    left_out: Number
+    """The cases that the budget left out."""
+    without_value: Number
+    """The cases in which the inputs have no exact value."""
+    deviations: tuple[DeviationPart, ...]
+    """The classes in which elements differ in kind."""
+
+
 class RowPart(Part, frozen=True):
     """One value, compared in one way."""
 
-    way: Literal["output", "on equal inputs", "accumulated"]
-    """The whole model's outputs, a node alone on exact inputs, or every value of the whole model."""
+    way: Literal["output", "output on class inputs", "on equal inputs", "on class inputs", "accumulated"]
+    """The whole model's outputs, also on class inputs; a node alone on exact inputs or on class inputs; or every value
+    of the whole model."""
     value: str
     """The name of the value."""
     operator: str | None
@@ -83,7 +123,13 @@ class RowPart(Part, frozen=True):
     distance: DistancePart | None
     """How far it is from the exact values; null where nothing was compared."""
     failures: tuple[str, ...]
-    """Runs in which it was not compared, with the reason."""
+    """Runs in which it was not compared, with the reason; on class inputs the first with each reason."""
+    faults: tuple[str, ...]
+    """What the runtime did instead of giving a value, or two different values; each with the first run."""
+    classes: ClassRunsPart | None
+    """The runs on class inputs; null in the other ways."""
+    same_as: str | None
+    """The place of an equal node whose runs these are; null for runs of its own."""
 
 
 class ComparisonDocument(JsonDocument, frozen=True):
@@ -103,8 +149,12 @@ class ComparisonDocument(JsonDocument, frozen=True):
     """Where the inputs come from."""
     runs: Number
     """Runs with exact values."""
+    ordinary_runs: Number
+    """Those of them with ordinary inputs."""
     skipped: tuple[str, ...]
     """Runs without exact values, with the reason."""
+    without_classes: tuple[str, ...]
+    """What did not run on class inputs, with the reason."""
     rows: tuple[RowPart, ...]
     """Every value compared, each in its way."""
     first_diverging: str | None
@@ -129,7 +179,13 @@ def render(found: Comparison, broken: Sequence[str]) -> str:
 
 
 def _row(row: Row) -> RowPart:
-    return part(RowPart, row, distance=None if row.distance is None else _distance(row.distance))
+    classes = None
+    if row.classes is not None:
+        deviations = tuple(
+            part(DeviationPart, each, explained=each.explained or None) for each in row.classes.deviations
+        )
+        classes = part(ClassRunsPart, row.classes, deviations=deviations)
+    return part(RowPart, row, distance=None if row.distance is None else _distance(row.distance), classes=classes)
 
 
 def _distance(each: Distance) -> DistancePart:

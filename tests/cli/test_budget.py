@@ -108,11 +108,25 @@ def test_a_comparison_keeps_its_runs(
     """The time is over when the third run of four begins."""
     over = iter([False, False, True])
     monkeypatch.setattr(budget, "is_over", lambda: next(over))
-    assert run(["compare", "symbolic.onnx", "--bind", "N=2,M=2", "--runtime", "reference", "--timeout", "60"]) == 3
+    arguments = ["--bind", "N=2,M=2", "--runtime", "reference", "--random", "4", "--timeout", "60"]
+    assert run(["compare", "symbolic.onnx", *arguments]) == 3
     said = capsys.readouterr().out
     assert "skipped: run 3: the time was over (--timeout)" in said
     assert "skipped: run 4: the time was over (--timeout)" in said
     assert "2 runs" in said
+
+
+def test_a_comparison_keeps_its_class_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time is over when the fourth class run begins."""
+    over = iter([False] * 4 + [True])
+    monkeypatch.setattr(budget, "is_over", lambda: next(over))
+    arguments = ["--bind", "N=2,M=2", "--runtime", "reference", "--random", "1", "--timeout", "60"]
+    assert run(["compare", "symbolic.onnx", *arguments]) == 3
+    said = capsys.readouterr().out
+    assert "skipped: class inputs: the time was over (--timeout)" in said
+    assert "classes     3 comparisons" in said
 
 
 def test_a_proof_keeps_its_answers(

@@ -20,7 +20,17 @@ from onnx import TensorProto, helper
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
 from sonnx.cli.main import run
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, BoundViolation, Comparison, Row
+from sonnx.executor.class_runs import ClassRuns, Deviation
+from sonnx.executor.comparison import (
+    ACCUMULATED,
+    CLASS_NODE,
+    CLASS_OUTPUT,
+    EQUAL,
+    OUTPUT,
+    BoundViolation,
+    Comparison,
+    Row,
+)
 from sonnx.executor.distance import Distance, SpecialMismatch
 from sonnx.profile import catalogue
 from sonnx.profile.index import rules_by_slug
@@ -74,11 +84,17 @@ def distance(
 
 
 ZERO = SpecialMismatch("sign of zero", 2, (3,), "0.0", "-0.0")
+DEVIATION = Deviation(
+    "nan between", f"{HOSTILE} at [1]", "NaN", 2, (0,), "nan", "1.0", (f"{HOSTILE} = [1.0, nan]",), ("argmax-nan",)
+)
 ROWS = (
     Row(OUTPUT, "same", type="float", distance=distance(4, 4), where=Where("graph/output[0]", "value", "same")),
     Row(OUTPUT, HOSTILE, type="float", distance=distance(4, 1, 7), where=Where("graph/output[1]", "value", HOSTILE)),
     Row(EQUAL, "far", "Max", distance=distance(4, 3, 9, (ZERO,)), where=Where("graph/node[0]", "node", "n", "Max")),
     Row(EQUAL, "gone", "Max", failures=("run 1: no kernel", "run 2: no kernel")),
+    Row(CLASS_OUTPUT, "same", type="float", distance=distance(4, 4), classes=ClassRuns(4, 3, 2)),
+    Row(CLASS_NODE, "far", "Max", distance=distance(4, 3, 9, (ZERO,)), classes=ClassRuns(4, deviations=(DEVIATION,))),
+    Row(CLASS_NODE, "dead", "Max", failures=("class 'a' of x: gone",), faults=("class 'a' of x: gone",)),
     Row(ACCUMULATED, "whole", "Add", distance=distance(4, 2, None)),
 )
 BROKEN = [
@@ -126,8 +142,11 @@ def test_every_standing_is_among_them(theorems: Document, proof: Document, compa
     assert said == [
         ("outputs", "identical", "pass"),
         ("outputs", "differs", "note"),
+        ("class-outputs", "identical", "pass"),
         ("equal-inputs", "broken", "fail"),
         ("equal-inputs", "not compared", "open"),
+        ("class-inputs", "differs", "note"),
+        ("class-inputs", "not compared", "open"),
         ("accumulated", "differs", "note"),
         ("exact-values", "not compared", "fail"),
         ("exact-values", "skipped", "skipped"),
@@ -155,7 +174,7 @@ def test_what_is_open_because_of_others_is_folded_and_counted(proof: Document) -
 
 def test_no_name_of_its_own_is_a_rule_of_the_profile(proof: Document, comparison: Document) -> None:
     assert (proof.criteria.keys() | comparison.criteria.keys()) - rules_by_slug().keys() == {
-        "every-node-asked", "outputs", "equal-inputs", "accumulated", "exact-values",
+        "every-node-asked", "outputs", "class-outputs", "equal-inputs", "class-inputs", "accumulated", "exact-values",
     }  # fmt: skip
 
 

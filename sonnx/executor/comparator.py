@@ -1,0 +1,510 @@
+"""Comparison of a runtime with the exact values of a model: output by output, node by node, and on class inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import structs
+
+from sonnx.base.budget import OutOfTime, require_time
+from sonnx.base.errors import ErrorCondition, Stop
+from sonnx.base.escaping import plural
+from sonnx.checker.verdicts import Where
+from sonnx.executor.class_runs import ClassRuns, deviations_of, selects, within_budget
+from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row
+from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
+from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.node_errors import place_of
+from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
+from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
+from sonnx.model.scopes import captured
+from sonnx.model.writer import Unwritable, write
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.draws import is_ordinary
+from sonnx.numerics.formats import NAMES, Array, TensorSpec
+from sonnx.numerics.value_classes import ClassCase, cases
+
+Progress = Callable[[str], None]
+PROGRESS_STEP = 16
+"""Class runs between two lines of progress."""
+NOT_REPEATED = "two calls on the same inputs give different values"
+
+
+class Tolerance(Protocol):
+    """What a runtime may compute."""
+
+    def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
+        """Prepare for one run: its inputs and its exact values."""
+
+    def exceeded(self, way: str, name: str, computed: Array) -> str | None:
+        """How a computed value is outside the tolerance, None where it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A model, and where its file is."""
+
+    name: str
+    model: Model
+    path: Path | None
+    """None for bytes and for a model that was changed since it was read."""
+    folder: Path | None
+
+
+def compare_source(
+    source: Source,
+    runtime: Runtime,
+    runs: Sequence[Mapping[str, Array]],
+    *,
+    edition: str | None = None,
+    unchecked: bool = False,
+    every_node: bool = False,
+    inputs: str = "given",
+    progress: Progress = lambda _: None,
+    tolerance: Tolerance | None = None,
+    class_runs: int | None = None,
+    class_outputs: bool = False,
+    seed: int = 0,
+) -> Comparison:
+    """How far a runtime is from the exact values of a model.
+
+    Args:
+        source: the model.
+        runtime: what to compare.
+        runs: the inputs of each run.
+        edition: the edition the model must conform to.
+        unchecked: compare a model that does not conform.
+        every_node: compare the values of every node too, on class inputs also.
+        inputs: where the inputs come from, for the report.
+        progress: called with what is done next.
+        tolerance: what the runtime may compute.
+        class_runs: the most class runs of each node and of the whole model; None for what the budget allows.
+        class_outputs: run the whole model on class inputs.
+        seed: of class inputs.
+
+    Raises:
+        Stop: the model does not conform, or the executor cannot run a part of it.
+    """
+    made = _Comparator(source, runtime, every_node, tolerance, seed, class_runs, edition)
+    skipped: list[str] = []
+    ordinary_runs, stopped = 0, False
+    runner = ModelRunner(source.model, _place(source), edition, unchecked=unchecked, all_values=every_node)
+    chosen = edition or ""
+    values: Mapping[str, Array] = {}
+    for number, given in enumerate(runs):
+        progress(f"run {number + 1} of {len(runs)}: exact values")
+        compared = dict(made.rows)
+        try:
+            require_time()
+            exact = runner.run(given)
+            chosen = exact.report.edition if exact.report else chosen
+            if tolerance is not None:
+                progress(f"run {number + 1} of {len(runs)}: bounds")
+                tolerance.start(given, exact.values)
+            made.ordinary = all(is_ordinary(array) for array in given.values())
+            made.add_run(f"run {number + 1}", given, exact.values, progress)
+            values = values or {**given, **exact.values}
+        except ErrorCondition as stop:
+            skipped.append(f"run {number + 1}: {stop}")
+        except OutOfTime:
+            if not number:
+                raise
+            made.rows, stopped = compared, True
+            skipped += [f"run {left + 1}: the time was over (--timeout)" for left in range(number, len(runs))]
+            break
+        else:
+            ordinary_runs += made.ordinary
+    compared_runs = len(runs) - len(skipped)
+    if class_runs != 0 and not stopped:
+        try:
+            if class_outputs:
+                made.add_class_outputs(runner, values, progress)
+            if every_node and values:
+                made.add_class_nodes(values, progress)
+        except OutOfTime:
+            stopped = True
+            skipped.append("class inputs: the time was over (--timeout)")
+    return Comparison(
+        source.name, runtime.title, chosen, unchecked, inputs, compared_runs, tuple(made.ordered_rows()),
+        tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped, without_classes=tuple(made.without_classes),
+    )  # fmt: skip
+
+
+def _place(source: Source) -> Path | None:
+    """The path of the model, changed or not: its external data are beside it."""
+    return source.folder / source.name if source.folder else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the runtime gave in two calls, or why it gave nothing."""
+
+    values: Mapping[str, Array]
+    again: Mapping[str, Array]
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """The model, or a node alone, as it runs on class inputs.
+
+    Attributes:
+        title: what it is, for the report.
+        operator: of a single node, else "".
+        rows: of its outputs, without figures.
+        specs: the inputs that are drawn.
+        fixed: the values of the others.
+        runner: gives the exact values.
+        key: of the loaded model.
+        load: loads it into the runtime.
+    """
+
+    title: str
+    operator: str
+    rows: Sequence[Row]
+    specs: Mapping[str, TensorSpec]
+    fixed: Mapping[str, Array]
+    runner: ModelRunner
+    key: object
+    load: Callable[[], Loaded]
+
+
+class _Comparator:
+    """One comparison; loaded models are kept, because every run uses them."""
+
+    def __init__(
+        self,
+        source: Source,
+        runtime: Runtime,
+        every_node: bool,
+        tolerance: Tolerance | None,
+        seed: int,
+        class_runs: int | None,
+        edition: str | None,
+    ) -> None:
+        self.tolerance, self.seed, self.class_runs, self.edition = tolerance, seed, class_runs, edition
+        self.source, self.runtime, self.every_node = source, runtime, every_node
+        self.rows: dict[tuple[str, str], Row] = {}
+        self.loaded: dict[object, Loaded | Failure] = {}
+        self.without_classes: list[str] = []
+        self.ordinary = True
+        """Whether the inputs of the present run are ordinary."""
+
+    def ordered_rows(self) -> Iterator[Row]:
+        """The rows, those of one way together."""
+        for way in WAYS:
+            yield from (row for row in self.rows.values() if row.way == way)
+
+    def add_run(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
+        """Compare one run."""
+        graph = self.source.model.graph
+        progress(f"{run}: {self.runtime.title}")
+        found = self._run("model", self._whole, given)
+        for index, value in enumerate(graph.outputs):
+            where = Where(f"graph/output[{index}]", "value", value.name)
+            self._compare(Row(OUTPUT, value.name, where=where), run, found, exact[value.name])
+        if not self.every_node:
+            return
+        values = {**self._constants(given), **given, **exact}
+        for index, node in enumerate(graph.nodes):
+            progress(f"{run}: node {index + 1} of {len(graph.nodes)}")
+            self._node(run, index, node, values)
+        progress(f"{run}: every value of the whole model")
+        found = self._run("all", lambda: self._all(exact), given)
+        for index, node in enumerate(graph.nodes):
+            for name in filter(None, node.outputs):
+                self._compare(_row(ACCUMULATED, name, index, node), run, found, exact[name])
+
+    def _node(self, run: str, index: int, node: Node, values: Mapping[str, Array]) -> None:
+        inputs = {name: values[name] for name in dict.fromkeys(node.inputs) if name}
+        shapes = tuple(array.shape for array in inputs.values())
+        found = self._run((index, shapes), lambda: self._alone(index, node, values), inputs)
+        for name in filter(None, node.outputs):
+            self._compare(_row(EQUAL, name, index, node), run, found, values[name])
+
+    def _run(self, key: object, load: Callable[[], Loaded], inputs: Mapping[str, Array]) -> _Answer:
+        """The values of the runtime in two calls, or why it has none."""
+        if key not in self.loaded:
+            try:
+                self.loaded[key] = load()
+            except Failure as failure:
+                self.loaded[key] = failure
+            except Unwritable as reason:
+                self.loaded[key] = Failure(str(reason))
+        ready = self.loaded[key]
+        if isinstance(ready, Failure):
+            return _Answer({}, {}, ready)
+        try:
+            return _Answer(ready(inputs), ready(inputs))
+        except Failure as failure:
+            return _Answer({}, {}, failure)
+
+    def _compare(self, row: Row, run: str, found: _Answer, exact: Array) -> Distance | None:
+        """Add one value of one run; its distance, None where there is none."""
+        row = self.rows.get((row.way, row.value), replace(row, type=NAMES[exact.dtype]))
+        new = None
+        try:
+            new = _distance(row.value, found, exact)
+        except Incomparable as reason:
+            row = replace(row, failures=_with_reason(row.failures, run, str(reason), row.classes is None))
+            if not isinstance(found.failure, Failure) or isinstance(found.failure, Fault):
+                row = replace(row, faults=_with_reason(row.faults, run, str(reason)))
+        if new is not None:
+            row = replace(row, distance=new if row.distance is None else row.distance + new)
+            if self.ordinary and row.classes is None:
+                row = replace(row, ordinary=new if row.ordinary is None else row.ordinary + new)
+            if self.tolerance is not None and row.classes is None and not row.exceeded:
+                exceeded = self.tolerance.exceeded(row.way, row.value, found.values[row.value])
+                row = replace(row, exceeded=f"{exceeded} ({run})" if exceeded else "")
+            if row.value not in found.again or first_difference(found.again[row.value], found.values[row.value]):
+                row = replace(row, faults=_with_reason(row.faults, run, NOT_REPEATED))
+        self.rows[row.way, row.value] = row
+        return new
+
+    # Class inputs
+
+    def add_class_outputs(self, runner: ModelRunner, values: Mapping[str, Array], progress: Progress) -> None:
+        """Run the whole model on class inputs."""
+        graph = self.source.model.graph
+        specs = _specs([value.name for value in required_inputs(self.source.model)], values)
+        if not specs:
+            return
+        rows = [
+            Row(CLASS_OUTPUT, value.name, where=Where(f"graph/output[{index}]", "value", value.name))
+            for index, value in enumerate(graph.outputs)
+        ]
+        operator = graph.nodes[0].operator if len(graph.nodes) == 1 else ""
+        subject = _Subject("the whole model", operator, rows, specs, {}, runner, "model", self._whole)
+        self._add_classes(subject, values, progress)
+
+    def add_class_nodes(self, values: Mapping[str, Array], progress: Progress) -> None:
+        """Run each node alone on class inputs; equal nodes once."""
+        values = {**self._constants(values), **values}
+        varying, known, constant = _varying(self.source.model), dict[bytes, int](), 0
+        for index, node in enumerate(self.source.model.graph.nodes):
+            if not varying.intersection(node.inputs):
+                constant += 1
+                continue
+            try:
+                subject, content = self._class_node(index, node, values, varying)
+            except Unwritable as reason:
+                self.without_classes.append(f"{place_of(node, index)}: {reason}")
+                continue
+            if content in known:
+                self._add_same(subject.rows, known[content])
+                continue
+            known[content] = index
+            self._add_classes(subject, values, progress)
+        if constant:
+            self.without_classes.append(f"{plural(constant, 'node has', 'nodes have')} constant inputs only")
+
+    def _class_node(
+        self, index: int, node: Node, values: Mapping[str, Array], varying: Collection[str]
+    ) -> tuple[_Subject, bytes]:
+        """A node alone, and what identifies it.
+
+        Raises:
+            Unwritable: the runtime cannot get it alone.
+        """
+        if next(subgraphs(node), None) is not None:
+            raise Unwritable("it holds graphs")
+        specs = _specs([name for name in node.inputs if name in varying], values)
+        alone = self._with_constants(index, node, values, varying)
+        fixed = {value.name: values[value.name] for value in required_inputs(alone) if value.name not in specs}
+        data = write(alone)
+        subject = _Subject(
+            place_of(node, index),
+            node.operator,
+            [_row(CLASS_NODE, name, index, node) for name in filter(None, node.outputs)],
+            specs,
+            fixed,
+            ModelRunner(alone, _place(self.source), self.edition, unchecked=True),
+            ("classes", index),
+            lambda: self.runtime.load(data, self.source.folder),
+        )
+        return subject, _content(node, alone, specs.values(), fixed.values())
+
+    def _add_classes(self, subject: _Subject, values: Mapping[str, Array], progress: Progress) -> None:
+        """Run the cases of a subject, as many as the budget allows; `values` are those of an ordinary run."""
+        usual = {**{name: values[name] for name in subject.specs}, **subject.fixed}
+        every, shapes = cases(subject.specs), subject.runner.shapes(usual)
+        if not every or shapes is None:
+            why = "the shapes of its outputs depend on values" if every else "its inputs have no elements"
+            self.without_classes.append(f"{subject.title}: {why}")
+            return
+        chosen = within_budget(every, subject.runner.elements(usual), self.class_runs)
+        computed = {row.value for row in subject.rows if not selects(values[row.value], usual.values())}
+        for row in subject.rows:
+            made = ClassRuns(left_out=len(every) - len(chosen))
+            self.rows[row.way, row.value] = replace(row, type=NAMES[values[row.value].dtype], classes=made)
+        for number, case in enumerate(chosen):
+            if number % PROGRESS_STEP == 0:
+                progress(f"{subject.title}: class inputs {number + 1} of {len(chosen)}")
+            require_time()
+            drawn = case.drawn(subject.specs, self.seed)
+            inputs = {**drawn, **subject.fixed}
+            exact = _exact(subject.runner, inputs, shapes)
+            found = None if exact is None else self._run(subject.key, subject.load, inputs)
+            for row in subject.rows:
+                key = (row.way, row.value)
+                if exact is None or found is None:
+                    self.rows[key] = _without_value(self.rows[key])
+                    continue
+                new = self._compare(self.rows[key], f"class {case.name!r} of {case.detail}", found, exact[row.value])
+                if new is not None:
+                    self.rows[key] = _with_case(self.rows[key], case, drawn, new, subject, row.value in computed)
+
+    def _add_same(self, rows: Sequence[Row], index: int) -> None:
+        """The rows of a node that is equal to an earlier one."""
+        earlier = self.source.model.graph.nodes[index]
+        for row, name in zip(rows, filter(None, earlier.outputs), strict=True):
+            if (CLASS_NODE, name) in self.rows:
+                made = self.rows[CLASS_NODE, name]
+                self.rows[row.way, row.value] = replace(
+                    made, value=row.value, place=row.place, where=row.where, same_as=place_of(earlier, index)
+                )
+
+    # The models that the runtime loads
+
+    def _whole(self) -> Loaded:
+        made = self.source.path or write(self.source.model)
+        return self.runtime.load(made, self.source.folder)
+
+    def _all(self, exact: Mapping[str, Array]) -> Loaded:
+        graph = self.source.model.graph
+        declared = {value.name for value in graph.outputs}
+        named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
+        outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
+        made = structs.replace(self.source.model, graph=structs.replace(graph, outputs=outputs))
+        return self.runtime.load(write(made), self.source.folder)
+
+    def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
+        inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
+        outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
+        graph = Graph(f"node {index}", inputs, outputs, (), (), (), (node,))
+        return self.runtime.load(write(structs.replace(self.source.model, graph=graph)), self.source.folder)
+
+    def _with_constants(self, index: int, node: Node, values: Mapping[str, Array], varying: Collection[str]) -> Model:
+        """A node alone; its constants are initializers, as in the model."""
+        model = self.source.model
+        taken = [*dict.fromkeys(filter(None, node.inputs))]
+        constants = tuple(each for each in model.graph.initializers if each.name in taken and each.name not in varying)
+        named = {each.name for each in constants} if (model.ir_version or 0) >= 4 else set()
+        inputs = tuple(_value(name, values[name]) for name in taken if name not in named)
+        outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
+        graph = Graph(f"node {index}", inputs, outputs, (), constants, (), (node,))
+        return structs.replace(model, graph=graph)
+
+    def _constants(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        tensors = self.source.model.graph.initializers
+        return {tensor.name: decode(tensor, self.source.folder) for tensor in tensors if tensor.name not in given}
+
+
+def _specs(names: Iterable[str], values: Mapping[str, Array]) -> dict[str, TensorSpec]:
+    return {name: (values[name].shape, values[name].dtype) for name in dict.fromkeys(names) if name in values}
+
+
+def _without_value(row: Row) -> Row:
+    classes = row.classes or ClassRuns()
+    return replace(row, classes=replace(classes, without_value=classes.without_value + 1))
+
+
+def _with_case(
+    row: Row, case: ClassCase, inputs: Mapping[str, Array], far: Distance, subject: _Subject, computed: bool
+) -> Row:
+    """A row with the deviations of one more case."""
+    new = deviations_of(case, inputs, far.specials, subject.operator, computed)
+    return replace(row, classes=(row.classes or ClassRuns()).with_deviations([*new]))
+
+
+def _exact(
+    runner: ModelRunner, inputs: Mapping[str, Array], shapes: Sequence[tuple[int, ...]]
+) -> Mapping[str, Array] | None:
+    """The exact values of class inputs; None where they have no value, or values of other shapes."""
+    try:
+        return runner.run(inputs).values if runner.shapes(inputs) == shapes else None
+    except (Stop, MemoryError):
+        return None
+
+
+def _distance(name: str, found: _Answer, exact: Array) -> Distance:
+    if found.failure is not None:
+        raise Incomparable(str(found.failure))
+    if name not in found.values:
+        raise Incomparable("the runtime gives no such value")
+    return distance(found.values[name], exact)
+
+
+def _with_reason(known: tuple[str, ...], run: str, reason: str, every: bool = False) -> tuple[str, ...]:
+    """With one more reason and its run; a reason that is known only if every run is listed."""
+    if not every and any(each.endswith(f": {reason}") for each in known):
+        return known
+    return (*known, f"{run}: {reason}")
+
+
+def _varying(model: Model) -> set[str]:
+    """The values that depend on an input which a caller gives."""
+    found = {value.name for value in required_inputs(model)}
+    for node in model.graph.nodes:
+        if found.intersection(node.inputs) or found.intersection(captured(node)):
+            found.update(filter(None, node.outputs))
+    return found
+
+
+def _content(node: Node, alone: Model, specs: Iterable[TensorSpec], fixed: Iterable[Array]) -> bytes:
+    """The same for nodes that compute the same of their inputs: the node with other names, its constants and types."""
+    listed = dict.fromkeys([*node.inputs, *node.outputs])
+    names = {name: f"{number}" if name else "" for number, name in enumerate(listed)}
+    inputs, outputs = (tuple(names[each] for each in side) for side in (node.inputs, node.outputs))
+    renamed = structs.replace(node, name="", inputs=inputs, outputs=outputs)
+
+    def called(value: Value) -> Value:
+        return structs.replace(value, name=names[value.name])
+
+    graph = structs.replace(
+        alone.graph,
+        name="",
+        inputs=tuple(map(called, alone.graph.inputs)),
+        outputs=tuple(map(called, alone.graph.outputs)),
+        initializers=tuple(structs.replace(each, name=names[each.name]) for each in alone.graph.initializers),
+        nodes=(renamed,),
+    )
+    said = repr([[*specs], [(each.dtype, each.shape, each.tolist()) for each in fixed]])
+    return sha256(write(structs.replace(alone, graph=graph)) + said.encode("utf-8", "surrogatepass")).digest()
+
+
+def _row(way: str, name: str, index: int, node: Node) -> Row:
+    where = Where(f"graph/node[{index}]", "node", node.name, node.operator)
+    return Row(way, name, node.operator, place_of(node, index), where=where)
+
+
+def _value(name: str, array: Array) -> Value:
+    return Value(name, Type("tensor", NAMES[array.dtype], array.shape))
+
+
+def source_of(model: Model, path: str | os.PathLike[str] | None, *, changed: bool) -> Source:
+    """The source of a model that was read from a path, and may have been changed since."""
+    if path is None:
+        return Source("model", model, None, None)
+    return Source(Path(path).name, model, None if changed else Path(path), Path(path).parent)
+
+
+def recorded_runtime(outputs: Mapping[str, Array], title: str) -> Runtime:
+    """A runtime whose outputs are known: those of one run, from files."""
+
+    class Recorded:
+        """Returns the recorded outputs for any inputs."""
+
+        def __init__(self) -> None:
+            self.title = title
+
+        def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
+            """See `Runtime.load`."""
+            return lambda inputs: dict(outputs)
+
+    return Recorded()

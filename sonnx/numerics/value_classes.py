@@ -1,0 +1,349 @@
+"""Value classes: inputs where implementations of an operator err, each with a permanent name.
+
+A class says what is put where: a special value at a position among ordinary ones, two of them in a given order, ties,
+tensors of one value, values next to the boundaries of conversions.  `cases` lists all cases of the inputs of a node or
+model in a fixed order, those that find most first, so that a part of the list is a sensible part.  A case is drawn only
+when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, permutations, zip_longest
+from math import prod
+from typing import TypeAlias
+from zlib import crc32
+
+import numpy as np
+
+from sonnx.numerics.draws import ORDINARY, PATTERNS, draw
+from sonnx.numerics.formats import NAMES, TEXT, Array, TensorSpec, is_computed_with
+from sonnx.numerics.special_values import (
+    HUGE,
+    MINUS_INFINITY,
+    MINUS_ZERO,
+    NAN,
+    PLUS_INFINITY,
+    PLUS_ZERO,
+    boundary_values,
+    special_values,
+)
+
+MAX_POSITIONS = 8
+"""Positions along an axis."""
+MAX_TURNS = 32
+"""Runs in which a NaN goes along an axis."""
+SPREAD = 16
+"""Special values of the class `spread`, so few that most windows of a convolution have none."""
+BLOCK = 8
+"""Elements that vector instructions often take at a time."""
+
+Fill: TypeAlias = Callable[[Array], Array]
+"""Ordinary elements in, the elements of the class out, of the same type and shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCase:
+    """One case of a class: what becomes of the ordinary elements of some inputs; the others stay ordinary.
+
+    Attributes:
+        name: the name of the class.
+        detail: which input, and where.
+        fills: by input.
+        huge: finite numbers occur that are so large that intermediate results may overflow.
+        packed: many special values in one tensor.
+    """
+
+    name: str
+    detail: str
+    fills: Mapping[str, Fill]
+    huge: bool = False
+    packed: bool = False
+
+    def drawn(self, specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Array]:
+        """The inputs of the case; equal seeds give equal inputs."""
+        made = {}
+        for name, (shape, kind) in specs.items():
+            text = f"{self.name}\n{self.detail}\n{name}"
+            ordinary = draw(kind, shape, ORDINARY, (seed, crc32(text.encode("utf-8", "surrogatepass"))))
+            made[name] = self.fills[name](ordinary) if name in self.fills else ordinary
+        return made
+
+
+def axis_positions(extent: int) -> list[int]:
+    """All positions of a short axis; of a longer one both ends, the middle, and edges of blocks."""
+    if extent <= MAX_POSITIONS:
+        return [*range(extent)]
+    tail = (extent - 1) // BLOCK * BLOCK
+    wanted = [0, extent - 1, 1, extent // 2, tail, extent - 2, BLOCK, BLOCK // 2, BLOCK - 1, *range(MAX_POSITIONS)]
+    return sorted([*dict.fromkeys(wanted)][:MAX_POSITIONS])
+
+
+def positions(shape: Sequence[int]) -> dict[tuple[int, ...], str]:
+    """Indices of elements: the positions of each axis, with the middle of the others, and both corners; and names."""
+    if not prod(shape):
+        return {}
+    if prod(shape) == 1:
+        return {(0,) * len(shape): "alone"}
+    middle = [extent // 2 for extent in shape]
+    listed = [(0,) * len(shape), tuple(extent - 1 for extent in shape)]
+    for axis, extent in enumerate(shape):
+        listed += [(*middle[:axis], at, *middle[axis + 1 :]) for at in axis_positions(extent) if extent > 1]
+    longest = max(range(len(shape)), key=lambda axis: shape[axis])
+    found = dict.fromkeys(listed, "between")
+    for at in found:
+        if all(number == 0 for number in at):
+            found[at] = "first"
+        elif all(number == extent - 1 for number, extent in zip(at, shape, strict=True)):
+            found[at] = "last"
+    # Indices along the longest axis first: most reductions go along it.
+    return dict(sorted(found.items(), key=lambda item: any(
+        number != middle[axis] for axis, number in enumerate(item[0]) if axis != longest and shape[axis] > 1
+    )))  # fmt: skip
+
+
+def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
+    """All cases of inputs of these shapes and types, the first ones first.
+
+    First tensors with many special values; then a NaN at each position, both zeros in both orders, and ties; then the
+    rest, of each kind some.  Of more than `MAX_POSITIONS` inputs some stand for all.
+    """
+    names = [*specs]
+    chosen = [names[at] for at in axis_positions(len(names)) if prod(specs[names[at]][0])]
+    inputs = [_Input(name, *specs[name]) for name in chosen]
+    tiers: list[list[Iterator[ClassCase]]] = [
+        [each.packed() for each in inputs] + [_together(inputs)],
+        [each.single([NAN]) for each in inputs]
+        + [each.running() for each in inputs]
+        + [each.pairs(_ZEROS) for each in inputs]
+        + [each.ties() for each in inputs]
+        + [_pairs_of_inputs(inputs, _FIRST_PAIRS)],
+        [each.single([name for name in special_values(each.kind).names if name != NAN]) for each in inputs]
+        + [each.pairs(_PAIRS) for each in inputs]
+        + [each.uniform() for each in inputs]
+        + [each.boundaries() for each in inputs]
+        + [_pairs_of_inputs(inputs, None)],
+    ]
+    return [*chain.from_iterable(_in_turn(tier) for tier in tiers)]
+
+
+_ZEROS = ((PLUS_ZERO, MINUS_ZERO), (MINUS_ZERO, PLUS_ZERO))
+_PAIRS = (
+    (NAN, PLUS_INFINITY), (PLUS_INFINITY, NAN), (NAN, MINUS_INFINITY), (MINUS_INFINITY, NAN), (NAN, NAN),
+    (PLUS_INFINITY, MINUS_INFINITY), (MINUS_INFINITY, PLUS_INFINITY), (PLUS_INFINITY, PLUS_INFINITY),
+    ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("false", "true"), ("true", "false"),
+)  # fmt: skip
+_FIRST_PAIRS = (
+    *_ZEROS, (MINUS_ZERO, MINUS_ZERO), (NAN, NAN), (NAN, ""), ("", NAN), (PLUS_INFINITY, MINUS_INFINITY),
+    (PLUS_INFINITY, PLUS_INFINITY), (PLUS_ZERO, PLUS_INFINITY), (PLUS_INFINITY, PLUS_ZERO),
+    ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("least", "least"),
+)  # fmt: skip
+"""Values of all elements of two inputs; "" for ordinary ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """One input, and the cases that change it alone."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: np.dtype[np.generic]
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    def case(self, name: str, where: str, fill: Fill, *, huge: bool = False, packed: bool = False) -> ClassCase:
+        return ClassCase(name, f"{self.name}{f' at {where}' if where else ''}", {self.name: fill}, huge, packed)
+
+    def packed(self) -> Iterator[ClassCase]:
+        """Few special values far apart; one in each line along each axis, at any position; nothing else; any bits."""
+        usual = special_values(self.kind).without(HUGE)
+        few = usual.values[: max(1, min(SPREAD, self.size))]
+        yield self.case("spread", "", partial(_spread, values=few), packed=True)
+        for axis, extent in enumerate(self.shape):
+            if extent > 1 and self.size > extent:
+                yield self.case(f"one in each line of axis {axis}", "", partial(_lines, values=usual.values, axis=axis), packed=True)  # noqa: E501  # fmt: skip
+        for turn in range(min(2, -(-len(usual.names) // max(1, self.size)))):
+            yield self.case(f"all special, turn {turn}", "", partial(_repeated, values=usual.values, turn=turn), packed=True)  # noqa: E501  # fmt: skip
+        if is_computed_with(self.kind):
+            bits = draw(self.kind, self.shape, PATTERNS, (self.size,))
+            yield self.case("any bit patterns", "", partial(_replaced, by=bits), huge=True, packed=True)
+
+    def running(self) -> Iterator[ClassCase]:
+        """A NaN in each line along an axis, in every turn one place further: all places of an axis of few turns."""
+        known = special_values(self.kind)
+        for axis, extent in enumerate(self.shape) if NAN in known else ():
+            lines = self.size // extent
+            for turn in range(min(MAX_TURNS, -(-extent // lines)) if extent > 1 else 0):
+                fill = partial(_running, value=known[NAN], axis=axis, first=turn * lines)
+                yield self.case(f"nan in each line of axis {axis}", f"turn {turn}", fill, packed=lines > 1)
+
+    def single(self, names: Iterable[str]) -> Iterator[ClassCase]:
+        """One special value at each position, the other elements ordinary."""
+        known = special_values(self.kind)
+        for name in names:
+            for at, where in positions(self.shape).items() if name in known else ():
+                fill = partial(_set, values={at: known[name]})
+                yield self.case(f"{name} {where}", str([*at]), fill, huge=name in HUGE)
+
+    def pairs(self, pairs: Iterable[tuple[str, str]]) -> Iterator[ClassCase]:
+        """Two special values, one before the other; zeros among smaller and among larger numbers."""
+        known = special_values(self.kind)
+        for one, other in pairs:
+            if one not in known or other not in known:
+                continue
+            for here, there in _places_of_two(self.shape):
+                values = {here: known[one], there: known[other]}
+                for sign, among in (
+                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in _ZEROS else ((0, ""),)
+                ):
+                    fill = partial(_set, values=values, sign=sign)
+                    yield self.case(f"{one} before {other}{among}", f"{[*here]} and {[*there]}", fill)
+
+    def ties(self) -> Iterator[ClassCase]:
+        """The greatest or the least element twice, at every two of few places; all elements equal."""
+        if not is_computed_with(self.kind):
+            return
+        for here, there in _places_of_two(self.shape):
+            for name, end in (("greatest", np.max), ("least", np.min)):
+                fill = partial(_tied, here=here, there=there, end=end)
+                yield self.case(f"{name} twice", f"{[*here]} and {[*there]}", fill)
+        if self.size > 1:
+            yield self.case("all equal", "", partial(_all, value=np.ones((), self.kind)))
+
+    def uniform(self) -> Iterator[ClassCase]:
+        """Every element is the same special value."""
+        known = special_values(self.kind)
+        for name in known.names if self.size > 1 else ():
+            yield self.case(f"all {name}", "", partial(_all, value=known[name]), huge=name in HUGE)
+
+    def boundaries(self) -> Iterator[ClassCase]:
+        """Values next to where a conversion rounds or saturates, as many as the tensor has elements."""
+        values = boundary_values(self.kind)
+        for turn in range(-(-values.size // self.size)):
+            yield self.case("conversion boundary", f"turn {turn}", partial(_repeated, values=values, turn=turn), huge=True)  # noqa: E501  # fmt: skip
+
+
+def _places_of_two(shape: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Two places, the first before the second in row-major order and along an axis."""
+    found = []
+    middle = tuple(extent // 2 for extent in shape)
+    for axis, extent in enumerate(shape):
+        if extent < 2:
+            continue
+        ends = dict.fromkeys([(0, extent - 1), (0, 1), (extent - 2, extent - 1), (extent // 2 - 1, extent // 2)])
+        for pair in ends:
+            one, other = ((*middle[:axis], at, *middle[axis + 1 :]) for at in pair)
+            found.append((one, other))
+    return found
+
+
+def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
+    """All inputs hold special values, each with another stride, so that many pairs of them meet."""
+    if len(inputs) < 2:
+        return
+    for turn in range(2):
+        fills = {}
+        for number, each in enumerate(inputs):
+            values = special_values(each.kind).without(HUGE).values
+            step = np.arange(each.size) // (len(values) ** number if number < 3 else 1)
+            fills[each.name] = partial(
+                _replaced, by=values[(step + turn * (number + 1)) % len(values)].reshape(each.shape)
+            )
+        yield ClassCase(f"special values in all inputs, turn {turn}", ", ".join(fills), fills, packed=True)
+
+
+def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] | None) -> Iterator[ClassCase]:
+    """One value in all elements of an input, another in all of a second one; None for all pairs of special values."""
+    for one, other in permutations(inputs, 2):
+        if one.kind != other.kind or one.kind == TEXT:
+            continue
+        known = special_values(one.kind)
+        wanted = pairs if pairs is not None else [
+            (a, b) for a in known.names for b in known.names if (a, b) not in _FIRST_PAIRS
+        ]  # fmt: skip
+        for a, b in wanted:
+            if (a and a not in known) or (b and b not in known) or (pairs is None and one.name > other.name):
+                continue
+            fills = {each.name: partial(_all, value=known[name]) for each, name in ((one, a), (other, b)) if name}
+            title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
+            yield ClassCase(title, f"{one.name} and {other.name}", fills, huge=a in HUGE or b in HUGE)
+
+
+def _in_turn(lists: Iterable[Iterable[ClassCase]]) -> Iterator[ClassCase]:
+    """One of each list, again and again."""
+    return (case for row in zip_longest(*lists) for case in row if case is not None)
+
+
+# ------------------------------------------------------------------ fills
+
+
+def _set(ordinary: Array, values: Mapping[tuple[int, ...], Array], sign: int = 0) -> Array:
+    """Some elements replaced; with a sign all others have it."""
+    made = ordinary.copy() if not sign else np.where(ordinary == 0, 1, np.abs(ordinary)).astype(ordinary.dtype) * ordinary.dtype.type(sign)  # noqa: E501  # fmt: skip
+    for at, value in values.items():
+        made[at] = value
+    return made
+
+
+def _tied(ordinary: Array, here: tuple[int, ...], there: tuple[int, ...], end: Callable[[Array], Array]) -> Array:
+    value = end(ordinary)
+    rest = ordinary[ordinary != value]
+    made = np.where(ordinary == value, rest[0], ordinary) if rest.size else ordinary.copy()
+    made[here] = made[there] = value
+    return made
+
+
+def _all(ordinary: Array, value: Array) -> Array:
+    made = np.empty_like(ordinary)
+    made[...] = value
+    return made
+
+
+def _replaced(ordinary: Array, by: Array) -> Array:
+    return by.copy()
+
+
+def _spread(ordinary: Array, values: Array) -> Array:
+    """The values at equal distances, the last one at the end."""
+    made = ordinary.reshape(-1).copy()
+    made[np.linspace(0, made.size - 1, len(values)).astype(np.int64)] = values
+    return made.reshape(ordinary.shape)
+
+
+def _lines(ordinary: Array, values: Array, axis: int) -> Array:
+    """One value in each line along an axis; values and positions run through all pairs."""
+    lines = np.moveaxis(ordinary, axis, -1).copy()
+    flat = lines.reshape(-1, lines.shape[-1])
+    number = np.arange(len(flat))
+    places = np.array(axis_positions(flat.shape[1]))
+    flat[number, places[(number + number // len(values)) % len(places)]] = values[number % len(values)]
+    return np.ascontiguousarray(np.moveaxis(flat.reshape(lines.shape), -1, axis))
+
+
+def _running(ordinary: Array, value: Array, axis: int, first: int) -> Array:
+    """The value in each line along an axis, in the first one at a place, in the others one further each."""
+    lines = np.moveaxis(ordinary, axis, -1).copy()
+    flat = lines.reshape(-1, lines.shape[-1])
+    number = np.arange(len(flat))
+    flat[number, (number + first) % flat.shape[1]] = value
+    return np.ascontiguousarray(np.moveaxis(flat.reshape(lines.shape), -1, axis))
+
+
+def _repeated(ordinary: Array, values: Array, turn: int) -> Array:
+    """The values one after another; each turn goes on where the last one ended."""
+    number = np.arange(ordinary.size) + turn * ordinary.size
+    return values[number % len(values)].reshape(ordinary.shape)
+
+
+def names(specs: Mapping[str, TensorSpec]) -> list[str]:
+    """The names of all classes of inputs of these shapes and types."""
+    return [*dict.fromkeys(case.name for case in cases(specs))]
+
+
+def described(specs: Mapping[str, TensorSpec]) -> str:
+    """The inputs, in words."""
+    return ", ".join(f"{name}: {NAMES[kind]}{[*shape]}" for name, (shape, kind) in specs.items())
