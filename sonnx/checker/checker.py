@@ -282,6 +282,8 @@ class _Check:
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
             self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")
+            if any(key == "checksum" for key, _ in tensor.external.entries):
+                self.builder.add_note("checksums of external data are not checked; sonnx run compares them")
 
     def _default_inputs(self, scope: Scope) -> None:
         """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -133,6 +134,8 @@ class External(ComparedInPart, frozen=True):
     file: int | str | None = None
     """The bytes of the file at the location, or half a sentence on why it cannot be used; None where the file system
     was not asked, because the model was read from bytes."""
+    folder: Path | None = None
+    """The folder of the model, None for bytes."""
 
     def compared(self) -> tuple[object, ...]:
         """See `ComparedInPart`."""

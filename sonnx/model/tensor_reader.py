@@ -83,7 +83,7 @@ class Reader(Struct, frozen=True):
             enforce(self.limits, "external", len(self.files) + 1)
             self.files[location] = None if self.folder is None else file_size(self.folder, location)
         numbers = number(last.get("offset")), number(last.get("length"))
-        return External(location, *numbers, entries, self.files[location])
+        return External(location, *numbers, entries, self.files[location], self.folder)
 
 
 def repeated_keys(message: Message) -> tuple[str, ...]:
