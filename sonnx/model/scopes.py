@@ -149,6 +149,8 @@ def _as_graph(function: Function) -> Graph:
     inputs, outputs = (
         tuple(Value(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
     )
+    types = {value.name: value.type for value in function.value_info}
+    outputs = tuple(Value(value.name, types.get(value.name, NOT_STATED)) for value in outputs)
     return Graph(
         function.name,
         inputs,
