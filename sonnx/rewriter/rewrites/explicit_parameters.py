@@ -16,7 +16,7 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.profile.definitions import Input, Operator, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
-from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.operator_names import SIGNED_PADDING, OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
@@ -89,10 +89,6 @@ def _pads(site: Site, mode: object) -> Shape | None:
     first = odd_at_end if mode == "SAME_UPPER" else odd_at_beginning
     begins = tuple(map(first, totals))
     return (*begins, *(total - begin for total, begin in zip(totals, begins, strict=True)))
-
-
-SIGNED_PADDING = ("AveragePool", "MaxPool")
-"""Operators whose text prints a formula for the padding that can be negative (erratum pooling-negative-padding)."""
 
 
 def printed_padding(extent: int, width: int, stride: int) -> int:
