@@ -164,22 +164,25 @@ class _Check:
     # Values: by their declarations
 
     def _values(self, scope: Scope, declared: Mapping[str, int]) -> None:
-        """Check each value of a scope once, by its first declaration, whose facts have a number in `declared`."""
+        """Check each value of a scope once, by what its declarations state together; a graph input or output that is
+        listed again must be complete there too.  Entries of value_info add nothing to a constant.
+        """
         graph, seen, value_of = scope.graph, {""}, self._value
-        last: Type | None = None
-        results = subject_results(())
+        interface, constants = set[tuple[str, Type]](), {tensor.name for tensor in graph.initializers}
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
-                if value.name not in seen:
-                    seen.add(value.name)
-                    if value.type is not last:  # most neighbours have one type
-                        last, number = value.type, declared.get(value.name)
-                        results = self._of_type(last) if number is None else self._of_number(number)
-                    value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
-                elif value.name and kind != "value_info":  # listed again: each entry must be complete
-                    facts = self.domain.declared(value.type)
-                    if value.name not in declared or facts != self.facts.values[declared[value.name]]:
-                        value_of(scope, self._of_facts(facts), kind, index, value.name, sparse=value.type.holds_sparse)
+                if kind == "value_info":
+                    if value.name in seen or value.name in constants:
+                        continue
+                    number = declared.get(value.name)
+                elif not value.name or (value.name, value.type) in interface:
+                    continue
+                else:
+                    interface.add((value.name, value.type))
+                    number = None
+                seen.add(value.name)
+                results = self._of_type(value.type) if number is None else self._of_number(number)
+                value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
         for index, tensor in enumerate(graph.initializers):
             type_ = Type("tensor", tensor.element, tensor.dims)
             value_of(scope, self._of_type(type_), "initializer", index, tensor.name)
@@ -279,6 +282,8 @@ class _Check:
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
             self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")
+            if any(key == "checksum" for key, _ in tensor.external.entries):
+                self.builder.add_note("checksums of external data are not checked; sonnx run compares them")
 
     def _default_inputs(self, scope: Scope) -> None:
         """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""

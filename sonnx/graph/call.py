@@ -36,6 +36,7 @@ class Call(Struct, frozen=True, eq=False):
     """The model-local function the node calls, which decides before the operators do."""
     strict: bool
     """Only the version that the operator's text specifies is admitted."""
+    ir_version: int | None = None
 
     @property
     def calls_function(self) -> bool:
@@ -56,6 +57,7 @@ class Calls:
 
     def __init__(self, model: Model, edition: Edition, *, strict: bool = False, beyond_edition: bool = False) -> None:
         self.edition, self.strict, self.beyond_edition = edition, strict, beyond_edition
+        self.ir_version = model.ir_version
         self.functions = {function_key(function): function for function in model.functions}
         self._known: dict[object, Call] = {}
 
@@ -97,6 +99,7 @@ class Calls:
             in_function=scope.function is not None,
             function=function,
             strict=self.strict,
+            ir_version=self.ir_version,
         )
 
     def _of_onnx(self, domain: str, function: Function | None) -> bool:

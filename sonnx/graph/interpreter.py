@@ -66,8 +66,8 @@ class Visit(Struct, Generic[ValueT, ResultT], frozen=True):
 
 
 class ScopeResult(Struct, Generic[ValueT, ResultT]):
-    """One scope: the numbers of its declarations by name, of several the first, and of its values after the last node;
-    a visit for each node, in order.
+    """One scope: the numbers of its declarations by name, of several what they state together, and of its values after
+    the last node; a visit for each node, in order.
     """
 
     scope: Scope
@@ -234,13 +234,11 @@ class _Run(Generic[ValueT, ResultT]):
 
     def declarations(self, scope: Scope) -> dict[str, int]:
         """What the declarations of a scope state."""
-        graph, declared, last, number = scope.graph, dict[str, int](), NOT_STATED, self.undeclared
-        for listed in (graph.inputs, graph.outputs, graph.value_info):
-            for value in listed:
-                if value.name not in declared:
-                    if value.type is not last:  # most neighbours have one type
-                        last, number = value.type, self.declared(value.type)
-                    declared[value.name] = number
+        declared, last, number = dict[str, int](), NOT_STATED, self.undeclared
+        for name, type_ in scope.declared.items():
+            if type_ is not last:  # most neighbours have one type
+                last, number = type_, self.declared(type_)
+            declared[name] = number
         return declared
 
     def stated(self, scope: Scope, declared: dict[str, int]) -> dict[str, int]:

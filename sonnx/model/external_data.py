@@ -23,15 +23,17 @@ def resolve_location(folder: Path, location: str) -> Path:
         path = (base / location).resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
         raise OutsideFolder("does not exist") from None
-    if not location or base not in path.parents:
+    if leaves_folder(location) or base not in path.parents:
         raise OutsideFolder(OUTSIDE)
     return path
 
 
 def leaves_folder(location: str) -> bool:
-    """Whether a location is not a relative path inside a folder, on any system and without asking the file system."""
+    """Whether a location is not the relative path of a file inside a folder, on any system and without asking the file
+    system; a path that ends in / names a folder.
+    """
     parts = location.replace("\\", "/").split("/")
-    return not location or ".." in parts or parts[0] == "" or ":" in parts[0]
+    return ".." in parts or parts[0] == "" or ":" in parts[0] or parts[-1] in ("", ".")
 
 
 def file_size(folder: Path, location: str) -> int | str:

@@ -27,7 +27,7 @@ from sonnx.model.ir import (
     UnknownField,
 )
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce, enforce_density
-from sonnx.model.tensor_reader import Reader
+from sonnx.model.tensor_reader import Reader, repeated_keys
 from sonnx.model.type_reader import Types, decoded, is_text
 from sonnx.model.wire_format import Message
 
@@ -132,6 +132,7 @@ class Builder(Struct, frozen=True):
             sparse_initializers=tuple(map(self.sparse, message.sparse_initializer[:])),
             nodes=self.nodes(message.node),
             annotations=len(message.quantization_annotation),
+            repeated_keys=_repeated_keys(message, ("node", "input", "output", "value_info")),
         )
         self.sizes.depth -= 1
         return graph
@@ -164,6 +165,7 @@ class Builder(Struct, frozen=True):
             value_info=self.types.values(message.value_info),
             nodes=self.nodes(message.node),
             imports=self.imports(message.opset_import),
+            repeated_keys=_repeated_keys(message, ("node", "value_info")),
         )
 
     def nodes(self, messages: Sequence[Message]) -> tuple[Node, ...]:
@@ -243,3 +245,13 @@ class Builder(Struct, frozen=True):
                 return self.graph(stated)
             case _:
                 return self.types.type(stated)
+
+
+def _repeated_keys(message: Message, parts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The repeated keys of the metadata of a graph or function and of its parts; see `Graph.repeated_keys`."""
+    found = [("", key) for key in repeated_keys(message)]
+    for part in parts:
+        for index, one in enumerate(getattr(message, part)):
+            if len(one.metadata_props) > 1:
+                found += [(f"{part}[{index}]", key) for key in repeated_keys(one)]
+    return tuple(found)

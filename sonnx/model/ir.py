@@ -6,8 +6,9 @@ name that are not UTF-8 are lone surrogates (PEP 383).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -85,6 +86,37 @@ class Type(Struct, frozen=True):
 NOT_STATED = Type()
 
 
+def joined(types: Sequence[Type]) -> Type:
+    """What several declarations of one value state together, whatever their order.
+
+    A number counts before a symbol, and that before nothing.  Where they contradict each other, which the rule
+    consistent-declarations reports, the least one counts.
+    """
+    stated = [each for each in types if each.kind != "not stated"]
+    if not stated:
+        return NOT_STATED
+    kind = min(each.kind for each in stated)
+    same = [each for each in stated if each.kind == kind]
+    shapes = [each.shape for each in same if each.shape is not None]
+    rank = min(map(len, shapes), default=0)
+    denoted = [each.denotations for each in same if len(each.denotations) == rank]
+    return Type(
+        kind,
+        min((each.element for each in same if each.element is not None), default=None),
+        tuple([min(at, key=_precision) for at in zip(*[s for s in shapes if len(s) == rank], strict=True)])
+        if shapes
+        else None,
+        any(each.holds_sparse for each in same),
+        tuple([min(at, key=lambda text: (not text, text)) for at in zip(*denoted, strict=True)]),
+    )
+
+
+def _precision(dimension: Dimension) -> tuple[int, int, str]:
+    if isinstance(dimension, int):
+        return (0, dimension, "") if dimension >= 0 else (2, dimension, "")
+    return (3, 0, "") if dimension is None else (1, 0, dimension)
+
+
 class Value(Struct, frozen=True):
     """A graph input, a graph output, or an entry of value_info."""
 
@@ -102,6 +134,8 @@ class External(ComparedInPart, frozen=True):
     file: int | str | None = None
     """The bytes of the file at the location, or half a sentence on why it cannot be used; None where the file system
     was not asked, because the model was read from bytes."""
+    folder: Path | None = None
+    """The folder of the model, None for bytes."""
 
     def compared(self) -> tuple[object, ...]:
         """See `ComparedInPart`."""
@@ -130,11 +164,13 @@ class Tensor(ComparedInPart, frozen=True):
     segment: bool = False
     misfit: tuple[int, int] | None = None
     """Index and value of the first entry of the typed data field that the element type cannot represent."""
+    repeated_keys: tuple[str, ...] = ()
+    """The keys that metadata_props has more than once."""
 
     def compared(self) -> tuple[object, ...]:
         """All but the bytes."""
         meta = self.name, self.element, self.dims, self.stored, self.strings, self.count
-        return (*meta, self.external, self.segment, self.misfit)
+        return (*meta, self.external, self.segment, self.misfit, self.repeated_keys)
 
 
 class SparseTensor(ComparedInPart, frozen=True):
@@ -214,6 +250,9 @@ class Graph(Struct, frozen=True):
     nodes: tuple[Node, ...]
     annotations: int = 0
     """The number of entries of quantization_annotation."""
+    repeated_keys: tuple[tuple[str, str], ...] = ()
+    """The keys that a metadata_props of the graph, of a node or of a declaration has more than once, each with the
+    place in the graph, as `node[4]`."""
 
 
 class Function(Struct, frozen=True):
@@ -229,6 +268,8 @@ class Function(Struct, frozen=True):
     value_info: tuple[Value, ...]
     nodes: tuple[Node, ...]
     imports: tuple[Import, ...]
+    repeated_keys: tuple[tuple[str, str], ...] = ()
+    """See `Graph.repeated_keys`."""
 
 
 class Import(Struct, frozen=True):

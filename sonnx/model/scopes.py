@@ -20,6 +20,7 @@ from sonnx.model.ir import (
     Tensor,
     Type,
     Value,
+    joined,
     subgraphs,
 )
 
@@ -65,9 +66,15 @@ class Scope(Struct, frozen=True, dict=True):
 
     @cached_property
     def declared(self) -> Mapping[str, Type]:
-        """The declared type of each name; inputs and outputs of the graph before value_info."""
-        given = (*self.graph.value_info, *self.graph.outputs, *self.graph.inputs)
-        return {value.name: value.type for value in given}
+        """The type that the declarations of each name state together."""
+        given = (*self.graph.inputs, *self.graph.outputs, *self.graph.value_info)
+        found = {value.name: value.type for value in given}
+        if len(found) < len(given):
+            several: dict[str, dict[Type, None]] = {}
+            for value in given:
+                several.setdefault(value.name, {})[value.type] = None
+            found.update((name, joined(tuple(types))) for name, types in several.items() if len(types) > 1)
+        return found
 
     @cached_property
     def graph_inputs(self) -> frozenset[str]:
@@ -144,7 +151,16 @@ def _as_graph(function: Function) -> Graph:
     )
     types = {value.name: value.type for value in function.value_info}
     outputs = tuple(Value(value.name, types.get(value.name, NOT_STATED)) for value in outputs)
-    return Graph(function.name, inputs, outputs, function.value_info, (), (), function.nodes)
+    return Graph(
+        function.name,
+        inputs,
+        outputs,
+        function.value_info,
+        (),
+        (),
+        function.nodes,
+        repeated_keys=function.repeated_keys,
+    )
 
 
 def captured(node: Node) -> set[str]:

@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from sonnx.base.errors import UsageError
 from sonnx.model.ir import Attribute, Graph, Model, Node, Type, Value
 
+MAX_DIMENSION = (1 << 63) - 1
+"""The largest dimension that a file can state (TensorShapeProto.Dimension.dim_value is an int64)."""
+
 MAX_DIGITS = 640
 """Python reads numbers of so many digits whatever its settings."""
 
@@ -63,7 +66,7 @@ def _shown(item: str) -> str:
 
 
 def require_sizes(numbers: Mapping[str, int]) -> None:
-    """Refuse a negative dimension.
+    """Refuse a negative dimension, and one that no file can state.
 
     Raises:
         UsageError: names the symbols.
@@ -71,6 +74,9 @@ def require_sizes(numbers: Mapping[str, int]) -> None:
     negative = [symbol for symbol, number in numbers.items() if number < 0]
     if negative:
         raise UsageError(f"a dimension cannot be negative: {', '.join(negative)}")
+    large = [symbol for symbol, number in numbers.items() if number > MAX_DIMENSION]
+    if large:
+        raise UsageError(f"a dimension is at most {MAX_DIMENSION}, the largest int64: {', '.join(large)}")
 
 
 def bind_symbols(
@@ -128,6 +134,7 @@ def _numbers_of_symbols(
         if stated is not None and len(stated) != len(shape):
             raise UsageError(f"the input {name!r} has rank {len(stated)}; --input-shape gives it rank {len(shape)}")
         for index, (number, dimension) in enumerate(zip(shape, stated or (), strict=False)):
+            require_sizes({f"dimension {index} of {name!r}": number})
             if isinstance(dimension, str):
                 if found.setdefault(dimension, number) != number:
                     raise UsageError(f"the dimension {dimension} is given as {found[dimension]} and as {number}")

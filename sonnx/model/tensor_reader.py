@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -71,6 +72,7 @@ class Reader(Struct, frozen=True):
             external=self._external(message) if away else None,
             segment=message.HasField("segment"),
             misfit=misfit,
+            repeated_keys=repeated_keys(message),
         )
 
     def _external(self, message: Message) -> External:
@@ -81,7 +83,15 @@ class Reader(Struct, frozen=True):
             enforce(self.limits, "external", len(self.files) + 1)
             self.files[location] = None if self.folder is None else file_size(self.folder, location)
         numbers = number(last.get("offset")), number(last.get("length"))
-        return External(location, *numbers, entries, self.files[location])
+        return External(location, *numbers, entries, self.files[location], self.folder)
+
+
+def repeated_keys(message: Message) -> tuple[str, ...]:
+    """The keys that the metadata of a message have more than once."""
+    entries = message.metadata_props
+    if len(entries) < 2:
+        return ()
+    return tuple([key for key, many in Counter([decoded(entry.key) for entry in entries]).items() if many > 1])
 
 
 def number(text: str | None) -> int | None:

@@ -6,6 +6,8 @@ Nothing is converted: an array is a read-only view of the file, but where its el
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import file_digest, sha1
 from math import prod
 from pathlib import Path
 
@@ -25,11 +27,11 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
 
     Args:
         tensor: the constant.
-        folder: where the model file stands, for values outside it; None where the model came as bytes.
+        folder: where the values outside the file stand, by default beside the file the model was read from.
 
     Raises:
         NotExecutable: the values are missing, of the wrong number or of a type the executor does not know, or stand
-            in a file outside the folder.
+            in a file outside the folder, or in one whose stated checksum is another.
     """
     called = f"the constant {quote(tensor.name)}"
     kind = ELEMENTS.get(tensor.element or "")
@@ -51,6 +53,23 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if kind == np.bool_ and bool((np.frombuffer(data or b"", np.uint8) > 1).any()):
         raise NotExecutable(f"{called} is of type bool and has a byte that is neither 0 nor 1")
     return unpacked(data or b"", tensor.dims, kind)
+
+
+def _require_checksum(path: Path, stated: str, location: str, called: str) -> None:
+    """Compare the SHA-1 of a whole file with the stated checksum (onnx.proto, TensorProto.external_data).
+
+    Raises:
+        NotExecutable: they differ.
+    """
+    if stated and _sha1(path, path.stat().st_mtime_ns) != stated.lower():
+        raise NotExecutable(f"the file {quote(location)} of {called} has not the checksum {quote(stated)}")
+
+
+@lru_cache(maxsize=64)
+def _sha1(path: Path, changed: int) -> str:
+    """The SHA-1 of a file that was last changed at a time; many constants may stand in one file."""
+    with path.open("rb") as file:
+        return file_digest(file, lambda: sha1(usedforsecurity=False)).hexdigest()
 
 
 def text_array(strings: Sequence[str], shape: Sequence[int]) -> Array:
@@ -81,6 +100,7 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
     Raises:
         NotExecutable: the file lies elsewhere, cannot be read, or is too short.
     """
+    folder = folder or external.folder
     if folder is None:
         raise NotExecutable(f"{called} stands in another file, and the folder of the model is not known")
     try:
@@ -95,6 +115,7 @@ def outside(external: External, wanted: int, folder: Path | None, called: str) -
     offset, length = external.offset or 0, external.length
     if offset < 0 or ("offset" in entries and external.offset is None) or ("length" in entries and length is None):
         raise NotExecutable(f"{called} states an offset or a length that is not a number")
+    _require_checksum(path, entries.get("checksum", ""), external.location, called)
     length = len(data) - offset if length is None else length
     if length != wanted or offset + length > len(data):
         text = f"{called} takes {number_text(wanted)} bytes; the file states {length} from byte {offset} of {len(data)}"

@@ -132,7 +132,9 @@ def _allowed(
     chosen = known.editions[edition]
     for variable, by_version in definition.types.items():
         onnx = expand(at(by_version, version) or (), known.families)
-        listed = _latest(definition.profile.get(variable, {}), text, known)
+        lists = definition.profile.get(variable, {})
+        chosen_here = lists.get(chosen.general) if chosen.consolidated else None
+        listed = chosen_here or _latest(lists, text, known)
         profile = expand(listed, known.families) if listed else chosen.element_types
         unrestricted = definition.name in chosen.planned  # no text restricts it yet
         allowed[variable] = (onnx, onnx if unrestricted else tuple(name for name in onnx if name in profile))

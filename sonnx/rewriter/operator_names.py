@@ -42,3 +42,7 @@ class OperatorName(StrEnum):
     SUM = "Sum"
     TRANSPOSE = "Transpose"
     UNSQUEEZE = "Unsqueeze"
+
+
+SIGNED_PADDING = ("AveragePool", "MaxPool")
+"""Operators whose text prints a formula for the padding that can be negative (erratum pooling-negative-padding)."""

@@ -5,13 +5,14 @@ Each public function decides the rule of its name in restrictions/graph.toml and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.base.escaping import escape, listed, plural, quote
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Function, Model, Node
-from sonnx.model.scopes import canonical_domain, scopes
+from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile.definitions import Editions
 
 
@@ -43,9 +44,8 @@ def some_operator_set_imported(model: Model, editions: Editions) -> Iterator[Vio
 
 def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Violation]:
     # An IR version that is missing or unknown fails ir-version-known.
-    if model.imports and model.ir_version in (1, 2):
-        imported = plural(len(model.imports), "operator set is imported", "operator sets are imported")
-        yield Violation(f"{imported} at IR version {model.ir_version}")
+    if model.ir_version in (1, 2):
+        yield Violation(f"the IR version is {model.ir_version}")
 
 
 def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Violation]:
@@ -83,6 +83,22 @@ def no_training_info(model: Model, editions: Editions) -> Iterator[Violation]:
 def no_unknown_field(model: Model, editions: Editions) -> Iterator[Violation]:
     for unknown in model.unknown:
         yield Violation(f"the ONNX format does not define the field with number {unknown.number}", unknown.place)
+
+
+def metadata_keys_distinct(model: Model, editions: Editions) -> Iterator[Violation]:
+    for key, number in Counter(key for key, _ in model.metadata).items():
+        if number > 1:
+            yield _repeated(key, "")
+    for scope in scopes(model):
+        for place, key in scope.graph.repeated_keys:
+            yield _repeated(key, "/".join(filter(None, (scope.place, place))))
+    for tensor in stored_tensors(model):
+        for key in tensor.repeated_keys:
+            yield _repeated(key, "", tensor.name)
+
+
+def _repeated(key: str, place: str, name: str = "") -> Violation:
+    return Violation(f"metadata_props has the key {quote(key)} more than once", place, name)
 
 
 def printable_name(model: Model, editions: Editions) -> Iterator[Violation]:

@@ -79,6 +79,22 @@ def acyclic(scope: Scope) -> Iterator[Violation]:
         yield Violation(f"{plural(len(cycle), 'node depends', 'nodes depend')} on their own outputs: {shown}")
 
 
+def node_names_distinct(scope: Scope) -> Iterator[Violation]:
+    nodes = scope.graph.nodes
+    names = [node.name for node in nodes if node.name]
+    for name, number in Counter(names).items() if len(set(names)) < len(names) else ():
+        if number > 1:
+            place = next(index for index, node in enumerate(nodes) if node.name == name)
+            yield Violation(f"{number} nodes are named {quote(name)}", f"node[{place}]", name, nodes[place].operator)
+
+
+def value_info_once(scope: Scope) -> Iterator[Violation]:
+    names = [value.name for value in scope.graph.value_info]
+    for name, number in Counter(names).items() if len(set(names)) < len(names) else ():
+        if number > 1:
+            yield Violation(f"value_info has {number} entries for {quote(name)}", "", name)
+
+
 def outputs_produced(scope: Scope) -> Iterator[Violation]:
     for index, value in enumerate(scope.graph.outputs):
         known = value.name in scope.defined_at
@@ -159,7 +175,7 @@ def consistent_declarations(scope: Scope) -> Iterator[Violation]:
     values = (*graph.inputs, *graph.outputs, *graph.value_info)
     for value in values if len(declared) < len(values) else ():
         if value.name and not _agree(declared[value.name], value.type):
-            difference = f"{_show(declared[value.name])} and {_show(value.type)}"
+            difference = f"{_show(value.type)} and elsewhere as {_show(declared[value.name])}"
             yield Violation(f"{quote(value.name)} is declared as {difference}", "", value.name)
     for tensor in graph.initializers:
         declaration = declared.get(tensor.name)

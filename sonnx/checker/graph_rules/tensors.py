@@ -5,6 +5,8 @@ Each public function decides the rule of its name in restrictions/graph.toml and
 
 from __future__ import annotations
 
+import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 
@@ -25,6 +27,8 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
     if tensor.segment:
         yield Violation("the tensor is stored in segments")
     if tensor.external is not None:
+        if tensor.element == "string":
+            yield Violation("strings are stored outside the file, where only numbers can be")
         return
     if len(tensor.stored) > 1:
         yield Violation(f"values are in {' and '.join(tensor.stored)}")
@@ -35,6 +39,34 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
         yield Violation(f"entry {tensor.misfit[0]} is {tensor.misfit[1]}, which {tensor.element} cannot hold")
     elif len(tensor.stored) <= 1:
         yield from _stored_size(tensor)
+        yield from _unlawful(tensor)
+
+
+def _unlawful(tensor: Tensor) -> Iterator[Violation]:
+    """The first element that the format does not allow: a byte of raw_data that is no bool, text that is not UTF-8."""
+    if tensor.element == "bool" and tensor.data is not None:
+        found = _NOT_BOOL.search(tensor.data)
+        if found:
+            yield Violation(f"byte {found.start()} is {found[0][0]}, which is neither 0 nor 1")
+    for index, text in enumerate(tensor.strings):
+        reason = defect_of_text(text)
+        if reason:
+            yield Violation(f"string {index} {reason}")
+            return
+
+
+_NOT_BOOL = re.compile(rb"[^\0\1]", re.DOTALL)
+
+
+def defect_of_text(text: bytes) -> str:
+    """What is wrong with an element of string_data, as the end of a sentence; "" if nothing is."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"is not UTF-8 at its byte {error.start}"
+    if text.startswith(BOM_UTF8):
+        return "begins with a byte order mark"
+    return "ends with a null character" if text.endswith(b"\0") else ""
 
 
 def _stored_size(tensor: Tensor) -> Iterator[Violation]:

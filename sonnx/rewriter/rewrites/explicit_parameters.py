@@ -16,7 +16,7 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.profile.definitions import Input, Operator, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
-from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.operator_names import SIGNED_PADDING, OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
@@ -58,7 +58,8 @@ def derived_padding(site: Site) -> Replacement | None:
     """The node with the padding that auto_pad means, of every operator with auto_pad, kernel_shape and strides.
 
     ONNX: with SAME_UPPER and SAME_LOWER the output has ceil(extent / stride) elements on each axis; an odd element of
-    padding is at the end or at the beginning.
+    padding is at the end or at the beginning.  A node whose text gives a negative padding stays: its values depend on
+    the reading.
     """
     pads = _pads(site, site.known("auto_pad"))
     if pads is None:
@@ -81,10 +82,18 @@ def _pads(site: Site, mode: object) -> Shape | None:
         return None
     if min((*kernel, *strides, *spacing), default=0) < 1:
         return None
-    totals = [padding(*each) for each in zip(shape[2:], map(window, kernel, spacing), strides, strict=True)]
+    axes = list(zip(shape[2:], map(window, kernel, spacing), strides, strict=True))
+    if site.node.operator in SIGNED_PADDING and any(printed_padding(*each) < 0 for each in axes):
+        return None
+    totals = [padding(*each) for each in axes]
     first = odd_at_end if mode == "SAME_UPPER" else odd_at_beginning
     begins = tuple(map(first, totals))
     return (*begins, *(total - begin for total, begin in zip(totals, begins, strict=True)))
+
+
+def printed_padding(extent: int, width: int, stride: int) -> int:
+    """The padding of an axis by the formula that ONNX prints for pooling with SAME_UPPER and SAME_LOWER."""
+    return (-(-extent // stride) - 1) * stride + width - extent
 
 
 @rewrite("negative-axis", Trigger.RULE_FAILS)
