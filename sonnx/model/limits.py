@@ -65,6 +65,12 @@ Limits = Mapping[str, int]
 BY_NAME: Mapping[str, Limit] = MappingProxyType({limit.name: limit for limit in LIMITS})
 DEFAULT_LIMITS: Limits = MappingProxyType({limit.name: limit.default for limit in LIMITS})
 
+
+def changed_limits(limits: Limits) -> dict[str, int]:
+    """The limits that differ from the defaults."""
+    return {name: number for name, number in limits.items() if number != DEFAULT_LIMITS[name]}
+
+
 SHORTEST_NAME = 512
 """Shorter names are not measured (`sonnx.model.wire_format.TOKEN_LENGTH`), so a smaller limit cannot be set."""
 
