@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.machinery import EXTENSION_SUFFIXES
 from time import monotonic
 from typing import NamedTuple
 
@@ -72,6 +74,26 @@ def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[No
 
 def _expire(*_: object) -> None:
     raise OutOfTime
+
+
+WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation")
+"""How libraries report a lack of memory in errors of their own: z3, onnxruntime."""
+
+
+def is_lack_of_memory(error: BaseException | None) -> bool:
+    """Whether an error of a process with a memory limit, or one that it was made from, reports a lack of memory.
+
+    The system reports it as ENOMEM wherever a file or folder is opened, the import system where a compiled module
+    cannot be loaded, compiled modules that do not expect it by a SystemError, and libraries in words.
+    """
+    if error is None:
+        return False
+    if isinstance(error, MemoryError | SystemError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    compiled = isinstance(error, ImportError) and str(error.path or "").endswith(tuple(EXTENSION_SUFFIXES))
+    if compiled or any(words in str(error) for words in WORDS_OF_LIBRARIES):
+        return True
+    return is_lack_of_memory(error.__cause__) or is_lack_of_memory(error.__context__)
 
 
 @contextmanager

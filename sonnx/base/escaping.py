@@ -15,16 +15,28 @@ MAX_MESSAGE = 2000
 def escape(text: str) -> str:
     r"""The text with each backslash and each unprintable character written as an escape: `\n`, `\x1b`, `\u202e`.
 
-    A `Model` holds bytes that are not UTF-8 as lone surrogates; such a byte is written as `\xff`.
+    A `Model` holds bytes that are not UTF-8 as lone surrogates; such a byte is written as `\xff`.  A text that begins
+    as a command of a CI system, `::` or `##`, has its first sign escaped: it may stand at the beginning of a line.
     """
-    if text.isprintable() and "\\" not in text:
+    if not (text.isprintable() and "\\" not in text):
+        text = "".join(map(_escaped, text))
+    return _no_command(text)
+
+
+COMMANDS = ("::", "##")
+"""How lines begin that GitHub Actions and Azure Pipelines take for commands."""
+
+
+def _no_command(text: str) -> str:
+    if text[:1] not in ":# " or not text.lstrip(" ").startswith(COMMANDS):
         return text
-    return "".join(map(_escaped, text))
+    begin = text.lstrip(" ")
+    return f"{text[: len(text) - len(begin)]}\\x{ord(begin[0]):02x}{begin[1:]}"
 
 
 def escape_once(text: str) -> str:
     """The text escaped, unless it is printable: names in it may have been escaped before."""
-    return text if text.isprintable() else escape(text)
+    return _no_command(text) if text.isprintable() else escape(text)
 
 
 def _escaped(character: str) -> str:

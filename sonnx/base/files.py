@@ -56,11 +56,21 @@ def regular_bytes(path: Path, most: int) -> bytes:
     Raises:
         OSError: the file cannot be read, or is none of this sort.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
+    with os.fdopen(_regular(path), "rb") as file:
         return file.read(most)
+
+
+def _regular(path: Path) -> int:
+    """An open descriptor of a regular file; opening does not wait, as that of a pipe would.
+
+    Raises:
+        OSError: the file cannot be read, or is none of this sort.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return descriptor
 
 
 def json_value(data: bytes | str) -> Any:
@@ -158,5 +168,5 @@ def sha256(source: Path | bytes | memoryview) -> str:
 
     if isinstance(source, bytes | memoryview):
         return hashlib.sha256(source).hexdigest()
-    with source.open("rb") as file:
+    with os.fdopen(_regular(source), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

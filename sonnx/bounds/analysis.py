@@ -14,6 +14,7 @@ from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
 from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
 from sonnx.graph.call import Calls
@@ -179,6 +180,7 @@ def bound_model(
         NotBounded: a node has no transfer function.
     """
     name = PurePath(path).name if path else "model"
+    require_arrays(model)
     analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
     if not unchecked:
         check_conforming(model, analyser.active, name)

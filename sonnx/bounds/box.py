@@ -17,6 +17,7 @@ import numpy as np
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.executor.array_sizes import require_arrays
 from sonnx.model.ir import Model, Value
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
@@ -68,6 +69,7 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
     Raises:
         BadInput: a text, a file or an interval is not what it should be.
     """
+    require_arrays(model)
     known = {value.name: value for value in wanted(model)}
     made: dict[str, tuple[Array, Array]] = {}
     for text in texts:

@@ -129,7 +129,9 @@ class BoundsDomain:
         self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
     ) -> Transferred[Value, tuple[Condition, ...]]:
         """The bounds of the outputs of a call."""
-        first = next(each for each in outputs if each is not None)
+        first = next((each for each in outputs if each is not None), None)
+        if first is None:  # a node without outputs computes nothing
+            return Transferred(list(outputs), ())
         stopped = next((each.unbounded for each in inputs if each is not None and each.unbounded), "")
         before = len(self.conditions)
         if stopped:
@@ -144,6 +146,8 @@ class BoundsDomain:
             if isinstance(error, NotBounded):
                 raise
             raise NotBounded(f"{first.node}: {error}") from None
+        except MemoryError:
+            raise NotBounded(f"{first.node}: its bounds do not fit into memory") from None
         except MEANINGLESS as error:
             text = f"{first.node}: its operator has no bounds for inputs of these types and shapes"
             raise NotBounded(text) from error

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from sonnx.base.budget import OutOfTime, memory_limit, time_limit
+from sonnx.base.budget import OutOfTime, is_lack_of_memory, memory_limit, time_limit
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
@@ -50,15 +49,18 @@ def add_memory_argument(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--memory", type=amount("megabytes"), metavar="MB", help="memory limit")
 
 
-def within_budget(done: str) -> Callable[[Command], Command]:
-    """A command that ends with `Unfinished` where its budget does not suffice; `done` is the participle of its work."""
+def within_budget(done: str, *, arrays: bool = True) -> Callable[[Command], Command]:
+    """A command that ends with `Unfinished` where its budget does not suffice; `done` is the participle of its work.
+
+    Work on arrays is interrupted when its time is over; work of solvers asks for the time itself.
+    """
 
     def limited(command: Command) -> Command:
         @wraps(command)
         def run(options: argparse.Namespace) -> int:
             if options.memory is not None and options.own_process and hasattr(os, "fork"):
-                return _in_a_process(command, options, done)
-            with budget(options, done):
+                return _in_a_process(command, options, done, arrays)
+            with budget(options, done, interrupts=arrays):
                 return command(options)
 
         return run
@@ -66,7 +68,7 @@ def within_budget(done: str) -> Callable[[Command], Command]:
     return limited
 
 
-def _in_a_process(command: Command, options: argparse.Namespace, done: str) -> int:
+def _in_a_process(command: Command, options: argparse.Namespace, done: str, arrays: bool) -> int:
     """The command in a process of its own, because a library without memory may end its process, as OpenBLAS does.
 
     Raises:
@@ -75,11 +77,12 @@ def _in_a_process(command: Command, options: argparse.Namespace, done: str) -> i
     ending, mark = os.pipe()
     child = os.fork()
     if not child:  # it goes on to the end of the program
-        from sonnx.numerics.matrix_products import reserve_memory
+        if arrays:
+            from sonnx.numerics.matrix_products import reserve_memory
 
-        reserve_memory()
+            reserve_memory()
         try:
-            with budget(options, done):
+            with budget(options, done, interrupts=arrays):
                 return command(options)
         finally:
             os.write(mark, b".")
@@ -118,18 +121,6 @@ def budget(options: argparse.Namespace, done: str, *, interrupts: bool = True) -
     except OutOfTime:
         raise Unfinished(f"{_begun(options, done)} {plural(options.timeout, 'second')} (--timeout)") from None
     except Exception as error:
-        if options.memory is None or not _is_lack_of_memory(error):
+        if options.memory is None or not is_lack_of_memory(error):
             raise
         raise Unfinished(_lacks_memory(options, done)) from None
-
-
-SAID = ("out of memory", "bad_alloc", "bad allocation")
-"""Words of libraries that report a lack of memory by errors of their own: z3, onnxruntime."""
-
-
-def _is_lack_of_memory(error: BaseException | None) -> bool:
-    """Whether the error, or the one it was made from, reports a lack of memory, also for a compiled module."""
-    if error is None or isinstance(error, MemoryError):
-        return error is not None
-    compiled = isinstance(error, ImportError) and str(error.path or "").endswith(tuple(EXTENSION_SUFFIXES))
-    return compiled or any(said in str(error) for said in SAID) or _is_lack_of_memory(error.__context__)

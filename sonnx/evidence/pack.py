@@ -28,6 +28,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.evidence import identity, pack_page, pack_parts
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
+from sonnx.model.limits import changed_limits, parse_limits
 from sonnx.model.reader import Unreadable, file_bytes, read
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
@@ -205,6 +206,7 @@ def _audit(
             "bind": dict(report.bound),
             "input_shapes": {name: list(shape) for name, shape in report.input_shapes},
             "strict_versions": report.strict_versions,
+            "limits": changed_limits(request.check.limits),
             "accept_assumptions": request.accept_assumptions,
             "tailoring": report.tailoring and report.tailoring.file,
             "deviations": report.deviations and report.deviations.file,
@@ -254,6 +256,8 @@ def _command(
     command += ["--rewrites", record.file] if record else []
     command += [text for each in boxed.texts for text in ("--box", each)] if boxed is not None else []
     command += ["--proofs", pack_parts.CERTIFICATES] if request.proofs is not None else []
+    limits = changed_limits(request.check.limits)
+    command += [text for name, number in limits.items() for text in ("--limit", f"{name}={number}")]
     command += ["--strict-versions"] if report.strict_versions else []
     return command + (["--accept-assumptions"] if request.accept_assumptions else [])
 
@@ -344,6 +348,7 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
             dict(options["bind"]),
             dict(options["input_shapes"]),
             strict_versions=bool(options["strict_versions"]),
+            limits=parse_limits([f"{name}={number}" for name, number in options["limits"].items()]),
         )
         accept = bool(options["accept_assumptions"])
         proofs = folder / pack_parts.CERTIFICATES if options["proofs"] else None

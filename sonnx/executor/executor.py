@@ -23,6 +23,7 @@ from sonnx.checker.report import NotConforming, Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.control_flow import run_body
 from sonnx.executor.node_errors import NodeErrors, place_of
 from sonnx.executor.plan import Plan, Step, build_plan
@@ -87,7 +88,8 @@ class ModelRunner:
         self.report: Report | None = None
         if not unchecked:
             self.checked, self.report = check_conforming(model, active, PurePath(path).name if path else "model")
-        self.domain = RunDomain(active, conforming=not unchecked)
+        require_arrays(model)
+        self.domain = RunDomain(active, conforming=not unchecked, limits=model.limits)
         known = active.edition.operators
         self.outside = tuple(dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known))
         self._constants: dict[str, Array] = {}

@@ -19,6 +19,7 @@ from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
 from sonnx.checker.rules import NONE, ActiveRules, RuleResult, evaluate_rule
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.array_sizes import require_array
 from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
@@ -42,6 +43,7 @@ from sonnx.language.evaluator import (
     first_unknown,
 )
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.numerics.application import Application, Constants, Definition, ExactPathCounts, Kernel, NoValue
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import (
@@ -143,12 +145,21 @@ class RunDomain:
         rules: the rules of the edition.
         conforming: whether the model conforms to the edition.
         definitions_only: compute by the definitions, without kernels and fast paths.
+        limits: those of the model; an output of more elements is not computed.
         exact_path_counts: counts of all nodes.
         constants: the arrays that no run changes.
     """
 
-    def __init__(self, rules: ActiveRules, *, conforming: bool, definitions_only: bool = False) -> None:
+    def __init__(
+        self,
+        rules: ActiveRules,
+        *,
+        conforming: bool,
+        definitions_only: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         self.rules, self.conforming, self.definitions_only = rules, conforming, definitions_only
+        self.limits = limits
         self.exact_path_counts, self.constants = ExactPathCounts(), Constants()
         self.facts, self._depth = FactsDomain(rules), 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
@@ -206,6 +217,9 @@ class RunDomain:
                 if len(self._known) == MAX_KNOWN_CALLS:
                     self._known.clear()
                 computed, prepared = self._unchecked(call, inputs)
+                for facts in computed or ():
+                    if not isinstance(facts.shape, Unknown):
+                        require_array("an output", facts.shape, self.limits)
                 self._known[key] = Transferred(computed or unknown, prepared)
             return self._known[key]
         except (Stop, NoValue, MemoryError, *UNDEFINED_INPUT_ERRORS) as error:

@@ -8,6 +8,7 @@ from zlib import crc32
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
+from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.input_files import inputs_from_files
 from sonnx.model.ir import Model, Value
@@ -63,6 +64,7 @@ def comparison_inputs(
         UsageError: options that exclude one another.
         BadInput: a file cannot be used.
     """
+    require_arrays(model)
     given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
     if given and runs is not None:
         raise UsageError("--random generates inputs; it does not go with --input or --test-data")

@@ -53,6 +53,8 @@ LIMITS = (
           "time: many nodes may read one long list", "the rules that would visit more are undecided"),
     Limit("findings", 2000, _ANY, "findings of one rule with one result",
           "the length of the report", "the findings are counted and not listed"),
+    Limit("elements", 2**30, 2**40, "elements for one array",
+          "memory: a value of a hundred bytes may declare any number of them", "no value is computed"),
     Limit("arrays", 2**28, _ANY, "bytes of arrays in a compressed .npz file, unpacked",
           "memory: one megabyte may unpack to a thousand", "the file is not read"),
 )  # fmt: skip
@@ -62,6 +64,12 @@ Limits = Mapping[str, int]
 
 BY_NAME: Mapping[str, Limit] = MappingProxyType({limit.name: limit for limit in LIMITS})
 DEFAULT_LIMITS: Limits = MappingProxyType({limit.name: limit.default for limit in LIMITS})
+
+
+def changed_limits(limits: Limits) -> dict[str, int]:
+    """The limits that differ from the defaults."""
+    return {name: number for name, number in limits.items() if number != DEFAULT_LIMITS[name]}
+
 
 SHORTEST_NAME = 512
 """Shorter names are not measured (`sonnx.model.wire_format.TOKEN_LENGTH`), so a smaller limit cannot be set."""
@@ -127,7 +135,7 @@ def parse_limits(texts: Sequence[str]) -> Limits:
         if not equals or name not in BY_NAME:
             raise UsageError(f"--limit takes NAME=NUMBER with one of {', '.join(BY_NAME)}, not {item!r}")
         least, largest = SHORTEST_NAME if name == "name" else 0, BY_NAME[name].largest
-        if not number.isascii() or not number.isdecimal() or len(number) > 12 or not least <= int(number) <= largest:
+        if not number.isascii() or not number.isdecimal() or len(number) > 13 or not least <= int(number) <= largest:
             raise UsageError(f"--limit {name} takes a number from {least} to {largest}, not {number!r}")
         chosen[name] = int(number)
     return MappingProxyType(chosen)

@@ -140,10 +140,19 @@ class Malformed(ValueError):
 def _toml(text: str) -> dict[str, Any]:
     import tomllib  # a check takes the tables of restrictions/ as they are stored
 
+    if LONG_KEY.search(text):
+        raise Malformed(f"a key has more than {MAX_KEY_PARTS} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Malformed(str(error)) from error
+    except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
+        raise Malformed("it is nested too deeply, or has a number that is too long") from None
+
+
+MAX_KEY_PARTS = 8
+LONG_KEY = re.compile(rf"^[\[\s]*(?:[^.=\n\"']+\.){{{MAX_KEY_PARTS}}}[^=\n\"']*[\]=]", re.MULTILINE)
+"""A key whose parts cost time for each entry of its table; no file of the project nests so deep."""
 
 
 def _json(text: str) -> Any:
@@ -151,6 +160,8 @@ def _json(text: str) -> Any:
         return json.decode(text)
     except DecodeError as error:
         raise Malformed(str(error)) from error
+    except RecursionError:
+        raise Malformed("it is nested too deeply") from None
 
 
 class FileFormat(NamedTuple):
@@ -163,7 +174,7 @@ class FileFormat(NamedTuple):
     """A larger file is refused unread."""
 
 
-TOML = FileFormat("TOML", _toml, 1 << 24)
+TOML = FileFormat("TOML", _toml, 1 << 20)
 JSON = FileFormat("JSON", _json, 1 << 28)
 
 
@@ -179,26 +190,33 @@ def read_file(
         UsageError: the file cannot be read, is not TOML or JSON, or does not have the expected keys and values.
     """
     source, base = os.fspath(path), PurePath(path).name
+    value, data = read_value(path, file_format)
     try:
-        data = regular_bytes(Path(path), file_format.max_bytes + 1)
-        if len(data) > file_format.max_bytes:
-            raise UsageError(f"{source} is not a {file_format.name} file of at most {file_format.max_bytes} bytes")
-        found = structure(file_format.loads(data.decode("utf-8")), kind, base)
-        return make(found, base, sha256(data))
-    except OSError as error:
-        raise UsageError(f"{source} cannot be read: {error.strerror}") from None
-    except UsageError:
-        raise
-    except UnicodeDecodeError:
-        raise UsageError(f"{source} is not a {file_format.name} file") from None
+        return make(structure(value, kind, base), base, sha256(data))
     except CatalogueError as error:
         message = str(error)
         text = f"{source}{message[len(base) :]}" if message.startswith(base) else f"{source}: {message}"
         raise UsageError(text) from None
+
+
+def read_value(path: str | os.PathLike[str], file_format: FileFormat = TOML) -> tuple[Any, bytes]:
+    """The value that a file states, and its bytes, read once.
+
+    Raises:
+        UsageError: the file is not a regular one, cannot be read, is too long, or is not TOML or JSON.
+    """
+    source = os.fspath(path)
+    try:
+        data = regular_bytes(Path(path), file_format.max_bytes + 1)
+        if len(data) > file_format.max_bytes:
+            raise UsageError(f"{source} is not a {file_format.name} file of at most {file_format.max_bytes} bytes")
+        return file_format.loads(data.decode("utf-8")), data
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{source} is not a {file_format.name} file") from None
     except Malformed as error:
         raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
-        raise UsageError(f"{source} is nested too deeply, or has a number that is too long") from None
 
 
 def sentence(text: str, place: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,12 @@ def from_array(name: str, values: Array) -> Tensor:
 
 
 def from_numbers(name: str, element: str, numbers: Any, dims: Sequence[int] = ()) -> Tensor | None:
-    """A constant of one number everywhere, or of listed ones; None where the type is unknown or does not have 0."""
+    """A constant of one number everywhere, or of listed ones.
+
+    None where the type is unknown or does not have 0, and for more bytes than a file can hold.
+    """
     dtype = ELEMENTS.get(element)
-    if dtype is None or dtype == TEXT or element == EXPONENTS:
+    if dtype is None or dtype == TEXT or element == EXPONENTS or prod(dims) * dtype.itemsize > MAX_CONSTANT_BYTES:
         return None
     return from_array(name, np.broadcast_to(np.array(numbers, dtype), tuple(dims)))
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
+from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import can_run, required_inputs, run_model
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, Value, subgraphs
@@ -146,6 +147,7 @@ def _compared(original: Model, rewritten: Model, edition: str, number: int) -> V
     not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
     found = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
     try:
+        require_arrays(one.model)
         for given in sample_inputs(required_inputs(one.model), number):
             found = _with_one_more(found, _run(one, given, edition), _run(other, given, edition))
     except Stop as stop:

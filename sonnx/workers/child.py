@@ -14,7 +14,7 @@ from importlib import import_module
 from math import ceil
 from typing import Any, BinaryIO
 
-from sonnx.base.budget import memory_limit
+from sonnx.base.budget import is_lack_of_memory, memory_limit
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, Bounds, Work
@@ -36,14 +36,13 @@ def main() -> None:
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)
     module.prepare()
+    without_memory = _line(work.failure(NoVerdict.STOPPED, work.bounds.no_memory) | {"last": True})
     with memory_limit(work.bounds.memory):
-        _serve(module, work, answers)
+        _serve(module, work, answers, without_memory)
 
 
-def _serve(module: Any, work: Work, answers: BinaryIO) -> None:
-    """Answer each request."""
-    text = f" within {work.bounds.memory} megabytes of memory (--memory)"
-    without_memory = _line(work.failure(NoVerdict.STOPPED, text) | {"last": True})  # made while there is some
+def _serve(module: Any, work: Work, answers: BinaryIO, without_memory: bytes) -> None:
+    """Answer each request; the last answer is made while there is memory."""
     line, last = _line({}), False  # the first line says that the child is ready
     while not last:
         answers.write(line)
@@ -77,9 +76,9 @@ def _answer(worker: Worker, request: Mapping[str, Any], work: Work) -> tuple[byt
         return _line(worker(request)), False
     except UsageError as error:
         return _line({"misuse": str(error)}), False
-    except MemoryError:
-        raise
     except Exception as error:  # noqa: BLE001  one task must not end the run; the parent reports the failure
+        if is_lack_of_memory(error):
+            raise MemoryError from None
         if "SONNX_TRACEBACK" in os.environ:
             import traceback
 

@@ -19,6 +19,11 @@ class Bounds:
     timeout: float | None = None
     memory: int | None = None
 
+    @property
+    def no_memory(self) -> str:
+        """The end of a sentence about a task that takes more memory."""
+        return f" within {self.memory} megabytes of memory (--memory)"
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

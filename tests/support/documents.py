@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import structs
 
 from sonnx.base.resources import tool_version
+from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.checker.deviation_records import Applied, Deviation
 from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference
@@ -173,10 +174,12 @@ def bounds_documents() -> list[str]:
     """Bounds with everything, and of a model that was not checked."""
     functions = {"default": Accuracy(1.0, 0.5), "Exp": Accuracy(4.0, 0.25)}
     full_hypotheses = Hypotheses(
-        "wide", "Sums in lanes.", SumOrder("lanes", 8), True, True, {"float16": "float", "bfloat16": "double"},
+        "wide", "Sums in lanes.", SumOrder("lanes", 8), True, True, True, {"float16": "float", "bfloat16": "double"},
         functions, ("TF32", "Winograd"),
     )  # fmt: skip
-    other = Hypotheses("narrow", "Any order.", SumOrder("any"), False, False, {}, {"default": Accuracy(2.0, 0.0)}, ())
+    other = Hypotheses(
+        "narrow", "Any order.", SumOrder("any"), False, False, False, {}, {"default": Accuracy(2.0, 0.0)}, ()
+    )
 
     def array(*values: float) -> Any:
         return np.array(values)
@@ -193,7 +196,7 @@ def bounds_documents() -> list[str]:
         (Condition("div", "divisor-not-zero", True, "from 1 to 2"), Condition("log", "positive", False, "from -1")),
         (Decision("0 - 1", -1.0, 2.0, 0.5, False), Decision("argmax is 3", np.inf, np.inf, np.inf, True),
          Decision("2 - 1", 3.0, 4.0, 0.25, True)),
-        {"a": (array(-1, 0), array(1, 4)), "p": (array(2), array(2)), "n": (array(), array())},
+        {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
         {"boxes": 8, "volume": 0.5, "finished": False, "text": "8 boxes"}, coarse=("t", "u"),
     )  # fmt: skip

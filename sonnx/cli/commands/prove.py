@@ -14,7 +14,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine, clock
 from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, edition_help, names
-from sonnx.cli.budget import add_memory_argument, budget
+from sonnx.cli.budget import add_memory_argument, within_budget
 from sonnx.model.limits import parse_limits
 from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import HASHED, RESULT_FORMATS
@@ -85,13 +85,14 @@ def _require_effect(options: argparse.Namespace) -> None:
         raise UsageError("--list writes no report; leave out --format and --output.")
 
 
+@within_budget("proved", arrays=False)
 def _prove_model(options: argparse.Namespace) -> int:
     if options.proofs is not None:
         from sonnx.workers.certificates import require_usable
 
         require_usable(options.proofs)
     wanted = options.emit_smt2 is not None or options.proofs is not None
-    with budget(options, "proved", interrupts=False), clock(f"proving {options.model}"):
+    with clock(f"proving {options.model}"):
         report = prove(
             options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
             hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape),

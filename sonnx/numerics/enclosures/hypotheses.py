@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,6 +23,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     sum_error,
 )
 from sonnx.numerics.formats import Array
+from sonnx.profile import toml_files
 
 ORDERS = ("any", "pairwise", "lanes", "once")
 
@@ -144,7 +144,7 @@ class Hypotheses:
 @cache
 def predefined() -> Mapping[str, Hypotheses]:
     """The hypotheses of hypotheses.toml by name."""
-    return _read((Path(__file__).parent / "hypotheses.toml").read_bytes(), "hypotheses.toml")
+    return _read(Path(__file__).parent / "hypotheses.toml")
 
 
 def hypotheses_named(name: str) -> Hypotheses:
@@ -158,21 +158,15 @@ def hypotheses_named(name: str) -> Hypotheses:
     path = Path(name)
     if path.suffix != ".toml":
         raise UsageError(f"unknown hypotheses {quote(name)}; known are {', '.join(predefined())}, or a .toml file")
-    try:
-        found = _read(path.read_bytes(), quote(name))
-    except OSError as error:
-        raise UsageError(f"the hypotheses {quote(name)} cannot be read: {error.strerror}") from None
+    found = _read(path)
     if len(found) != 1:
         raise UsageError(f"the hypotheses {quote(name)} have {len(found)} tables; one is used")
     return next(iter(found.values()))
 
 
-def _read(data: bytes, file: str) -> dict[str, Hypotheses]:
-    try:
-        tables = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} is not a TOML file: {error}") from None
-    return {name: _table(name, table, file) for name, table in tables.items()}
+def _read(path: Path) -> dict[str, Hypotheses]:
+    tables, _ = toml_files.read_value(path)
+    return {name: _table(name, table, quote(path.name)) for name, table in tables.items()}
 
 
 def _table(name: str, table: Any, file: str) -> Hypotheses:
