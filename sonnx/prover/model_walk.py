@@ -30,6 +30,7 @@ from sonnx.prover import solvers
 from sonnx.prover.call_proof import NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
 from sonnx.prover.driver import require
 from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted, Unprovable
+from sonnx.prover.own_context import own_context
 from sonnx.prover.smt_values import folding
 from sonnx.prover.solvers import CONFIRMING_SOLVER
 from sonnx.prover.symbols import Symbols, symbols_of
@@ -43,6 +44,7 @@ MAX_ROUNDS = 4
 """How often a condition is extended by what the rules need that are not proved under it."""
 
 
+@own_context()
 @folding()
 def prove(
     model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
