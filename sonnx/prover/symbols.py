@@ -116,7 +116,7 @@ class Symbols:
         for name in self.names:
             unsigned = {name: SymbolicNumber(z3.Int("d"))}
             alone = [bool_term(self.holds(each, unsigned)) for each in stated if each.names == {name}]
-            solver = z3.SolverFor("QF_NIA")
+            solver = z3.SimpleSolver()
             solver.set("rlimit", EFFORT)
             solver.add(*alone, z3.Int("d") < 0)
             if alone and solver.check() == z3.unsat:
@@ -145,7 +145,7 @@ class Symbols:
 
     def solver(self) -> z3.Solver:
         """A new solver with the assumptions."""
-        solver = z3.SolverFor("QF_NIA")
+        solver = z3.SimpleSolver()
         solver.set("rlimit", EFFORT)
         solver.set("random_seed", 0)
         solver.add(*self.hypotheses)

@@ -19,7 +19,7 @@ from sonnx.profile.definitions import Operator, Rule
 from sonnx.profile.file_format import OperatorFile
 from sonnx.profile.toml_files import structure
 from sonnx.proofs import derived
-from sonnx.prover import any_size
+from sonnx.prover import any_size, solvers
 from sonnx.prover.call_variables import CallBounds
 from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.solvers import find_model, script
@@ -30,12 +30,7 @@ from tests.support.proved import chosen_operators, derived_from_chosen
 
 def status(obligations: Iterable[Obligation]) -> str:
     """What Z3 says of obligations taken together."""
-    said = set()
-    for each in obligations:
-        solver = z3.Solver()
-        solver.set("rlimit", 20_000_000)
-        solver.add(*each.hypotheses, z3.Not(each.goal))
-        said.add(str(solver.check()))
+    said = {solvers.ask("z3", solvers.export(each)).result for each in obligations}
     if "sat" in said:
         return "refuted"
     return "proved" if said == {"unsat"} else "undecided"
