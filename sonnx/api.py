@@ -568,10 +568,10 @@ def hypotheses_names() -> Collection[str]:
 
 
 def explain(name: str) -> Explanation:
-    """Explain a rule, a tag, an operator or an erratum.
+    """Explain a rule, a tag, an operator, an erratum or a theorem.
 
     Args:
-        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum.
+        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator, an erratum or a theorem (max.fold).
 
     Raises:
         UsageError: nothing has this name.

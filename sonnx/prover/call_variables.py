@@ -49,7 +49,7 @@ PARAMETER_TYPES = {"int64": 63, "int32": 31, "int16": 15}
 """Element types of constant parameters in the theorems, with their bits; other types are tested by cases."""
 INT64_RANGE = (-(2**63), 2**63 - 1)
 """The values of an attribute of type int."""
-MAX_FLOAT = int(2**128 - 2**104)
+MAX_FLOAT = 2**128 - 2**104
 """The largest finite value of an attribute of type float; the theorems are about every real number up to it."""
 
 

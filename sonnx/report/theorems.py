@@ -65,7 +65,7 @@ class TheoremReport(Rendered):
             command="prove",
             title="theorems about the profile",
             subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
-            headline=f"{counts}; {surprises}",
+            headline=f"{counts}{scope(self.results)}; {surprises}",
             code=self.exit_code,
             criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in self.results},
             sections=tuple(_section(page, members, listed) for page, members in pages.items()),
@@ -79,12 +79,30 @@ class TheoremReport(Rendered):
 
 
 def listing(found: Iterable[Theorem]) -> str:
-    """One line for each theorem."""
+    """One line for each theorem: its domain, size and induction in brackets, where it is not simply of any size."""
     return "".join(
-        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}"
-        f"{f' ({theorem.bounds})' if theorem.bounds else ''}\n"
-        for theorem in found
+        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}{_in_brackets(theorem)}\n" for theorem in found
     )
+
+
+def _in_brackets(theorem: Theorem) -> str:
+    parts = ("reals" if theorem.domain == "reals" else "", theorem.bounds)
+    limits = [*filter(None, parts), *(["induction in prose"] if theorem.induction.startswith("prose") else [])]
+    return f" ({'; '.join(limits)})" if limits else ""
+
+
+def scope(outcomes: Iterable[TheoremResult]) -> str:
+    """How many theorems hold of any size, over the reals, and by an induction in prose, as a part of a sentence."""
+    found = [outcome.theorem for outcome in outcomes if outcome.kind == "theorem"]
+    unbounded = [theorem for theorem in found if theorem.size == "any"]
+    reals = sum(theorem.domain == "reals" for theorem in found)
+    prose = sum(theorem.induction.startswith("prose") for theorem in found)
+    if not found:
+        return ""
+    more = ("" if not reals else f", {reals} about reals") + (
+        "" if not prose else f", {prose} with an induction in prose"
+    )
+    return f" (of the theorems {len(unbounded)} of any size, {len(found) - len(unbounded)} bounded{more})"
 
 
 def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
@@ -191,6 +209,10 @@ def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, s
         yield "not confirmed", f"the real code does not confirm it: {escape_once(outcome.unconfirmed)}"
     if theorem.bounds and not shared:
         yield "bounds", theorem.bounds
+    if theorem.domain == "reals":
+        yield "domain", "real numbers"
+    if theorem.induction:
+        yield "induction", theorem.induction
     if theorem.any_size and theorem.expected == "proved":
         yield "of any size", theorem.any_size
     if outcome.confirmed:
