@@ -55,7 +55,8 @@ class TheoremReport(Rendered):
         topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in self.results)
         wrong = sum(not outcome.expected for outcome in self.results)
         counts = ", ".join(
-            f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(self.results).items()
+            f"{count} {KIND_NAMES[kind] if count != 1 else kind}{scope(self.results) if kind == 'theorem' else ''}"
+            for kind, count in kinds_of(self.results).items()
         )
         surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
         witnesses = [outcome.theorem.id for outcome in self.results if outcome.expected and outcome.status == "found"]
@@ -65,7 +66,7 @@ class TheoremReport(Rendered):
             command="prove",
             title="theorems about the profile",
             subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
-            headline=f"{counts}{scope(self.results)}; {surprises}",
+            headline=f"{counts}; {surprises}",
             code=self.exit_code,
             criteria={outcome.theorem.id: _criterion(outcome.theorem) for outcome in self.results},
             sections=tuple(_section(page, members, listed) for page, members in pages.items()),
@@ -92,17 +93,15 @@ def _in_brackets(theorem: Theorem) -> str:
 
 
 def scope(outcomes: Iterable[TheoremResult]) -> str:
-    """How many theorems hold of any size, over the reals, and by an induction in prose, as a part of a sentence."""
+    """How many theorems hold of any size, over the reals, and by an induction in prose, in brackets."""
     found = [outcome.theorem for outcome in outcomes if outcome.kind == "theorem"]
-    unbounded = [theorem for theorem in found if theorem.size == "any"]
-    reals = sum(theorem.domain == "reals" for theorem in found)
-    prose = sum(theorem.induction.startswith("prose") for theorem in found)
-    if not found:
-        return ""
-    more = ("" if not reals else f", {reals} about reals") + (
-        "" if not prose else f", {prose} with an induction in prose"
-    )
-    return f" (of the theorems {len(unbounded)} of any size, {len(found) - len(unbounded)} bounded{more})"
+    unbounded = sum(theorem.size == "any" for theorem in found)
+    numbers = {
+        "about reals": sum(theorem.domain == "reals" for theorem in found),
+        "with an induction in prose": sum(theorem.induction.startswith("prose") for theorem in found),
+    }
+    more = "".join(f", {number} {text}" for text, number in numbers.items() if number)
+    return f" ({unbounded} of any size, {len(found) - unbounded} bounded{more})"
 
 
 def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:

@@ -122,7 +122,7 @@ def test_kinds_are_counted_apart(arguments, capsys):
     assert run(arguments("--no-cache", TRUE, computed, sentence, witness, replace(witness, id="test.more"))) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[3].split()[:7] == ["test", "1", "1", "1", "2", "0", "4"]
-    assert "1 theorem, 1 computed, 1 refuted sentence, 2 witnesses; no unexpected results" in out
+    assert "1 theorem (1 of any size, 0 bounded), 1 computed, 1 refuted sentence, 2 witnesses; no unexpected" in out
     for text in ("theorem: ", "computed: ", "refuted sentence: ", "witness: "):
         assert f"\nnote: {text}" in out
 
