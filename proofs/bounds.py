@@ -232,7 +232,7 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      {"beyond 1": 2}),
     ("largest", "The index that is computed as that of the largest element is one of the candidates.",
      "h + e ≥ l - f", largest_elements, {"larger errors": 2}),
-    ("growth", "What outweighs n roundings outweighs the next with 2 u more.", "1 ≤ (1 + 2 n u)(1 - u)^n", float64_growth,
+    ("growth", "1 + 2 n u outweighs n roundings: one more step.", "1 ≤ (1 + 2 n u)(1 - u)^n", float64_growth,
      {"without a limit of n": 0}),
 ]  # fmt: skip
 
