@@ -33,6 +33,7 @@ class ProverMutant(NamedTuple):
     old: str
     new: str
     tests: tuple[str, ...]
+    """Files of tests/prover without their prefix, some with the name of one test."""
     survives: str = ""
 
     @property
@@ -86,8 +87,8 @@ def survivors(mutants: Sequence[ProverMutant]) -> Iterator[ProverMutant]:
 
 
 def _fails(tests: Sequence[str], copy: Path) -> bool:
-    files = [f"tests/prover/test_{name}.py" for name in tests]
-    options = ["-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(copy)]
+    files = [f"tests/prover/test_{name}" for name in tests]
+    options = ["-x", "-q", "-p", "no:randomly", "-p", "no:xdist", "--rootdir", str(copy)]
     command = [sys.executable, "-B", "-m", "pytest", *options, *files]
     try:
         ended = subprocess.run(  # noqa: S603  this Python

@@ -107,13 +107,6 @@ class Comparison:
         )
         ranged = {each.decl().name() for each in variables_in(*variables.ranges)}
         self.names = sorted(self.terms.variables.keys() | ranged)
-        self.ranges = GroundTerms([conjunction(variables.ranges)], {})
-
-    @cached_property
-    def general(self) -> tuple[tuple[str, ...], GroundTerms]:
-        """The slugs of the general rules about the call, and their conditions."""
-        stated = self.calls.family.general
-        return tuple(slug for slug, _ in stated), GroundTerms([bool_term(truth) for _, truth in stated], {})
 
     def difference(self, numbers: Mapping[str, Any], seen: Compared) -> str:
         """The first difference of the two for a call, "" if there is none."""
@@ -136,25 +129,6 @@ class Comparison:
             if not agree(value, facts[name]) if first_unknown(value) is None else first_unknown(strict[name]) is None:
                 return f"{name} of {family.label} is {value}, not {facts[name]}, for {dict(numbers)}"
         return ""
-
-    def excluded(self, numbers: Mapping[str, Any]) -> str:
-        """A hypothesis of the theorems that does not hold for a call that a file can state, "" if there is none."""
-        if self.ranges.read(numbers) == [True]:
-            return ""
-        each = self.calls.variables.ranges
-        false = [hypothesis for hypothesis in each if GroundTerms([hypothesis], {}).read(numbers) != [True]]
-        return f"{self.calls.family.label}: {false} for {dict(numbers)}"
-
-    def judged_otherwise(self, numbers: Mapping[str, Any]) -> str:
-        """A general rule that a check of the call judges otherwise than the hypothesis, "" if there is none."""
-        family, stated = self.calls.family, dict[str, bool]()
-        slugs, conditions = self.general
-        for slug, value in zip(slugs, conditions.read(numbers), strict=True):
-            stated[slug] = stated.get(slug, True) and value is True
-        call, report = judge(family.signature, self.calls.variables.interpretation.codes, numbers, family.edition)
-        failing = {finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL}
-        wrong = [slug for slug, holds in stated.items() if holds is (slug in failing)]
-        return f"{call_text(call)}: a check judges {', '.join(wrong)} otherwise, {family.edition}" if wrong else ""
 
 
 INTEGERS = {name: (numpy.iinfo(name).min, numpy.iinfo(name).max) for name in READABLE if "int" in name}
@@ -210,10 +184,44 @@ def _differs(pair: Pair, defined: bool, value: Any, facts: Mapping[str, Any], st
     )
 
 
+class Hypotheses:
+    """What theorems about a signature assume of a call, to be compared with calls that files can state."""
+
+    def __init__(self, calls: OperatorCalls) -> None:
+        self.calls = calls
+        self.ranges = GroundTerms([conjunction(calls.variables.ranges)], {})
+        self.names = sorted(self.ranges.variables)
+
+    @cached_property
+    def general(self) -> tuple[tuple[str, ...], GroundTerms]:
+        """The slugs of the general rules about the call, and their conditions."""
+        stated = self.calls.family.general
+        return tuple(slug for slug, _ in stated), GroundTerms([bool_term(truth) for _, truth in stated], {})
+
+    def excluded(self, numbers: Mapping[str, Any]) -> str:
+        """A hypothesis of the theorems that does not hold for a call that a file can state, "" if there is none."""
+        if self.ranges.read(numbers) == [True]:
+            return ""
+        each = self.calls.variables.ranges
+        false = [hypothesis for hypothesis in each if GroundTerms([hypothesis], {}).read(numbers) != [True]]
+        return f"{self.calls.family.label}: {false} for {dict(numbers)}"
+
+    def judged_otherwise(self, numbers: Mapping[str, Any]) -> str:
+        """A general rule that a check of the call judges otherwise than the hypothesis, "" if there is none."""
+        family, stated = self.calls.family, dict[str, bool]()
+        slugs, conditions = self.general
+        for slug, value in zip(slugs, conditions.read(numbers), strict=True):
+            stated[slug] = stated.get(slug, True) and value is True
+        call, report = judge(family.signature, self.calls.variables.interpretation.codes, numbers, family.edition)
+        failing = {finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL}
+        wrong = [slug for slug, holds in stated.items() if holds is (slug in failing)]
+        return f"{call_text(call)}: a check judges {', '.join(wrong)} otherwise, {family.edition}" if wrong else ""
+
+
 class Draw:
     """Numbers for the variables of a signature: mostly small and related, sometimes extreme."""
 
-    def __init__(self, comparison: Comparison, chance: random.Random) -> None:
+    def __init__(self, comparison: Comparison | Hypotheses, chance: random.Random) -> None:
         self.chance, self.names, self.present = chance, comparison.names, 0.0
         self.signature = comparison.calls.family.signature
         self.codes = comparison.calls.variables.interpretation.codes
