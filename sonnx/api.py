@@ -165,6 +165,8 @@ def prove(
         solver: "z3", or "all": a second solver is asked every question that decides a rule.
         questions: keep these questions in the report.
 
+    Calls in several threads wait for each other. A thread that uses z3 itself must not do so beside them.
+
     Raises:
         UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
             symbol of the model, or cannot hold.
