@@ -370,6 +370,25 @@ def test_what_may_be_without_a_value_has_no_reason_for_every_size() -> None:
     assert not is_total(with_parts("plain == 1", when="M.rank == 1"))
 
 
+def test_a_demand_of_two_repeated_tensors_is_not_one_of_each() -> None:
+    assert any_size._of_each_tensor(parse("all(x.type == 'float' for x in X)"))
+    for text in ("all(x.type == y.type for x in X for y in X)", "any(x.type == 'float' for x in X)",
+                 "sum([1 for x in X if x.type == 'float']) == 1"):  # fmt: skip
+        assert not any_size._of_each_tensor(parse(text)), text
+
+
+def test_a_loop_over_a_number_is_assumed_to_end_within_the_turns() -> None:
+    family = next(families(with_parts("sum(range(plain)) >= 0"), SignatureFamily.definedness))
+    together = z3.And(*family.facts)
+    known = {"written(plain)": z3.BoolVal(True)}
+    for number, inside in ((0, True), (family.bounds.turns, True), (family.bounds.turns + 1, False)):
+        values = {**known, "plain": z3.IntVal(number)}
+        pairs = [(z3.Const(name, value.sort()), value) for name, value in values.items()]
+        solver = z3.SimpleSolver()
+        solver.add(z3.substitute(together, *pairs))
+        assert (solver.check() == z3.sat) is inside, number
+
+
 def test_only_the_shape_of_an_input_that_is_there_is_of_every_size() -> None:
     for shape, total in {"X.shape": True, "M.shape": False, "X.shape + [1]": False, "[X.rank]": False}.items():
         found = {any_size.shape_total(each) for each in families(with_parts("plain == 1", shape=shape),
