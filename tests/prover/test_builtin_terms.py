@@ -178,3 +178,9 @@ def test_what_has_no_interpretation_is_refused():
 def test_the_text_a_mutant_changes_must_occur_once():
     with pytest.raises(ValueError, match="occurs 0 times"):
         mutated_builtins("no such text", "")
+
+
+def test_a_nested_claim_says_nothing_outside_either_list():
+    false = ForAll(listed([1]), lambda _: ForAll(listed([2, 3]), lambda _: z3.BoolVal(False)))
+    for outer, inner, vacuous in ((0, 0, False), (0, 1, False), (1, 0, True), (0, 2, True), (-1, 0, True)):
+        assert z3.is_true(z3.simplify(false.instance(z3.IntVal(outer), z3.IntVal(inner)))) is vacuous

@@ -134,8 +134,15 @@ def test_a_text_that_says_something_else_is_not_stated(monkeypatch: pytest.Monke
     n, m = (number.term for number in symbols.numbers.values())
     assert is_equivalent("M == 2 * (N // 3)", m == 2 * (n / 3), symbols)
     assert not is_equivalent("M == 2 * N // 3", m == 2 * (n / 3), symbols)
+    assert not is_equivalent("N == 3", n >= 3, symbols) and not is_equivalent("N >= 3", n == 3, symbols)
     monkeypatch.setattr("sonnx.prover.weakest_condition._stated", lambda *_: "M == 2 * N // 3")
     assert weakest_condition(m == 2 * (n / 3), symbols) == ""
+
+
+def test_no_answer_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    symbols = Symbols(("N",), ())
+    monkeypatch.setattr(symbols, "ask", lambda _: z3.unknown)
+    assert not symbols.always(symbols.numbers["N"].term >= 1)
 
 
 def pooled(tail: list[object], output: list[int | str], *shape: object) -> bytes:
