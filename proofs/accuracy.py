@@ -197,5 +197,5 @@ def theorems() -> Iterator[Theorem]:
             claim, title, change = PROVED[each.id]
             yield Theorem(
                 each.theorem, each.statement, each.formula, claim, (each.place, claim), concerns=(each.operator,),
-                mutants=(Mutant(title, partial(claim, change)),),
+                mutants=(Mutant(title, partial(claim, change)),), reals=True,
             )  # fmt: skip

@@ -269,11 +269,11 @@ def float64_growth(half: int = 2) -> Obligations:
 STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] = [
     ("partial-sum", "No partial sum is larger than half of the sum of absolute values and the sum's own.",
      "|P| ≤ min(S, (S + |y|) / 2)", partial_sums, {"a third": 3}),
-    ("sum-growth", "Each rounding multiplies the relative distance of a partial sum from its exact value by 1 + u.",
+    ("sum-growth", "A rounded sum of two partial sums is 1 + u times as far from the exact value as these are.",
      "|c - P| ≤ ((1 + g)(1 + u) - 1) S", growth_of_sums, {"two roundings": 2}),
-    ("sum-gamma", "k roundings in a row change a term by less than γ_k.", "(1 + γ_k)(1 + u) ≤ 1 + γ_{k+1}", gamma,
+    ("sum-gamma", "One more rounding takes γ_k to at most γ_(k+1).", "(1 + γ_k)(1 + u) ≤ 1 + γ_{k+1}", gamma,
      {"for negative k": -2}),
-    ("sum-errors", "In any order of summation the errors of the terms and of n - 1 additions add up.",
+    ("sum-errors", "One more addition keeps the bound of the errors of the terms and of n - 1 additions.",
      "|error| ≤ Σ terms + (n - 1) u T", errors_of_sums, {"one less": 2}),
     ("sum-last", "The last addition rounds the sum itself.", "|error| ≤ Σ terms + (n - 2) u T + u |y|", last_addition,
      {"one less": 3}),
@@ -293,14 +293,14 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      "|P|, |k P| ≤ h max(1, |k|)", sums_before_scales, {"scales below 1": 0}),
     ("running-sum", "A sum that is carried from one window to the next has at most twice the sum of all its terms.",
      "Σ heads + Σ tails ≤ 2 T", running_sums, {"tails left out": 2}),
-    ("telescoping", "Any numbers may stand for an adjoint; what they miss costs its size times the error there.",
+    ("telescoping", "For two rows any numbers may stand for an adjoint; what they miss costs its size times the error.",
      "g d = h x + (C'g - h) x + g r", telescoping, {"other sign": -1}),
     ("kink", "At a kink a rectifier has a slope between its two.",
      "|f(x + d) - f(x) - (1 + a)/2 d| ≤ (1 - a)/2 |d|", kink, {"half of it": 1}),
     ("lines", "A rectifier lies between its lines.", "x, a x ≤ f(x) ≤ s x + o on [l, h]", lines, {"lower": -1}),
     ("sides", "A rectifier lies over lines of slopes between its two; on one side a weight times |x| can be added.",
      "t x ≤ f(x); b ≤ b + w |x|", sides, {"other sign": -1}),
-    ("maximum", "A maximum moves by at most the largest move of a candidate.",
+    ("maximum", "A maximum of two moves by at most the larger move of the two.",
      "|max(a, b) - max(c, d)| ≤ max(|a - c|, |b - d|)", maxima, {"one candidate moves more": 0}),
     ("quotient", "The error of a quotient from those of its operands.", "(r - q)(b + f) = e - q f", quotients,
      {"other sign": -1}),
@@ -312,7 +312,7 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      {"beyond 1": 2}),
     ("largest", "The index that is computed as that of the largest element is one of the candidates.",
      "h + e ≥ l - f", largest_elements, {"larger errors": 2}),
-    ("growth", "A factor of 1 + 2 n u outweighs n roundings of float64.", "1 ≤ (1 + 2 n u)(1 - u)^n", float64_growth,
+    ("growth", "1 + 2 n u outweighs n roundings: one more step.", "1 ≤ (1 + 2 n u)(1 - u)^n", float64_growth,
      {"without a limit of n": 0}),
 ]  # fmt: skip
 
@@ -321,4 +321,4 @@ def theorems() -> Iterator[Theorem]:
     """The lemmas of ranges and errors."""
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, partial(claim, change)) for title, change in changes.items())
-        yield Theorem(f"bounds.{name}", statement, formula, claim, (claim, size, within), mutants=changed)
+        yield Theorem(f"bounds.{name}", statement, formula, claim, (claim, size, within), mutants=changed, reals=True)

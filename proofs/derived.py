@@ -321,7 +321,7 @@ def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tu
     own = _own(family, rule)
     for _, skipped in _ways(family, own):
         others = (*breaking(family, own, None, skipped), *family.readable(own), bool_term(family.condition(own).fails))
-        completed = find_model(script([*others, *(_equals(name, value) for name, value in asked.items())]))
+        completed = find_model(script([*others, *(_equals(family, name, value) for name, value in asked.items())]))
         if completed is not None:
             return completed, skipped
     raise ReplayFailed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
@@ -332,17 +332,22 @@ def _own(family: SignatureFamily, rule: Rule) -> Rule:
     return next(each for each in family.rules if each.name == rule.name)
 
 
-def _equals(name: str, value: int) -> z3.BoolRef:
+def _equals(family: SignatureFamily, name: str, value: int) -> z3.BoolRef:
     if name.endswith(")"):  # given(X), written(axis), constant(W)
         return z3.Bool(name) == z3.BoolVal(bool(value))
-    return z3.Int(name) == value
+    fractions = {each.decl().name() for each in family.variables.fractions}
+    return (z3.Real if name in fractions else z3.Int)(name) == value
 
 
 def conforming(
     family: SignatureFamily, skipped: Collection[str] = (), types: bool | None = None
 ) -> Iterator[z3.BoolRef]:
-    """The conditions on a conforming call; `types` selects those about element types (True) or the others (False)."""
+    """The conditions on a conforming call; `types` selects those about element types (True) or the others (False).
+
+    Its attributes are whole numbers: each is a value of type float.
+    """
     yield from family.facts
+    yield from (z3.IsInt(number) for number in family.variables.fractions)
     for slug, truth in family.general:
         if types is None or types is (slug in ABOUT_TYPES):
             yield bool_term(truth)

@@ -156,7 +156,7 @@ STATED: list[tuple[str, str, str, FormatClaim, dict[str, Change]]] = [
      "NaN(max(x, y)) ⇔ NaN(x) ∨ NaN(y)", absorbs, {"the last NaN": SECOND_NAN, "smaller": SMALLER}),
     ("fold", "A fold over any number of operands gives one of them that none exceeds.",
      "∀N. reduce(max, X) ∈ X ∧ ∀x ∈ X. ¬(x > reduce(max, X))", folds, {"smaller": SMALLER, "the first": ALWAYS_FIRST}),
-    ("order-of-operands", "No order, bracketing or tree of the operands changes the value, up to the NaN class.",
+    ("order-of-operands", "One value is the maximum, up to the NaN class, so no order, bracketing or tree changes it.",
      "reduce(max, X) = tree(max, permuted X)", ignores_order, {"positive numbers not ordered": SHALLOW}),
     ("tree", "The maximum of the maxima of two parts is that of the whole; so several axes are one after another.",
      "max(max(A), max(B)) = max(A ∪ B)", merges, {"smaller": SMALLER, "the first": ALWAYS_FIRST}),

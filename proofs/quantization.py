@@ -144,7 +144,7 @@ def theorems() -> Iterator[Theorem]:
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, change) for title, change in changes.items())
         yield Theorem(f"quantization.{name}", statement, formula, claim, ABOUT, mutants=changed,
-                      bounds="the quotient of reals; uint8", concerns=CONCERNS)  # fmt: skip
+                      bounds="the quotient of reals; uint8", reals=name != "returns", concerns=CONCERNS)  # fmt: skip
     yield Theorem(
         "quantization.always-half-a-step", "Every number comes back within half a step.", "|x - s (y - z)| ≤ |s| / 2",
         always_within_half_a_step, ABOUT, "refuted", replay=show_saturated,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from sonnx.proofs import (
@@ -35,6 +36,7 @@ from sonnx.proofs import (
     slopes,
     windows,
 )
+from sonnx.proofs.inductions import induction
 from sonnx.prover.theorem import Theorem
 
 MODULES: tuple[Callable[[], Iterator[Theorem]], ...] = (
@@ -87,4 +89,5 @@ def among(names: Sequence[str]) -> tuple[Theorem, ...]:
 
 
 def _in_order(found: Iterable[Theorem]) -> tuple[Theorem, ...]:
-    return tuple(sorted(found, key=lambda theorem: theorem.id))
+    complete = (replace(theorem, induction=induction(theorem.id)) for theorem in found)
+    return tuple(sorted(complete, key=lambda theorem: theorem.id))

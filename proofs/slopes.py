@@ -110,4 +110,4 @@ def theorems() -> Iterator[Theorem]:
     """The lemmas of elementwise functions."""
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, partial(claim, change)) for title, change in changes.items())
-        yield Theorem(f"bounds.{name}", statement, formula, claim, (claim, size, within), mutants=changed)
+        yield Theorem(f"bounds.{name}", statement, formula, claim, (claim, size, within), mutants=changed, reals=True)

@@ -166,6 +166,8 @@ def prove(
         solver: "z3", or "all": a second solver is asked every question that decides a rule.
         questions: keep these questions in the report.
 
+    Calls in several threads wait for each other. A thread that uses z3 itself must not do so beside them.
+
     Raises:
         UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
             symbol of the model, or cannot hold.
@@ -583,10 +585,10 @@ def hypotheses_names() -> Collection[str]:
 
 
 def explain(name: str) -> Explanation:
-    """Explain a rule, a tag, an operator or an erratum.
+    """Explain a rule, a tag, an operator, an erratum or a theorem.
 
     Args:
-        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum.
+        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator, an erratum or a theorem (max.fold).
 
     Raises:
         UsageError: nothing has this name.

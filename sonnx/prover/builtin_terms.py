@@ -227,8 +227,11 @@ def mutated_builtins(old: str, new: str) -> Mapping[str, BuiltIn]:
 
 
 def _key(items: Items) -> str:
-    """A key that is equal for lists of equal length and equal items."""
-    return f"{items.length.sexpr()} {items.at(z3.Int('probe')).sexpr()}"
+    """A key that is equal for lists of equal length, equal items and equal conditions on them."""
+    item = items.at(z3.Int("probe"))
+    return " ".join(
+        part.sexpr() for part in (items.length, item, *([] if items.where is None else [items.where(item)]))
+    )
 
 
 def as_partial(value: Term) -> PartialTerm:

@@ -49,6 +49,8 @@ PARAMETER_TYPES = {"int64": 63, "int32": 31, "int16": 15}
 """Element types of constant parameters in the theorems, with their bits; other types are tested by cases."""
 INT64_RANGE = (-(2**63), 2**63 - 1)
 """The values of an attribute of type int."""
+MAX_FLOAT = 2**128 - 2**104
+"""The largest finite value of an attribute of type float; the theorems are about every real number up to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,9 @@ class CallBounds:
 
     def __str__(self) -> str:
         return (
-            f"at most {self.count} repeated inputs, rank at most {self.rank} (constants 2), "
-            f"at most {self.values} values in a list, {self.turns} turns of a loop over a number"
+            f"at most {self.count} repeated inputs, rank at most {self.rank} "
+            f"(constants 2, of type {' or '.join(PARAMETER_TYPES)}), at most {self.values} values in a list, "
+            f"{self.turns} turns of a loop over a number, attributes with finite numbers"
         )
 
 
@@ -83,7 +86,7 @@ class CallVariables:
     """One signature with variables for its facts.
 
     `names` is the environment of its rules, `ranges` the hypotheses about the variables, `tensors` the inputs and
-    outputs by the prefix of their variables.
+    outputs by the prefix of their variables, `fractions` the variables that are not integers.
     """
 
     signature: Signature
@@ -92,6 +95,7 @@ class CallVariables:
     names: dict[str, Value] = field(default_factory=dict)
     ranges: list[z3.BoolRef] = field(default_factory=list)
     tensors: dict[str, TensorVariables] = field(default_factory=dict)
+    fractions: list[z3.ArithRef] = field(default_factory=list)
     with_values: frozenset[str] = frozenset()
     may_be_constant: frozenset[str] = frozenset()
     conditions: dict[tuple[Expression, Expression | None], SmtCondition] = field(default_factory=dict)
@@ -177,7 +181,7 @@ class CallVariables:
         listed = self._listed(name)
         shape = self.tensors[input_key(name)].record.fields["shape"]
         element_type = self.tensors[input_key(name)].record.fields["type"]
-        self.ranges.append(_has_elements(shape, listed.length or 0))
+        self.ranges.append(_has_elements(shape, listed.length or 0, self.bounds.values))
         self.ranges.append(
             bool_term(any_of([self.interpretation.equal(element_type, each) for each in PARAMETER_TYPES]))
         )
@@ -190,15 +194,23 @@ class CallVariables:
         one = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
         self.names[name] = one if single else listed
 
-    def _listed(self, name: str) -> SymbolicList:
+    def _listed(self, name: str, kind: str = "ints") -> SymbolicList:
         length = variable(f"{name}.length", 0, self.bounds.values)
-        items = [variable(f"{name}.{index}", *INT64_RANGE) for index in range(self.bounds.values)]
+        items = [self._item(f"{name}.{index}", kind.removesuffix("s")) for index in range(self.bounds.values)]
         for number in (length, *items):
             self.ranges += interval_constraints(number)
         return of_length(length, items)
 
+    def _item(self, name: str, kind: str) -> SymbolicNumber:
+        """A number of an attribute, of kind int or float."""
+        if kind == "int":
+            return variable(name, *INT64_RANGE)
+        number = SymbolicNumber(z3.Real(name), -MAX_FLOAT, MAX_FLOAT)
+        self.fractions.append(number.term)
+        return number
+
     def _attribute(self, parameter: Parameter) -> None:
-        """An attribute of any value; floating-point values are whole numbers in the theorems."""
+        """An attribute of any value that is no infinity or NaN."""
         name = parameter.name
         written = z3.Bool(written_key(name))
         self.names[written_key(name)] = written
@@ -206,11 +218,11 @@ class CallVariables:
             self.ranges.append(written)
         match parameter.kind:
             case "int" | "float":
-                number = variable(name, *INT64_RANGE)
+                number = self._item(name, parameter.kind)
                 self.ranges += interval_constraints(number)
                 self.names[name] = number
             case "ints" | "floats":
-                self.names[name] = self._listed(name)
+                self.names[name] = self._listed(name, parameter.kind)
             case "string":
                 self.names[name] = self._text(name)
             case "strings":
@@ -262,14 +274,20 @@ class CallVariables:
         return self.conditions[demand, rule.when]
 
 
-def _has_elements(shape: SymbolicList, length: int | SymbolicNumber) -> z3.BoolRef:
-    """The shape has so many elements and rank 0, rank 1, or rank 2 with one row, so that no product is needed."""
+def _has_elements(shape: SymbolicList, length: int | SymbolicNumber, most: int) -> z3.BoolRef:
+    """A shape of rank 0, 1 or 2 has so many elements, at most `most`; a product of two extents is told by its cases."""
     (_, first), (_, second) = shape.items
     rank = shape.length or 0
+    empty = all_of([equal(length, 0), any_of([equal(first, 0), equal(second, 0)])])
+    filled = [
+        all_of([equal(length, rows * columns), equal(first, rows), equal(second, columns)])
+        for rows in range(1, most + 1)
+        for columns in range(1, most // rows + 1)
+    ]
     cases = (
         all_of([equal(rank, 0), equal(length, 1)]),
         all_of([equal(rank, 1), equal(first, length)]),
-        all_of([equal(rank, 2), equal(first, 1), equal(second, length)]),
+        all_of([equal(rank, 2), any_of([empty, *filled])]),
     )
     return bool_term(any_of(cases))
 
@@ -307,16 +325,15 @@ def general_rules(call: CallVariables, active_rules: ActiveRules) -> Iterator[tu
             names = {"value": tensor.record, "element_types": types}
             yield rule.slug, implies(tensor.present, interpretation.condition(demand, names, rule.when).holds)
     for rule, demand in active_rules.general_rules_about("parameter"):
-        for parameter in signature.parameters:
+        for parameter in signature.attributes:
             facts = {
                 "written": call.names[written_key(parameter.name)],
                 "value_when_absent": signature.absent[parameter.name] is not None,
             }
             yield rule.slug, interpretation.condition(demand, {"parameter": RecordValue(facts)}, rule.when).holds
-    values = {parameter.name for parameter in signature.values}
     for rule, demand in active_rules.general_rules_about("input"):
         for formal in signature.inputs:
-            if formal.optional and not formal.exempt and formal.name not in values:
+            if formal.optional and not formal.exempt:
                 connected = RecordValue({"connected": call.names[given_key(formal.name)]})
                 yield rule.slug, interpretation.condition(demand, {"input": connected}, rule.when).holds
     for rule, demand in active_rules.general_rules_about("group"):

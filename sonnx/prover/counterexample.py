@@ -117,7 +117,15 @@ def _at_most(constant: z3.ExprRef, bound: int | z3.ArithRef) -> z3.BoolRef:
 
 
 def value_of(value: z3.ExprRef) -> int:
-    """A value of a model: an integer, a bit pattern as unsigned, a truth value as 0 or 1."""
+    """A value of a model: an integer, a bit pattern as unsigned, a truth value as 0 or 1.
+
+    Raises:
+        ValueError: a number with a fraction.
+    """
+    if z3.is_rational_value(value) and not z3.is_int_value(value):
+        if value.denominator_as_long() != 1:
+            raise ValueError(f"{value} is not an integer")
+        return int(value.numerator_as_long())
     if z3.is_int_value(value) or z3.is_bv_value(value):
         return int(value.as_long())
     return int(z3.is_true(value))

@@ -30,6 +30,7 @@ from sonnx.prover import solvers
 from sonnx.prover.call_proof import NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
 from sonnx.prover.driver import require
 from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted, Unprovable
+from sonnx.prover.own_context import own_context
 from sonnx.prover.smt_values import folding
 from sonnx.prover.solvers import CONFIRMING_SOLVER
 from sonnx.prover.symbols import Symbols, symbols_of
@@ -43,6 +44,7 @@ MAX_ROUNDS = 4
 """How often a condition is extended by what the rules need that are not proved under it."""
 
 
+@own_context()
 @folding()
 def prove(
     model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
@@ -124,6 +126,7 @@ class _Results:
         self.questions: list[ModelQuestion] = []
         self.reports: dict[tuple[tuple[str, int], ...], Report] = {}
         self.refuted: list[Refuted] = []
+        self.constraints: dict[str, None] = {}
         self.open: list[Open] = []
         self.waiting: Counter[str] = Counter()
 
@@ -191,8 +194,13 @@ class _Results:
             return
         always = self.symbols.always(proof.fails)
         constraint = "" if always else weakest_condition(proof.holds, self.symbols)
+        self.constraints[constraint] = None
         slug, nodes, demand = proof.rule.slug, call.nodes, proof.demand
-        self.refuted.append(Refuted(slug, where, nodes, demand, numbers, actual, constraint, always, proof.matters))
+        self.refuted.append(
+            Refuted(
+                slug, where, nodes, demand, numbers, actual, self.symbols.printed(constraint), always, proof.matters
+            )
+        )
 
     def _ask(self, call: _ProvedCall, proof: RuleProof) -> None:
         """Keep the question that decided a rule, with the answers of the other solvers; a contradiction opens it."""
@@ -220,13 +228,11 @@ class _Results:
 
     def _constraint(self) -> str:
         """The conjunction of all constraints, "" if one has no short text."""
-        constraints = dict.fromkeys(each.constraint for each in self.refuted)
-        if not constraints or "" in constraints:
-            return (
-                "" if not any(each.always for each in self.refuted) else "no choice of sizes satisfies all conditions"
-            )
-        parts = [f"({each})" if " or " in each and len(constraints) > 1 else each for each in constraints]
-        return " and ".join(parts)
+        if any(each.always for each in self.refuted):
+            return "no choice of sizes satisfies all conditions"
+        if not self.constraints or "" in self.constraints:
+            return ""
+        return self.symbols.printed(conjunction_as_text(self.constraints, self.symbols))
 
 
 def _notes(outside: Mapping[str, int], functions: int, waiting: int, behind: int, rules: ActiveRules) -> Iterator[str]:

@@ -45,6 +45,18 @@ class Question:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
+def commented(question: Question) -> str:
+    """The text of a question after comments that say what it belongs to; the hash is that of the text alone."""
+    theorem = question.theorem
+    lines = (
+        f"{theorem.id}: {question.name}", theorem.statement, theorem.formula, f"domain: {theorem.domain}",
+        f"size: {theorem.size}", f"induction: {theorem.induction or 'none is needed'}",
+        f"expected: {theorem.expected}; unsat means that the hypotheses imply the goal, which is negated below",
+        f"SHA-256 of the text after these comments: {question.hash}",
+    )  # fmt: skip
+    return "".join(f"; {' '.join(line.split())}\n" for line in lines) + question.text
+
+
 def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> Iterator[Question]:
     """Questions for one solver, or with "all" for z3 and the solver that confirms theorems of this sort."""
     asked = ("z3", CONFIRMING_SOLVER[theorem.sort]) if solver == "all" else (solver,)

@@ -19,7 +19,7 @@ SOLVERS = tuple(PACKAGES)
 
 
 KINDS = {
-    "theorem": "a statement that holds for all values; solvers decide it",
+    "theorem": "a statement about all values of its domain, of the size that it names; solvers decide it",
     "computed": "a statement that holds by the form of the texts it is about; no solver is asked",
     "refuted sentence": "a false sentence of a source document, with values for which it is false",
     "witness": "a call that meets all rules of an operator, or breaks one rule alone; a check of its model confirms it",

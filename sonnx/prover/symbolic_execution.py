@@ -92,7 +92,7 @@ class _PathRun:
         self.open: set[int] = set()
         self.conditions: list[z3.BoolRef] = []
         self.exact: list[z3.BoolRef] = []
-        self.solver = z3.Solver()
+        self.solver = z3.SimpleSolver()
         self.solver.add(*assuming)
         self.width = 0
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 import z3
@@ -63,6 +65,8 @@ class Symbols:
     Attributes:
         numbers: the symbols as variables.
         inner: the names of these variables; a file may give a symbol any name.
+        written: the name of each symbol in texts that are parsed: its own, or another one if that is no name of the
+            rule language.
         hypotheses: the assumptions as terms.
         assumptions: the same as texts.
         queries: how many questions the solver was asked.
@@ -76,11 +80,15 @@ class Symbols:
         texts = [text for given in assume for text in _separated(given)]
         stated = [(text, _condition(text, self.names)) for text in texts]
         bounded = self._bounded([expression for _, expression in stated])
+        self.written = _written(self.names)
         self.inner = {name: f"d{index}" for index, name in enumerate(self.names)}
         self.numbers = {name: variable(self.inner[name], 0 if name in bounded else 1) for name in self.names}
         self.hypotheses: list[z3.BoolRef] = [number.term >= (number.low or 0) for number in self.numbers.values()]
         self.hypotheses += [bool_term(self.holds(expression, self.numbers)) for _, expression in stated]
-        self.assumptions = (*texts, *(f"{name}>=1" for name in self.names if name not in bounded))
+        self.assumptions = (
+            *texts,
+            *(self.printed(f"{self.written[name]}>=1") for name in self.names if name not in bounded),
+        )
         if self.ask([]) != z3.sat:
             require_time()
             raise Unprovable(f"no values satisfy the assumptions {', '.join(self.assumptions)}")
@@ -108,7 +116,7 @@ class Symbols:
         for name in self.names:
             unsigned = {name: SymbolicNumber(z3.Int("d"))}
             alone = [bool_term(self.holds(each, unsigned)) for each in stated if each.names == {name}]
-            solver = z3.SolverFor("QF_NIA")
+            solver = z3.SimpleSolver()
             solver.set("rlimit", EFFORT)
             solver.add(*alone, z3.Int("d") < 0)
             if alone and solver.check() == z3.unsat:
@@ -122,16 +130,22 @@ class Symbols:
     # Questions
 
     def condition(self, text: str) -> Truth:
-        """A condition on the symbols in the rule language as a term.
+        """A condition on the `written` names of the symbols in the rule language as a term.
 
         Raises:
             Unprovable: the text is not a condition.
         """
-        return self.holds(_condition(text, self.names), self.numbers)
+        numbers = {self.written[name]: number for name, number in self.numbers.items()}
+        return self.holds(_condition(text, tuple(numbers)), numbers)
+
+    def printed(self, text: str) -> str:
+        """A condition on the `written` names with those that the model gives, quoted if no text can contain them."""
+        quoted = {written: repr(name) for name, written in self.written.items() if written != name}
+        return re.sub(r"\w+", lambda word: quoted.get(word[0], word[0]), text) if quoted else text
 
     def solver(self) -> z3.Solver:
         """A new solver with the assumptions."""
-        solver = z3.SolverFor("QF_NIA")
+        solver = z3.SimpleSolver()
         solver.set("rlimit", EFFORT)
         solver.set("random_seed", 0)
         solver.add(*self.hypotheses)
@@ -262,6 +276,22 @@ def _separated(text: str) -> list[str]:
         else:
             parts[-1] += sign
     return [part.strip() for part in parts if part.strip()]
+
+
+def _written(names: Sequence[str]) -> dict[str, str]:
+    """A name of the rule language for each symbol: its own if it is one."""
+    written = {name: name for name in names if _is_name(name)}
+    free = (f"s{index}" for index in count() if f"s{index}" not in written)
+    return {name: written[name] if name in written else next(free) for name in names}
+
+
+def _is_name(name: str) -> bool:
+    """Whether a text is one name of the rule language, which a comparison with a number shows."""
+    try:
+        expression = parse(f"{name} == 1")
+        return expression.names == {name} and type_of(expression, {name: "int"}) == "bool" and name.isidentifier()
+    except RuleError:
+        return False
 
 
 def _condition(text: str, names: Sequence[str]) -> Expression:

@@ -14,6 +14,8 @@ import z3
 Sort = Literal["int", "bits", "float"]
 """The theory of an obligation: integers (and reals), bit-vectors, or floating point."""
 Status = Literal["proved", "refuted", "found"]
+Domain = Literal["integers", "reals", "bits of named formats"]
+"""What the variables of a theorem stand for."""
 Counterexample = Mapping[str, int]
 """The values of the constants of a refuted obligation by name: integers, bit patterns as unsigned, bools as 0 and 1."""
 Replay = Callable[[Counterexample], str]
@@ -90,6 +92,10 @@ class Theorem:
     """Why the claim has no bound although its obligations are about calls of bounded size; "" if they are not."""
     sort: Sort = "int"
     """The theory of the obligations: it decides which second solver can confirm them."""
+    reals: bool = False
+    """Its variables are real numbers, also where the sentence is about floating-point numbers."""
+    induction: str = ""
+    """The induction from the obligations to the sentence: a lemma of a Why3 file, or prose; "" if it needs none."""
     reason_single: str = ""
     """Why no second solver confirms the theorem; "" if one does."""
     replay: Replay | None = None
@@ -100,6 +106,16 @@ class Theorem:
     erratum: str = ""
     concerns: tuple[str, ...] = ()
     """Operators or rules the theorem is about, besides those that use its functions or name its erratum."""
+
+    @property
+    def domain(self) -> Domain:
+        """What its variables stand for."""
+        return "bits of named formats" if self.sort != "int" else "reals" if self.reals else "integers"
+
+    @property
+    def size(self) -> str:
+        """Its bounds, or "any" without one."""
+        return self.bounds or "any"
 
 
 def mutated(function: Callable[..., Any], old: str, new: str, **names: Any) -> Callable[..., Any]:

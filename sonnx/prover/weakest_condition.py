@@ -1,11 +1,12 @@
 """The weakest condition on symbols under which a rule holds, as a short text: `N == M or N == 1 or M == 1`.
 
-The text is proved equivalent: it holds exactly where the rule does, for all values under the assumptions.
+A text is stated only if its own interpretation is proved equivalent: it is parsed, and the parsed condition holds
+exactly where the rule does, for all values under the assumptions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -18,10 +19,11 @@ from sonnx.prover.written_conditions import MAX_CONSTANT, written_comparisons
 
 MAX_SYMBOLS = 5
 """A condition on more symbols is not stated as a text."""
+Join = Callable[[Sequence[Truth]], Truth]
 
 
 class Candidate(NamedTuple):
-    """A small condition on symbols as text and as a term."""
+    """A condition on symbols as text, and what the text says as a term."""
 
     text: str
     term: z3.BoolRef
@@ -32,45 +34,49 @@ def weakest_condition(condition: Truth, symbols: Symbols) -> str:
     if isinstance(condition, bool):
         return ""
     parts = [part for part in _conjuncts(condition) if not symbols.always_and_at_points(part)]
-    whole = _stated(all_of(parts), symbols)
-    if whole:
-        return whole
+    text = _stated(all_of(parts), symbols) or _by_symbols(parts, symbols)
+    return text if text and is_equivalent(text, all_of(parts), symbols) else ""
+
+
+def is_equivalent(text: str, condition: Truth, symbols: Symbols) -> bool:
+    """Whether what a text says is proved to hold exactly where the condition does."""
+    return symbols.always(bool_term(symbols.condition(text)) == bool_term(condition))
+
+
+def conjunction_as_text(texts: Iterable[str], symbols: Symbols) -> str:
+    """The conjunction of conditions, in one short text if there is one, else without those that the others imply."""
+    terms = {text: symbols.condition(text) for text in texts}
+    short = weakest_condition(all_of(list(terms.values())), symbols) if len(terms) > 1 else ""
+    return short or _joined(without_implied(terms, symbols))
+
+
+def without_implied(terms: dict[str, Truth], symbols: Symbols) -> list[str]:
+    """The texts of the conditions that the others and the assumptions do not imply."""
+    kept = list(terms)
+    for text, term in terms.items():
+        others = [other for other in kept if other != text]
+        if others and symbols.always_and_at_points(any_of([negate(all_of([terms[other] for other in others])), term])):
+            kept = others
+    return kept
+
+
+def _by_symbols(parts: Sequence[z3.BoolRef], symbols: Symbols) -> str:
+    """The conjunction of parts, those about the same symbols stated together; "" if one has no text."""
     groups: dict[frozenset[str], list[Truth]] = {}
     for part in parts:
         groups.setdefault(frozenset(names_in(part)), []).append(part)
-    found: list[str] = []
+    texts: list[str] = []
     for group in groups.values():
-        text = _stated(all_of(group), symbols) or _each(group, symbols)
-        if not text:
-            return ""
-        found.append(text)
-    return _joined(dict.fromkeys(found))
+        together = _stated(all_of(group), symbols)
+        texts += [together] if together else [_stated(part, symbols) for part in group]
+    if "" in texts:
+        return ""
+    return _joined(without_implied({text: symbols.condition(text) for text in texts}, symbols))
 
 
-def conjunction_as_text(conditions: Sequence[str], symbols: Symbols) -> str:
-    """The conjunction of conditions, in one short text if there is one, else without those that the others imply."""
-    terms = {each: symbols.condition(each) for each in conditions}
-    short = weakest_condition(bool_term(all_of(list(terms.values()))), symbols)
-    if short:
-        return short
-    kept = list(conditions)
-    for each in conditions:
-        others = [one for one in kept if one != each]
-        if others and symbols.always_and_at_points(
-            any_of([negate(all_of([terms[one] for one in others])), terms[each]])
-        ):
-            kept = others
-    return _joined(kept)
-
-
-def _each(group: Sequence[Truth], symbols: Symbols) -> str:
-    found = [_stated(part, symbols) for part in group]
-    return _joined(dict.fromkeys(found)) if all(found) else ""
-
-
-def _joined(parts: dict[str, None] | Sequence[str]) -> str:
+def _joined(parts: Iterable[str]) -> str:
     listed = list(parts)
-    return listed[0] if len(listed) == 1 else " and ".join(f"({p})" if " or " in p else p for p in listed)
+    return listed[0] if len(listed) == 1 else " and ".join(f"({part})" if " or " in part else part for part in listed)
 
 
 def _conjuncts(condition: z3.BoolRef) -> list[z3.BoolRef]:
@@ -89,58 +95,61 @@ def _stated(condition: Truth, symbols: Symbols) -> str:
     if not holds and symbols.ask([condition]) != z3.sat:
         return ""
     candidates = list(_candidates(condition, symbols))
-    sufficient = [each for each in candidates if not any(value_at(each.term, point) for point in fails)]
-    if all(any(value_at(each.term, point) is not False for each in sufficient) for point in holds):
-        sufficient = [each for each in sufficient if symbols.always(any_of([negate(each.term), condition]))]
-        if sufficient and symbols.always(any_of([negate(condition), *(each.term for each in sufficient)])):
-            return " or ".join(each.text for each in _irredundant(sufficient, condition, symbols, any_of))
-    necessary = [each for each in candidates if all(value_at(each.term, point) is not False for point in holds)]
-    if all(any(not value_at(each.term, point) for each in necessary) for point in fails):
-        necessary = [each for each in necessary if symbols.always(any_of([negate(condition), each.term]))]
-        if necessary and symbols.always(any_of([negate(all_of([each.term for each in necessary])), condition])):
-            return " and ".join(each.text for each in _irredundant(necessary, condition, symbols, all_of))
+    sufficient = [one for one in candidates if not any(value_at(one.term, point) for point in fails)]
+    if all(any(value_at(one.term, point) is not False for one in sufficient) for point in holds):
+        sufficient = [one for one in sufficient if symbols.always(any_of([negate(one.term), condition]))]
+        sufficient = [one for one in sufficient if not symbols.always_and_at_points(negate(one.term))]
+        if sufficient and symbols.always(any_of([negate(condition), *(one.term for one in sufficient)])):
+            return " or ".join(one.text for one in _irredundant(sufficient, condition, symbols, any_of))
+    necessary = [one for one in candidates if all(value_at(one.term, point) is not False for point in holds)]
+    if all(any(not value_at(one.term, point) for one in necessary) for point in fails):
+        necessary = [one for one in necessary if symbols.always(any_of([negate(condition), one.term]))]
+        necessary = [one for one in necessary if not symbols.always_and_at_points(one.term)]
+        if necessary and symbols.always(any_of([negate(all_of([one.term for one in necessary])), condition])):
+            return " and ".join(one.text for one in _irredundant(necessary, condition, symbols, all_of))
     return ""
 
 
-def _irredundant(
-    found: list[Candidate], condition: z3.BoolRef, symbols: Symbols, join: Callable[[Sequence[Truth]], Truth]
-) -> list[Candidate]:
+def _irredundant(candidates: list[Candidate], condition: z3.BoolRef, symbols: Symbols, join: Join) -> list[Candidate]:
     """Without the candidates that add nothing; the last ones are left out first."""
-    kept = list(found)
-    for each in reversed(found):
-        fewer = [one for one in kept if one is not each]
-        joined = join([one.term for one in fewer])
+    kept = list(candidates)
+    for candidate in reversed(candidates):
+        fewer = [other for other in kept if other is not candidate]
+        joined = join([other.term for other in fewer])
         if fewer and symbols.always_and_at_points(bool_term(joined) == bool_term(condition)):
             kept = fewer
     return kept
 
 
 def _candidates(condition: z3.BoolRef, symbols: Symbols) -> Iterator[Candidate]:
+    """What the texts say that the assumptions do not decide by themselves."""
+    for text in dict.fromkeys(_texts(condition, symbols)):
+        term = symbols.condition(text)
+        if not isinstance(term, bool):
+            yield Candidate(text, term)
+
+
+def _texts(condition: z3.BoolRef, symbols: Symbols) -> Iterator[str]:
     """Small conditions on the symbols and constants of a condition, and its own comparisons, the simplest first."""
-    involved, numbers = (
-        names_in(condition),
-        sorted({1, *(n for n in constants_in(condition) if 0 <= n <= MAX_CONSTANT)}),
+    involved = names_in(condition)
+    numbers = sorted({1, *(number for number in constants_in(condition) if 0 <= number <= MAX_CONSTANT)})
+    names = [symbols.written[name] for name in symbols.names if symbols.inner[name] in involved]
+    pairs = list(combinations(names, 2))
+    yield from (f"{one} == {other}" for one, other in pairs)
+    yield from (f"{name} == {number}" for name in names for number in numbers)
+    yield from (f"{name} % {number} == 0" for name in names for number in numbers if number > 1)
+    for name in names:
+        for number in numbers:
+            yield f"{name} >= {number}"
+            yield f"{name} <= {number}"
+    yield from written_comparisons(
+        z3.simplify(condition), {symbols.inner[name]: symbols.written[name] for name in symbols.names}
     )
-    names = [name for name in symbols.names if symbols.inner[name] in involved]
-    terms = {name: symbols.numbers[name].term for name in names}
-    for one, other in combinations(names, 2):
-        yield Candidate(f"{one} == {other}", terms[one] == terms[other])
+    for one, other in pairs:
+        yield f"{one} >= {other}"
+        yield f"{one} <= {other}"
     for name in names:
         for number in numbers:
-            yield Candidate(f"{name} == {number}", terms[name] == number)
-    for name in names:
-        for number in numbers:
-            if number > 1:
-                yield Candidate(f"{name} % {number} == 0", terms[name] % number == 0)
-    for name in names:
-        for number in numbers:
-            yield Candidate(f"{name} >= {number}", terms[name] >= number)
-            yield Candidate(f"{name} <= {number}", terms[name] <= number)
-    for text, term in written_comparisons(z3.simplify(condition), {symbols.inner[name]: name for name in names}):
-        yield Candidate(text, term)
-    for one, other in combinations(names, 2):
-        yield Candidate(f"{one} >= {other}", terms[one] >= terms[other])
-        yield Candidate(f"{one} <= {other}", terms[one] <= terms[other])
-    for name in names:
-        for number in numbers:
-            yield Candidate(f"{name} != {number}", terms[name] != number)
+            yield f"{name} >= {number + 1}"
+            yield f"{name} <= {number - 1}"
+            yield f"{name} != {number}"

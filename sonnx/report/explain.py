@@ -1,4 +1,4 @@
-"""Explanations of rules, tags, operators and errata."""
+"""Explanations of rules, tags, operators, errata and theorems."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -20,13 +21,17 @@ from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
 from sonnx.profile.rewrites import OUTSIDE, rewrite_titles, rewrites_for
 from sonnx.profile.signature import active_condition, every_rule, signature
+from sonnx.report.theorem_explanation import theorem_facts, theorem_named
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
 
 LINE_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What has a name: rules by slug or tag, labels of parts of an operator, an operator, or an erratum."""
+    """What has a name: rules by slug or tag, labels of parts of an operator, an operator, an erratum or a theorem."""
 
     name: str
     rules: tuple[Rule, ...] = ()
@@ -34,6 +39,7 @@ class Explanation:
     """Labels on a parameter, an input or a type, with the rule that decides them."""
     operator: Operator | None = None
     erratum: Erratum | None = None
+    theorem: Theorem | None = None
     unwritten: str = ""
     """The status of an operator that an edition names and whose rules are not written yet."""
     outside: bool = False
@@ -49,6 +55,8 @@ class Explanation:
             blocks.append(_operator(self.operator))
         if self.erratum is not None:
             blocks.append(_erratum(self.erratum))
+        if self.theorem is not None:
+            blocks.append("\n".join(_theorem(self.theorem)))
         if self.unwritten:
             blocks.append(f"{self.name}\n\n  The operator is {self.unwritten}.\n  Its rules are not written yet.")
         if self.outside:
@@ -57,7 +65,7 @@ class Explanation:
 
 
 def explanation(name: str) -> Explanation:
-    """Explain a slug, a tag, an operator or an erratum.
+    """Explain a slug, a tag, an operator, an erratum or a theorem.
 
     Raises:
         UsageError: nothing has this name.
@@ -77,6 +85,9 @@ def explanation(name: str) -> Explanation:
     statuses = {edition: known.status(name) for edition, known in catalogue.editions().editions.items()}
     if name in catalogue.operators_outside():
         return Explanation(name, outside=True)
+    theorem = None if any(statuses.values()) else theorem_named(name)
+    if theorem is not None:
+        return Explanation(name, theorem=theorem)
     if not any(statuses.values()):
         hint = did_you_mean(name, {*names_of_rules(), *catalogue.errata(), *catalogue.operators_outside()})
         raise UsageError(f"nothing is named {name!r}{hint or '; `sonnx rules` lists rules, tags and operators'}")
@@ -111,6 +122,12 @@ def rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from (("tag", f"{tag.label} in {tag.text}, origin {tag.origin}") for tag in rule.tags)
     yield "editions", ", ".join(_editions(rule)) or "none"
     yield from _variants(rule)
+
+
+def _theorem(theorem: Theorem) -> Iterator[str]:
+    yield from (f"{theorem.id}  (theorem)", "", *_wrapped("", theorem.statement), "")
+    for label, text in theorem_facts(theorem):
+        yield from _wrapped(label, text) if text else ()
 
 
 def _outside(name: str) -> Iterator[str]:

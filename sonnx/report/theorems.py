@@ -55,7 +55,8 @@ class TheoremReport(Rendered):
         topics = dict.fromkeys(outcome.theorem.id.partition(".")[0] for outcome in self.results)
         wrong = sum(not outcome.expected for outcome in self.results)
         counts = ", ".join(
-            f"{count} {KIND_NAMES[kind] if count != 1 else kind}" for kind, count in kinds_of(self.results).items()
+            f"{count} {KIND_NAMES[kind] if count != 1 else kind}{scope(self.results) if kind == 'theorem' else ''}"
+            for kind, count in kinds_of(self.results).items()
         )
         surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
         witnesses = [outcome.theorem.id for outcome in self.results if outcome.expected and outcome.status == "found"]
@@ -79,12 +80,28 @@ class TheoremReport(Rendered):
 
 
 def listing(found: Iterable[Theorem]) -> str:
-    """One line for each theorem."""
+    """One line for each theorem: its domain, size and induction in brackets, where it is not simply of any size."""
     return "".join(
-        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}"
-        f"{f' ({theorem.bounds})' if theorem.bounds else ''}\n"
-        for theorem in found
+        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}{_in_brackets(theorem)}\n" for theorem in found
     )
+
+
+def _in_brackets(theorem: Theorem) -> str:
+    parts = ("reals" if theorem.domain == "reals" else "", theorem.bounds)
+    limits = [*filter(None, parts), *(["induction in prose"] if theorem.induction.startswith("prose") else [])]
+    return f" ({'; '.join(limits)})" if limits else ""
+
+
+def scope(outcomes: Iterable[TheoremResult]) -> str:
+    """How many theorems hold of any size, over the reals, and by an induction in prose, in brackets."""
+    found = [outcome.theorem for outcome in outcomes if outcome.kind == "theorem"]
+    unbounded = sum(theorem.size == "any" for theorem in found)
+    numbers = {
+        "about reals": sum(theorem.domain == "reals" for theorem in found),
+        "with an induction in prose": sum(theorem.induction.startswith("prose") for theorem in found),
+    }
+    more = "".join(f", {number} {text}" for text, number in numbers.items() if number)
+    return f" ({unbounded} of any size, {len(found) - unbounded} bounded{more})"
 
 
 def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
@@ -191,6 +208,10 @@ def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, s
         yield "not confirmed", f"the real code does not confirm it: {escape_once(outcome.unconfirmed)}"
     if theorem.bounds and not shared:
         yield "bounds", theorem.bounds
+    if theorem.domain == "reals":
+        yield "domain", "real numbers"
+    if theorem.induction:
+        yield "induction", theorem.induction
     if theorem.any_size and theorem.expected == "proved":
         yield "of any size", theorem.any_size
     if outcome.confirmed:

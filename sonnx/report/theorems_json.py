@@ -56,6 +56,12 @@ class TheoremPart(Part, frozen=True):
     """What the claim is bounded to; empty where it holds for all."""
     any_size: str
     """Why it has no bound although the questions are about calls of bounded size; empty if they are not."""
+    domain: Literal["integers", "reals", "bits of named formats"]
+    """What its variables stand for."""
+    size: str
+    """The bounds again, or "any" where it has none."""
+    induction: str
+    """The induction from the questions to the claim: a lemma in Why3, or prose; empty where none is needed."""
     sort: Literal["int", "bits", "float"]
     """The theory of the questions."""
     reason_single: str

@@ -19,7 +19,7 @@ from sonnx.prover.certificates import (
     questions_of_model,
     summary,
 )
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import commented, questions
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
@@ -115,7 +115,7 @@ def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
                 index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
                 continue
             index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
-            write_whole(folder / f"{name}.smt2", question.text)
+            write_whole(folder / f"{name}.smt2", commented(question))
             if question.obligation.hypotheses:
                 write_whole(folder / f"{name}.hypotheses.smt2", script(question.obligation.hypotheses))
     write_whole(folder / "index.txt", "".join(index))

@@ -180,7 +180,26 @@ def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert "fails:" in out
 
 
-@pytest.mark.parametrize("wanted", ["", "nonsense", "../graph", "a\x1b[31m"])
+@pytest.mark.parametrize(
+    ("wanted", "lines"),
+    [
+        (
+            "bounds.telescoping",
+            ["domain    reals", "size      any", "induction prose: over the rows", "asked     identity"],
+        ),
+        ("max.fold", ["formula   ∀N. reduce(max, X) ∈ X", "induction Why3: fold_max of proofs/why3/induction.mlw"]),
+        ("order.total-bits", ["domain    bits of named formats", "size      float16, bfloat16, float32, float64"]),
+        ("derived.Max-13.restricts", ["size      at most 3 repeated inputs", "computed  Max.T-allowed: both texts"]),
+    ],
+)
+def test_explain_a_theorem(wanted: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", wanted]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{wanted}  (theorem)")
+    assert [line for line in lines if f"  {line}" not in out] == []
+
+
+@pytest.mark.parametrize("wanted", ["", "nonsense", "max.nonsense", "../graph", "a\x1b[31m"])
 def test_explain_nothing(wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", wanted]) == 2
     error = capsys.readouterr().err

@@ -102,6 +102,56 @@ def test_the_first_item_of_a_filtered_list(extents):
     assert (solver.check(z3.Not(z3.And(instances))) == z3.unsat) == builtins.alike(builtins.stretched(extents))
 
 
+ANY = st.integers(-3, 9)
+"""A number of which nothing is known."""
+
+
+def true(facts, values):
+    """Whether facts hold with values for the new numbers."""
+    return all(z3.is_true(z3.simplify(z3.substitute(fact, *values))) for fact in facts)
+
+
+@UNHURRIED
+@given(st.lists(st.integers(-2, 4), max_size=4), ANY, ANY)
+def test_the_facts_of_a_maximum_are_true(numbers, anything, anywhere):
+    """Also of an empty list, for which the new numbers may be anything; at indices beyond the list too."""
+    terms = BuiltinTerms()
+    largest = terms.function("max", [listed(numbers)])
+    ((_, _, place),) = terms.maxima.values()
+    facts = terms.maximum_facts(largest, *map(z3.IntVal, range(-1, 6)))
+    most = max(numbers) if numbers else anything
+    where = numbers.index(most) if numbers else anywhere
+    assert true(facts, [(largest, z3.IntVal(most)), (place, z3.IntVal(where))])
+    if numbers:
+        assert not true(facts, [(largest, z3.IntVal(most - 1)), (place, z3.IntVal(where))])
+        assert not true(facts, [(largest, z3.IntVal(most + 1)), (place, z3.IntVal(where))])
+
+
+@UNHURRIED
+@given(st.lists(st.integers(0, 3), max_size=4), st.integers(0, 3), ANY)
+def test_the_facts_of_a_first_item_are_true(numbers, wanted, anywhere):
+    terms = BuiltinTerms()
+    items = listed(numbers)
+    terms.item(Items(items.length, items.at, lambda value: value == wanted), z3.IntVal(0))
+    ((_, first),) = terms.first_items.values()
+    facts = terms.first_item_facts(*map(z3.IntVal, range(-1, 6)))
+    assert true(facts, [(first, z3.IntVal(numbers.index(wanted) if wanted in numbers else anywhere))])
+    if numbers.count(wanted) > 1:
+        second = numbers.index(wanted, numbers.index(wanted) + 1)
+        assert not true(facts, [(first, z3.IntVal(second))])
+
+
+def test_only_equal_lists_share_their_new_numbers():
+    terms, n, x = BuiltinTerms(), z3.Int("n"), z3.Function("x", z3.IntSort(), z3.IntSort())
+    lists = [Items(n, x), Items(n + 1, x), Items(n, lambda i: x(i) + 1), Items(n, lambda i: x(i + 1))]
+    made = [terms.function("max", [each]) for each in lists]
+    assert len({str(each) for each in made}) == len(lists)
+    assert terms.function("max", [Items(n, x)]).eq(made[0])
+    conditions = (lambda value: value > 0), (lambda value: value > 1)
+    filters = [Items(length, x, condition) for length in (n, n + 1) for condition in conditions]
+    assert len({str(terms.item(each, z3.IntVal(0))) for each in filters}) == len(filters)
+
+
 @UNHURRIED
 @given(st.integers(-4, 4), st.integers(0, 4))
 def test_a_function_that_raises_is_defined_where_it_returns(axis, rank):
@@ -128,3 +178,9 @@ def test_what_has_no_interpretation_is_refused():
 def test_the_text_a_mutant_changes_must_occur_once():
     with pytest.raises(ValueError, match="occurs 0 times"):
         mutated_builtins("no such text", "")
+
+
+def test_a_nested_claim_says_nothing_outside_either_list():
+    false = ForAll(listed([1]), lambda _: ForAll(listed([2, 3]), lambda _: z3.BoolVal(False)))
+    for outer, inner, vacuous in ((0, 0, False), (0, 1, False), (1, 0, True), (0, 2, True), (-1, 0, True)):
+        assert z3.is_true(z3.simplify(false.instance(z3.IntVal(outer), z3.IntVal(inner)))) is vacuous

@@ -19,7 +19,7 @@ from sonnx.profile.definitions import Operator, Rule
 from sonnx.profile.file_format import OperatorFile
 from sonnx.profile.toml_files import structure
 from sonnx.proofs import derived
-from sonnx.prover import any_size
+from sonnx.prover import any_size, solvers
 from sonnx.prover.call_variables import CallBounds
 from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.solvers import find_model, script
@@ -30,12 +30,7 @@ from tests.support.proved import chosen_operators, derived_from_chosen
 
 def status(obligations: Iterable[Obligation]) -> str:
     """What Z3 says of obligations taken together."""
-    said = set()
-    for each in obligations:
-        solver = z3.Solver()
-        solver.set("rlimit", 20_000_000)
-        solver.add(*each.hypotheses, z3.Not(each.goal))
-        said.add(str(solver.check()))
+    said = {solvers.ask("z3", solvers.export(each)).result for each in obligations}
     if "sat" in said:
         return "refuted"
     return "proved" if said == {"unsat"} else "undecided"
@@ -314,6 +309,104 @@ scales = { kind = "floats", absent = "[]" }
 mode   = { kind = "string", absent = "'plain'" }
 names  = { kind = "strings", absent = "[]" }
 """
+
+
+PARTS = """
+operator = "Relu"
+summary = "An operator with an optional input, repeated inputs, and defaults that read facts."
+formula = "Y = X"
+source = "test"
+versions = { specified = 14 }
+types = { T = { 1 = ["floats"] } }
+
+[inputs]
+X = { type = "T" }
+M = { type = "T", optional = true }
+
+[outputs.Y]
+type = "T"
+shape = "X.shape"
+because = "test"
+
+[parameters]
+plain = { kind = "int", absent = "1" }
+axes  = { kind = "int", absent = "X.shape[0]" }
+none  = { kind = "int", absent = "none" }
+
+[define]
+first  = "X.shape[0]"
+second = "first"
+rank   = "X.rank"
+"""
+
+
+def with_parts(require: str, when: str = "", shape: str = "X.shape", onnx: str = "", relies: bool = False) -> Operator:
+    """The made operator with one more rule, and a shape of its output."""
+    data = tomllib.loads(PARTS)
+    said = {"class": "restriction", "statement": "s", "because": "b", "remedy": "r", "source": "s"}
+    data["outputs"]["Y"]["shape"] = shape
+    data["rule"] = [{"name": "plain-one", "require": "plain == 1", **said}] if relies else []
+    data["rule"] += [{"name": "r0", "require": require, **({"when": when} if when else {}), **({"onnx": onnx} if onnx
+                      else {}), **({"relies": ["plain-one"]} if relies else {}), **said}]  # fmt: skip
+    return made(data)
+
+
+def is_total(described: Operator) -> bool:
+    """Whether the added rule has a value in calls of every size."""
+    family = next(families(described, SignatureFamily.definedness))
+    (rule,) = [each for each in family.rules if each.name == "r0"]
+    there = any_size._always_there(family)
+    return all(any_size._total(each, there) for each in any_size._texts(family, rule))
+
+
+def test_what_may_be_without_a_value_has_no_reason_for_every_size() -> None:
+    for text, total in {
+        "plain == 1": True, "X.rank == rank": True, "given(M)": True, "all(d >= 0 for d in X.shape)": True,
+        "M.rank == 1": False, "axes == 1": False, "none == 1": False, "second == 1": False, "X.shape[0] == 1": False,
+        "X.rank // 2 == 1": False, "X.rank % 2 == 1": False, "max([X.rank]) == 1": False,
+        "aligned(X.shape, 0) == 1": False,
+    }.items():  # fmt: skip
+        assert is_total(with_parts(text)) is total, text
+    assert not is_total(with_parts("plain == 1", when="M.rank == 1"))
+
+
+def test_a_demand_of_two_repeated_tensors_is_not_one_of_each() -> None:
+    assert any_size._of_each_tensor(parse("all(x.type == 'float' for x in X)"))
+    for text in ("all(x.type == y.type for x in X for y in X)", "any(x.type == 'float' for x in X)",
+                 "sum([1 for x in X if x.type == 'float']) == 1"):  # fmt: skip
+        assert not any_size._of_each_tensor(parse(text)), text
+
+
+def test_a_loop_over_a_number_is_assumed_to_end_within_the_turns() -> None:
+    family = next(families(with_parts("sum(range(plain)) >= 0"), SignatureFamily.definedness))
+    together = z3.And(*family.facts)
+    known = {"written(plain)": z3.BoolVal(True)}
+    for number, inside in ((0, True), (family.bounds.turns, True), (family.bounds.turns + 1, False)):
+        values = {**known, "plain": z3.IntVal(number)}
+        pairs = [(z3.Const(name, value.sort()), value) for name, value in values.items()]
+        solver = z3.SimpleSolver()
+        solver.add(z3.substitute(together, *pairs))
+        assert (solver.check() == z3.sat) is inside, number
+
+
+def test_only_the_shape_of_an_input_that_is_there_is_of_every_size() -> None:
+    for shape, total in {"X.shape": True, "M.shape": False, "X.shape + [1]": False, "[X.rank]": False}.items():
+        found = {any_size.shape_total(each) for each in families(with_parts("plain == 1", shape=shape),
+                 SignatureFamily.output_shapes)}  # fmt: skip
+        assert ("" not in found) is total, shape
+
+
+def test_only_equal_texts_and_types_alone_restrict_in_calls_of_every_size() -> None:
+    for require, onnx, more, total in (
+        ("X.type == 'float'", "X.type in ['float', 'double']", {}, True),
+        ("X.rank == 1", "X.rank == 1", {}, True),
+        ("X.rank == 1", "X.rank >= 1", {}, False),
+        ("X.type == 'float'", "X.type in ['float', 'double']", {"when": "X.rank == 1"}, False),
+        ("X.type == 'float'", "X.type in ['float', 'double']", {"relies": True}, False),
+    ):
+        described = with_parts(require, onnx=onnx, **more)  # type: ignore[arg-type]
+        found = {any_size.restricts(each) for each in families(described, SignatureFamily.onnx_demands)}
+        assert ("" not in found) is total, (require, onnx, more)
 
 
 def test_attributes_of_every_kind() -> None:

@@ -122,7 +122,7 @@ def test_kinds_are_counted_apart(arguments, capsys):
     assert run(arguments("--no-cache", TRUE, computed, sentence, witness, replace(witness, id="test.more"))) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[3].split()[:7] == ["test", "1", "1", "1", "2", "0", "4"]
-    assert "1 theorem, 1 computed, 1 refuted sentence, 2 witnesses; no unexpected results" in out
+    assert "1 theorem (1 of any size, 0 bounded), 1 computed, 1 refuted sentence, 2 witnesses; no unexpected" in out
     for text in ("theorem: ", "computed: ", "refuted sentence: ", "witness: "):
         assert f"\nnote: {text}" in out
 
@@ -180,6 +180,12 @@ def test_questions_are_written_for_other_solvers(arguments, tmp_path):
     assert names == ["index.txt", "test.true.1.hypotheses.smt2", "test.true.1.smt2"]
     text = (tmp_path / "questions" / "test.true.1.smt2").read_text()
     assert [solvers.ask(solver, text).result for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
+    comments = [line for line in text.splitlines() if line.startswith("; ")]
+    (question,) = queries.questions(TRUE, "z3", TRUE.obligations)
+    assert comments[:4] == [
+        f"; {TRUE.id}: {question.name}", f"; {TRUE.statement}", f"; {TRUE.formula}", "; domain: integers",
+    ]  # fmt: skip
+    assert text.startswith("\n".join(comments)) and text.endswith(question.text) and question.hash in comments[-1]
 
 
 def test_answers_are_kept(tmp_path, monkeypatch):

@@ -21,9 +21,11 @@ from sonnx.prover.smt_lists import of_length
 from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicString, bool_term, variable
 from tests.support.cases import each_case
 from tests.support.ground_terms import GroundTerms
-from tests.support.operator_calls import Compared, Comparison, Draw, OperatorCalls, operator_calls
+from tests.support.operator_calls import Compared, Comparison, Draw, Hypotheses, OperatorCalls, operator_calls, statable
 
-ROUNDS = 20
+ROUNDS = 25
+CHECKED = 2
+"""Calls for each signature whose model is checked."""
 SEEN = Compared()
 
 
@@ -38,7 +40,21 @@ def test_every_expression_agrees(operator: str) -> None:
         assert comparison.refused == []
         draw = Draw(comparison, random.Random(operator))
         for _ in range(ROUNDS):
-            assert comparison.difference(draw.numbers(), SEEN) == ""
+            numbers = draw.numbers()
+            assert comparison.difference(numbers, SEEN) == ""
+
+
+@each_case("operator", [each.name for each in operators()])
+def test_the_hypotheses_admit_every_call(operator: str) -> None:
+    """Each call that a file can state meets the ranges, and a check of its model judges the general rules as stated."""
+    for calls in _of(operator):
+        hypotheses = Hypotheses(calls)
+        draw = Draw(hypotheses, random.Random(operator))
+        for number in range(ROUNDS):
+            numbers = statable(calls.family.signature, draw.numbers())
+            assert hypotheses.excluded(numbers) == ""
+            if number < CHECKED:
+                assert hypotheses.judged_otherwise(numbers) == ""
 
 
 def test_every_expression_was_defined_and_nearly_all_conditions_held_and_failed() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sonnx import proofs
 from sonnx.base.resources import folder
-from sonnx.proofs import registry
+from sonnx.proofs import inductions, registry
 from sonnx.prover import driver, queries, record
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
@@ -81,11 +81,36 @@ def test_each_is_well_stated(asked):
         assert theorem.expected == "proved" or theorem.because, theorem.id
 
 
+def test_the_domain_is_that_of_the_variables(asked):
+    """Attributes of type float are real numbers in theorems whose other variables are integers."""
+    for theorem in registry.stated():
+        sorts = set(
+            re.findall(r"\(declare-fun \S+ \(\) (\w+|\(_ BitVec \d+\))\)", " ".join(q.text for q in asked[theorem.id]))
+        )
+        bits = any("BitVec" in each for each in sorts)
+        expected = "bits of named formats" if bits else "reals" if "Real" in sorts else "integers"
+        assert theorem.domain == expected or theorem.expected != "proved" or not sorts, (theorem.id, sorts)
+
+
+STEP = re.compile(r"(^|: )(step|base)\b|^(one more|an addition)")
+"""Names of obligations that are parts of an induction."""
+
+
+def test_a_theorem_by_steps_names_its_induction(asked):
+    stated = [each for each in registry.stated() if each.expected == "proved"]
+    by_steps = {each.id for each in stated if any(STEP.search(question.name) for question in asked[each.id])}
+    assert by_steps - {each.id for each in stated if each.induction} == set()
+    assert {*inductions.WHY3, *inductions.PROSE} <= {each.id for each in stated}
+    lemmas = (folder("proofs") / "why3" / "induction.mlw").read_text()
+    for lemma in inductions.WHY3.values():
+        assert re.search(rf"let (rec )?(ghost )?(lemma|function) {lemma}\b", lemmas), lemma
+
+
 def test_every_module_with_theorems_is_registered():
     """A module of proofs/ without theorems has definitions that several of them share."""
     names = {each.name for each in pkgutil.iter_modules(proofs.__path__)}
     listed = {each.__module__.rpartition(".")[2] for each in registry.MODULES}
-    assert names - listed == {"float_order", "registry"}
+    assert names - listed == {"float_order", "inductions", "registry"}
 
 
 def test_identifiers_are_unique():

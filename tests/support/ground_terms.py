@@ -39,7 +39,9 @@ class GroundTerms:
         """The values as the evaluator represents them; a variable without a number is 0."""
         known: dict[int, Any] = {}
         if self.together is not None:
-            pairs = [(each, _literal(numbers.get(name, 0), z3.is_bool(each))) for name, each in self.variables.items()]
+            pairs = [
+                (each, _literal(numbers.get(name, 0), each.sort().kind())) for name, each in self.variables.items()
+            ]
             ground = z3.simplify(z3.substitute(self.together, *pairs))
             known = dict(zip(self.ids, _constants(ground), strict=True))
         return [self._value(value, known) for value in self.values]
@@ -89,8 +91,10 @@ def agree(value: Any, fact: Any) -> bool:
 
 
 @cache
-def _literal(value: int, is_bool: bool) -> z3.ExprRef:
-    return z3.BoolVal(bool(value)) if is_bool else z3.IntVal(value)
+def _literal(value: int | Fraction, sort: int) -> z3.ExprRef:
+    if sort == z3.Z3_BOOL_SORT:
+        return z3.BoolVal(bool(value))
+    return z3.RealVal(str(value)) if sort == z3.Z3_REAL_SORT else z3.IntVal(value)
 
 
 def _constants(term: z3.ExprRef) -> Iterator[Any]:

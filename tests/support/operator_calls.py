@@ -8,17 +8,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from fractions import Fraction
+from functools import cache, cached_property
 from typing import Any
 
+import numpy
+
+from sonnx.checker.verdicts import Verdict
 from sonnx.graph.environment import derived_names
-from sonnx.language.domain import Expression, input_key
+from sonnx.language.domain import Expression, given_key, input_key, written_key
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, first_unknown
 from sonnx.profile.catalogue import operators
 from sonnx.profile.signature import Signature
 from sonnx.prover.call_variables import (
     INT64_RANGE,
     MAX_EXACT_INTEGER,
+    PARAMETER_TYPES,
     READABLE,
     CallVariables,
     inputs_asked_constant,
@@ -27,8 +32,8 @@ from sonnx.prover.call_variables import (
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.smt_functions import ELEMENT_TYPES, FactNotStated
 from sonnx.prover.smt_values import INFINITY, bool_term
-from sonnx.prover.terms import variables_in
-from sonnx.prover.witness import instance
+from sonnx.prover.terms import conjunction, variables_in
+from sonnx.prover.witness import call_text, instance, judge
 from tests.support.ground_terms import GroundTerms, agree
 from tests.support.strict import StrictEvaluator
 
@@ -103,7 +108,7 @@ class Comparison:
         ranged = {each.decl().name() for each in variables_in(*variables.ranges)}
         self.names = sorted(self.terms.variables.keys() | ranged)
 
-    def difference(self, numbers: Mapping[str, int], seen: Compared) -> str:
+    def difference(self, numbers: Mapping[str, Any], seen: Compared) -> str:
         """The first difference of the two for a call, "" if there is none."""
         family, codes = self.calls.family, self.calls.variables.interpretation.codes
         facts = instance(family.signature, codes, numbers).names()
@@ -124,6 +129,32 @@ class Comparison:
             if not agree(value, facts[name]) if first_unknown(value) is None else first_unknown(strict[name]) is None:
                 return f"{name} of {family.label} is {value}, not {facts[name]}, for {dict(numbers)}"
         return ""
+
+
+INTEGERS = {name: (numpy.iinfo(name).min, numpy.iinfo(name).max) for name in READABLE if "int" in name}
+
+
+def statable(signature: Signature, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers with the fewest changes that make them a call which a file can state.
+
+    Values fit their types, required attributes are written, and the node has an output.
+    """
+    made = dict(numbers)
+    for attribute in signature.attributes:
+        if attribute.required_at(signature.version) or attribute.kind == "sparse_tensor":
+            made[written_key(attribute.name)] = int(attribute.kind != "sparse_tensor")
+    if signature.outputs and not any(made.get(given_key(each.name), not each.optional) for each in signature.outputs):
+        made[given_key(signature.outputs[0].name)] = 1
+    values = [(input_key(each.name), f"{each.name}.{index}") for each in signature.values for index in range(5)]
+    values += [(name, f"{name}.value") for name in inputs_with_values(signature)]
+    for tensor, name in values:
+        type_ = ELEMENT_TYPES[made.get(f"{tensor}.type", 0)]
+        if name in made and abs(made[name]) == INFINITY and type_ not in ("float", "double", "float16"):
+            made[name] = 0
+        elif name in made and abs(made[name]) < INFINITY:
+            least, most = INTEGERS.get(type_, (-MAX_EXACT_INTEGER, MAX_EXACT_INTEGER))
+            made[name] = min(max(made[name], least), most)
+    return made
 
 
 def strict_facts(signature: Signature, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,13 +184,48 @@ def _differs(pair: Pair, defined: bool, value: Any, facts: Mapping[str, Any], st
     )
 
 
+class Hypotheses:
+    """What theorems about a signature assume of a call, to be compared with calls that files can state."""
+
+    def __init__(self, calls: OperatorCalls) -> None:
+        self.calls = calls
+        self.ranges = GroundTerms([conjunction(calls.variables.ranges)], {})
+        self.names = sorted(self.ranges.variables)
+
+    @cached_property
+    def general(self) -> tuple[tuple[str, ...], GroundTerms]:
+        """The slugs of the general rules about the call, and their conditions."""
+        stated = self.calls.family.general
+        return tuple(slug for slug, _ in stated), GroundTerms([bool_term(truth) for _, truth in stated], {})
+
+    def excluded(self, numbers: Mapping[str, Any]) -> str:
+        """A hypothesis of the theorems that does not hold for a call that a file can state, "" if there is none."""
+        if self.ranges.read(numbers) == [True]:
+            return ""
+        each = self.calls.variables.ranges
+        false = [hypothesis for hypothesis in each if GroundTerms([hypothesis], {}).read(numbers) != [True]]
+        return f"{self.calls.family.label}: {false} for {dict(numbers)}"
+
+    def judged_otherwise(self, numbers: Mapping[str, Any]) -> str:
+        """A general rule that a check of the call judges otherwise than the hypothesis, "" if there is none."""
+        family, stated = self.calls.family, dict[str, bool]()
+        slugs, conditions = self.general
+        for slug, value in zip(slugs, conditions.read(numbers), strict=True):
+            stated[slug] = stated.get(slug, True) and value is True
+        call, report = judge(family.signature, self.calls.variables.interpretation.codes, numbers, family.edition)
+        failing = {finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL}
+        wrong = [slug for slug, holds in stated.items() if holds is (slug in failing)]
+        return f"{call_text(call)}: a check judges {', '.join(wrong)} otherwise, {family.edition}" if wrong else ""
+
+
 class Draw:
     """Numbers for the variables of a signature: mostly small and related, sometimes extreme."""
 
-    def __init__(self, comparison: Comparison, chance: random.Random) -> None:
+    def __init__(self, comparison: Comparison | Hypotheses, chance: random.Random) -> None:
         self.chance, self.names, self.present = chance, comparison.names, 0.0
         self.signature = comparison.calls.family.signature
         self.codes = comparison.calls.variables.interpretation.codes
+        self.fractions = {each.decl().name() for each in comparison.calls.variables.fractions}
         self.lists = {each.name for each in self.signature.parameters if each.kind.endswith("s")}
         self.with_values = inputs_with_values(self.signature)
         self.filled = (
@@ -169,7 +235,7 @@ class Draw:
         )
         """Tensors that are made with all their elements: none of them is large."""
 
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, Any]:
         """One call."""
         chance = self.chance
         rank = chance.randint(0, 4)
@@ -184,7 +250,7 @@ class Draw:
             self._stated_shapes(found)
         return found
 
-    def _stated_shapes(self, found: dict[str, int]) -> None:
+    def _stated_shapes(self, found: dict[str, Any]) -> None:
         """The outputs have the shapes that the data file states, where it states any."""
         facts = instance(self.signature, self.codes, found).names()
         for name, shape in self.signature.shapes.items():
@@ -194,10 +260,12 @@ class Draw:
 
     def _number(
         self, name: str, rank: int, extents: list[int], lengths: tuple[int, ...], extreme: bool, kind: int
-    ) -> int:
+    ) -> int | Fraction:
         chance, (first, _, last) = self.chance, name.rpartition(".")
         if name.endswith(")"):
             return int(chance.random() < self.present)
+        if name in self.fractions:
+            return chance.choice((-3, -1, 0, 1, 2, Fraction(-1, 2), Fraction(1, 2), Fraction(1, 1024), -(2**127)))
         match last:
             case "rank":
                 return rank if chance.random() < 0.8 else chance.randint(0, 4)
@@ -225,9 +293,11 @@ class Draw:
         first, _, last = name.rpartition(".")
         return last.isdecimal() and first not in self.lists
 
-    def _shape_of(self, name: str, found: dict[str, int]) -> None:
+    def _shape_of(self, name: str, found: dict[str, Any]) -> None:
         """The shape of a constant fits its number of values."""
         shape, length = input_key(name), found.get(f"{name}.length", 0)
         rank = self.chance.choice((0, 1, 1, 2)) if length == 1 else self.chance.choice((1, 1, 2))
-        found |= {f"{shape}.rank": rank, f"{shape}.0": length if rank == 1 else 1, f"{shape}.1": length}
-        found[f"{shape}.type"] = ELEMENT_TYPES.index(self.chance.choice(("int64", "int32")))
+        shapes = [(rows, length // rows) for rows in range(1, length + 1) if length % rows == 0]
+        rows, columns = self.chance.choice(shapes or [(0, 3), (2, 0), (0, 0)])
+        found |= {f"{shape}.rank": rank, f"{shape}.0": length if rank == 1 else rows, f"{shape}.1": columns}
+        found[f"{shape}.type"] = ELEMENT_TYPES.index(self.chance.choice(tuple(PARAMETER_TYPES)))

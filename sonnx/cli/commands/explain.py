@@ -1,4 +1,4 @@
-"""`sonnx explain`: explain a rule, a tag, an operator or an erratum."""
+"""`sonnx explain`: explain a rule, a tag, an operator, an erratum or a theorem."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 
 from sonnx.api import explain
 
-HELP = "explain a rule, tag, operator or erratum"
+HELP = "explain a rule, tag, operator, erratum or theorem"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    names = "a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator or an erratum"
+    names = "a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator, an erratum or a theorem"
     parser.add_argument("id", metavar="ID", help=names)
     parser.set_defaults(command=explain_command)
 

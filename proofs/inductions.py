@@ -1,0 +1,62 @@
+"""Where the step from base and step to any number is made: in Why3, or in prose that a reader checks.
+
+The solvers decide base and step of an induction as separate obligations, or the step alone.  A sentence about any
+number of inputs, elements, axes or roundings needs the induction too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WHY3_FILE = "proofs/why3/induction.mlw"
+WHY3: Mapping[str, str] = {
+    "argmax.element-is-maximum": "element_is_maximum",
+    "argmax.scan": "scan",
+    "argmax.unique": "selected_is_unique",
+    "broadcast.by-pairs": "each_two_so_together",
+    "broadcast.fold": "joined_fits",
+    "integers.fold": "fold_over_any_number",
+    "max.concatenation": "concatenation",
+    "max.fold": "fold_max",
+    "max.order-of-operands": "order_of_operands",
+    "max.tree": "one_axis_after_another",
+}
+"""The lemma or function of the file for each theorem whose induction it makes."""
+PROSE: Mapping[str, str] = {
+    "accuracy.MatMul-code": "over the roundings of a sum from the left",
+    "accuracy.MatMul-derived": "over the roundings of a sum from the left",
+    "accuracy.MatMul-propagated": "over the products of a sum",
+    "argmax.element-is-maximum-bits": "over the elements",
+    "argmax.merge": "over the parts of a tree",
+    "argmax.usual-element-but-zeros": "over the elements",
+    "argmax.usual-element-but-zeros-bits": "over the elements",
+    "bounds.growth": "over the roundings",
+    "bounds.maximum": "over the candidates; the obligation has two",
+    "bounds.partial-sum": "over the parts of a tree of additions",
+    "bounds.sum-errors": "over the parts of a tree of additions",
+    "bounds.sum-gamma": "over the roundings",
+    "bounds.sum-growth": "over the parts of a tree of additions",
+    "bounds.sum-last": "over the parts of a tree of additions",
+    "bounds.sum-scales": "over the parts of a level",
+    "bounds.telescoping": "over the rows and columns; the obligation has two of each",
+    "broadcast.fold-equals-joint": "over the inputs",
+    "kernel.extremes": "over the numbers of a fold",
+    "kernel.mended-zeros": "over the operands of a fold",
+    "layout.carry": "over the axes",
+    "layout.no-overflow": "over the axes",
+    "layout.offset-bounded": "over the axes",
+    "layout.offset-injective": "over the axes",
+    "layout.offset-onto": "over the axes",
+    "layout.strides": "over the axes",
+    "reduction.keepdims-same-elements": "over the axes",
+    "reduction.one-after-another": "over the reduced axes",
+    "values.powers": "over the exponent",
+}
+"""What the induction in prose goes over, for each theorem that needs one and has none in Why3."""
+
+
+def induction(theorem: str) -> str:
+    """The induction from the obligations of a theorem to its sentence, "" if it needs none."""
+    if theorem in WHY3:
+        return f"Why3: {WHY3[theorem]} of {WHY3_FILE}"
+    return f"prose: {PROSE[theorem]}" if theorem in PROSE else ""

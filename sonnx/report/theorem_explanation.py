@@ -1,0 +1,45 @@
+"""What `sonnx explain` says of a theorem: its sentence, formula, domain and size, and what its obligations are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sonnx.prover.results import STATED_KINDS
+
+if TYPE_CHECKING:  # it loads z3
+    from sonnx.prover.theorem import Theorem
+
+
+NAME = re.compile(r"[a-z]+(-[a-z]+)*\.[A-Za-z0-9.-]+")
+"""The form of an identifier; other names are refused without loading the theorems."""
+
+
+def theorem_named(name: str) -> Theorem | None:
+    """The theorem with this identifier, None if there is none."""
+    if not NAME.fullmatch(name):
+        return None
+    from sonnx.proofs import registry
+
+    return next((theorem for theorem in registry.among((name,)) if theorem.id == name), None)
+
+
+def theorem_facts(theorem: Theorem) -> Iterator[tuple[str, str]]:
+    """What is known of a theorem, as terms with their texts; its obligations are made, and no solver is asked."""
+    yield "formula", theorem.formula
+    yield "domain", theorem.domain
+    yield "size", theorem.size
+    if theorem.any_size:
+        yield "any size", theorem.any_size
+    yield "induction", theorem.induction or "none is needed"
+    yield "expected", f"{theorem.expected} ({STATED_KINDS[theorem.expected]})"
+    yield "because", theorem.because
+    yield "erratum", theorem.erratum
+    yield "one solver", theorem.reason_single
+    for each in theorem.obligations():
+        yield (
+            "asked" if not each.computed else "computed",
+            f"{each.name}{f': {each.computed}' if each.computed else ''}",
+        )
+    yield "repeat", f"sonnx prove --select {theorem.id} --solver all"
