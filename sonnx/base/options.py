@@ -14,12 +14,13 @@ postponed ones takes as long as a small check.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import wraps
-from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, Self, TypeVar, get_args, get_origin
 
-from msgspec import NODEFAULT, Struct, convert, to_builtins
+from msgspec import NODEFAULT, Struct, convert
 from msgspec.structs import FieldInfo, fields
+
+from sonnx.base.reported import json_data
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -69,7 +70,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def as_json(self) -> dict[str, Any]:
         """The options that do not have their defaults, as JSON has them; paths as their texts."""
         return {
-            option.encode_name: to_builtins(value, enc_hook=_encoded)
+            option.encode_name: json_data(value)
             for option in fields(self)
             if (value := getattr(self, option.name)) != default_of(option)
         }
@@ -81,7 +82,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Raises:
             msgspec.ValidationError: an option is unknown or has a value of another type.
         """
-        return convert(data, cls, dec_hook=_decoded)
+        return convert(data, cls, dec_hook=_path)
 
 
 def default_of(option: FieldInfo) -> Any:
@@ -95,16 +96,10 @@ def _argument(annotation: Any) -> Argument | None:
     return next((part for part in get_args(annotation)[1:] if isinstance(part, Argument)), None)
 
 
-def _encoded(value: object) -> object:
-    if isinstance(value, PathLike):
-        return str(value)
-    raise NotImplementedError(f"no JSON of {type(value).__name__}")
-
-
-def _decoded(kind: type, value: Any) -> Any:
-    if issubclass(kind, PathLike):
-        return Path(value)
-    raise NotImplementedError(f"no {kind.__name__} from JSON")
+def _path(kind: type, value: object) -> Path:
+    if kind is not Path or not isinstance(value, str):
+        raise NotImplementedError(f"no {kind.__name__} from JSON")
+    return Path(value)
 
 
 def keyword_arguments(

@@ -22,11 +22,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import chain
 from os import PathLike
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import fields
+
+from sonnx.base.resources import tool_version
 
 Getter = TypeVar("Getter", bound=Callable[[Any], Any])
 
@@ -42,6 +45,24 @@ HIDDEN = Marker("hidden")
 ABSENT_IF_EMPTY = Marker("absent if empty")
 """The text is null in JSON where it is empty."""
 OptionalText = Annotated[str, ABSENT_IF_EMPTY]
+
+
+class Tool(Struct, frozen=True):
+    """The program."""
+
+    name: Literal["sonnx"] = "sonnx"
+    """The name of the program."""
+    version: str = field(default_factory=tool_version)
+    """The version of the program, 0 in a tree that is not installed."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """The result of a command: what each document begins with."""
+
+    format: Literal[1] = 1
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool = field(default_factory=Tool)
+    """The program that wrote the document."""
 
 
 class JsonKey(NamedTuple):
@@ -61,11 +82,14 @@ def reported(getter: Getter) -> Getter:
 
 @cache
 def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
-    """The keys of a structure's JSON: its fields in order, then its reported properties."""
+    """The keys of a structure's JSON: its fields, those of its bases first, then its reported properties."""
+    bases = (base for base in reversed(kind.__mro__) if issubclass(base, Struct) and base is not Struct)
+    inherited = (base.__struct_fields__ for base in bases)
+    declared = list(dict.fromkeys(chain.from_iterable(inherited)))
     keys = [
-        JsonKey(option.encode_name, option.type, option.name, ABSENT_IF_EMPTY in _markers(option.type))
-        for option in fields(kind)
-        if HIDDEN not in _markers(option.type)
+        JsonKey(one.encode_name, one.type, one.name, ABSENT_IF_EMPTY in _markers(one.type))
+        for one in sorted(fields(kind), key=lambda one: declared.index(one.name))
+        if HIDDEN not in _markers(one.type)
     ]
     for name, getter in _properties(kind).items():
         result = get_type_hints(getter, include_extras=True)["return"]
