@@ -13,7 +13,7 @@ import inspect
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -21,6 +21,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from sonnx.base.reported import ABSENT_IF_EMPTY, Marker, json_keys
 from sonnx.checker.deviation_records import DeviationsFile
 from sonnx.checker.tailoring import TailoringFile
 from sonnx.profile.accuracy import AccuracyFile
@@ -40,7 +41,7 @@ from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_proof_json import ProofDocument
 from sonnx.report.rewrites_json import RecordFile
-from sonnx.report.rules import RulesDocument
+from sonnx.report.rules import RuleList
 from sonnx.report.run import RunDocument
 from sonnx.report.theorems_json import TheoremsDocument
 
@@ -66,7 +67,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/proof.schema.json": ProofDocument,
     "sonnx/report/report.schema.json": CheckDocument,
     "sonnx/report/rewrites.schema.json": RecordFile,
-    "sonnx/report/rules.schema.json": RulesDocument,
+    "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/run.schema.json": RunDocument,
     "sonnx/report/theorems.schema.json": TheoremsDocument,
 }
@@ -81,13 +82,15 @@ def schemas() -> Iterator[tuple[str, str]]:
 
 def schema(kind: Any, nullable: bool) -> dict[str, Any]:
     """The schema of a type."""
-    made = msgspec.json.schema(_limited(kind))
-    structs = _structs(kind)
+    made = msgspec.json.schema(_limited(kind, nullable))
+    structs = _structs(kind, nullable)
     for name, part in made.get("$defs", {}).items():
         part.pop("title", None)
         described = _descriptions(structs[name]) if name in structs else {}
         for key, value in part.get("properties", {}).items():
             value.pop("default", None)
+            if not described.get(key):
+                raise ValueError(f"{name}.{key} has no text below it")
             part["properties"][key] = {"description": described[key]} | (value if nullable else _without_null(value))
     parts = made.pop("$defs", {})
     top = parts.pop(made.pop("$ref").rpartition("/")[2]) if "$ref" in made else made
@@ -96,28 +99,42 @@ def schema(kind: Any, nullable: bool) -> dict[str, Any]:
 
 
 @cache
-def _limited(kind: Any) -> Any:
-    """The type with each `Limit` as a limit of msgspec."""
+def _limited(kind: Any, printed: bool) -> Any:
+    """The type with each `Limit` as a limit of msgspec; of one that is printed, each structure as its JSON."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        hints = get_type_hints(kind, include_extras=True)
-        fields = [_field(each, _limited(hints[each.name])) for each in msgspec.structs.fields(kind)]
+        shown = _printed_fields(kind) if printed else _read_fields(kind)
         namespace = {"__doc__": kind.__doc__}
-        return msgspec.defstruct(kind.__name__, fields, namespace=namespace, kw_only=True, forbid_unknown_fields=True)
-    inner = tuple(_limited(each) for each in get_args(kind) if not isinstance(each, Limit))
+        return msgspec.defstruct(
+            kind.__name__, list(shown), namespace=namespace, kw_only=True, forbid_unknown_fields=True
+        )
+    inner = tuple(_limited(each, printed) for each in get_args(kind) if not isinstance(each, Limit | Marker))
     if get_origin(kind) is Annotated:
-        named = {name: value for name, value in kind.__metadata__[0]._asdict().items() if value is not None}
-        patterns = [named.pop(name) for name in ("pattern", "day") if name in named]
-        extra = {"pattern": patterns[0]} if patterns else None  # a `pattern` of Meta itself crashes, see `text_types`
-        return Annotated[inner[0], msgspec.Meta(**named, extra_json_schema=extra)]
+        limits = [each for each in kind.__metadata__ if isinstance(each, Limit)]
+        limited = _within(inner[0], limits[0]) if limits else inner[0]
+        return limited | None if ABSENT_IF_EMPTY in kind.__metadata__ else limited
     if get_origin(kind) in (Union, UnionType):
         return Union[inner]  # noqa: UP007  (the members are known at run time only)
-    return get_origin(kind)[inner] if get_origin(kind) in (tuple, dict) else kind
+    return get_origin(kind)[inner] if get_origin(kind) in (tuple, dict, Mapping) else kind
 
 
-def _field(each: msgspec.structs.FieldInfo, kind: Any) -> tuple[str, Any, Any]:
-    default = each.default if each.default_factory is msgspec.NODEFAULT else msgspec.NODEFAULT
-    made = msgspec.field(default=default, default_factory=each.default_factory, name=each.encode_name)  # type: ignore[call-overload]
-    return each.name, kind, made
+def _within(kind: Any, limit: Limit) -> Any:
+    named = {name: value for name, value in limit._asdict().items() if value is not None}
+    patterns = [named.pop(name) for name in ("pattern", "day") if name in named]
+    extra = {"pattern": patterns[0]} if patterns else None  # a `pattern` of Meta itself crashes, see `text_types`
+    return Annotated[kind, msgspec.Meta(**named, extra_json_schema=extra)]
+
+
+def _printed_fields(kind: type[msgspec.Struct]) -> Iterator[tuple[str, Any]]:
+    """The keys of its JSON; each is always there."""
+    return ((key.name, _limited(key.type, True)) for key in json_keys(kind))
+
+
+def _read_fields(kind: type[msgspec.Struct]) -> Iterator[tuple[str, Any, Any]]:
+    hints = get_type_hints(kind, include_extras=True)
+    for each in msgspec.structs.fields(kind):
+        default = each.default if each.default_factory is msgspec.NODEFAULT else msgspec.NODEFAULT
+        made = msgspec.field(default=default, default_factory=each.default_factory, name=each.encode_name)  # type: ignore[call-overload]
+        yield each.name, _limited(hints[each.name], False), made
 
 
 def _title(kind: Any) -> str:
@@ -144,32 +161,31 @@ def _descriptions(kind: type) -> dict[str, str]:
             for field, text in zip(body.body, body.body[1:], strict=False):
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                     found[field.target.id] = inspect.cleandoc(_text(text))
+            getters = (value for value in vars(each).values() if isinstance(value, property))
+            found |= {getter.fget.__name__: inspect.getdoc(getter) or "" for getter in getters if getter.fget}
     keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    keys |= {key.attribute: key.name for key in json_keys(kind)}
     return {key: " ".join(found[name].split()) for name, key in keys.items()}
 
 
 def _text(statement: ast.stmt) -> str:
+    """The text that a statement is, "" for another one."""
     constant = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(constant, ast.Constant) or not isinstance(constant.value, str):
-        raise ValueError(f"line {statement.lineno}: the field above has no text below it")
-    return constant.value
+    return constant.value if isinstance(constant, ast.Constant) and isinstance(constant.value, str) else ""
 
 
-def _structs(kind: Any) -> dict[str, type]:
+def _structs(kind: Any, printed: bool) -> dict[str, type]:
     """Every structure in a type, by its name."""
     found: dict[str, type] = {}
-    waiting = [msgspec.inspect.type_info(kind)]
+    waiting = [kind]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, msgspec.inspect.StructType):
-            if one.cls.__name__ in found:
-                continue
-            found[one.cls.__name__] = one.cls
-            waiting += [field.type for field in one.fields]
-        for name in ("item_type", "key_type", "value_type", "type"):
-            waiting += [inner] if isinstance(inner := getattr(one, name, None), msgspec.inspect.Type) else []
-        for name in ("types", "item_types"):
-            waiting += [inner for inner in getattr(one, name, ()) if isinstance(inner, msgspec.inspect.Type)]
+        if not (isinstance(one, type) and issubclass(one, msgspec.Struct)):
+            waiting += get_args(one)
+        elif one.__name__ not in found:
+            found[one.__name__] = one
+            hints = get_type_hints(one, include_extras=True) if not printed else {}
+            waiting += [key.type for key in json_keys(one)] if printed else hints.values()
     return found
 
 

@@ -16,14 +16,13 @@ from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
-from sonnx.checker.rules import FEW, ActiveRules, KnownResults, Memory, SubjectResults, subject_results
+from sonnx.checker.rules import ActiveRules, KnownResults, SubjectResults, subject_results
 from sonnx.checker.verdicts import Verdict, Violation, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED, is_sparse
 from sonnx.graph.interpreter import Interpretation, ScopeResult, interpret
-from sonnx.graph.views import Views, order
+from sonnx.graph.views import Views
 from sonnx.language.evaluator import TensorFacts
-from sonnx.language.order import PLAIN, RECORD
 from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
 from sonnx.model.scopes import Scope, nested_scopes
@@ -108,7 +107,6 @@ class _Check:
         self.domain = FactsDomain(rules)
         self.known = KnownResults()
         self.of_values: dict[TensorFacts, SubjectResults] = {}
-        self.of_orders = Memory[SubjectResults]()
         self.of_numbers: dict[int, SubjectResults] = {}
         self.without_tensors: set[int] = set()  # identities of attributes
 
@@ -220,21 +218,10 @@ class _Check:
         return results
 
     def _evaluated(self, facts: TensorFacts) -> SubjectResults:
-        key = order((facts,)) if len(self.of_numbers) > FEW and self._values_by_order else None
-        results = None if key is None else self.of_orders.get(key)
-        if results is None:
-            views = Views({"value": facts, "element_types": self.rules.edition.element_types})
-            views["element_types", ()] = ()  # they are those of the edition
-            about_values, listing = self.rules.conditions_about("value"), self.builder.listing
-            results = self.known.of([condition.result(views, listing) for condition in about_values])
-            if key is not None and listing.is_unread(results):
-                self.of_orders[key] = results
-        return results
-
-    @cached_property
-    def _values_by_order(self) -> bool:
-        names = {"value": RECORD, "element_types": PLAIN}
-        return all(each.is_by_order(names) for each in self.rules.conditions_about("value"))
+        views = Views({"value": facts, "element_types": self.rules.edition.element_types})
+        views["element_types", ()] = ()  # they are those of the edition
+        about_values, listing = self.rules.conditions_about("value"), self.builder.listing
+        return self.known.of([condition.result(views, listing) for condition in about_values])
 
     @cached_property
     def _undeclared(self) -> SubjectResults:

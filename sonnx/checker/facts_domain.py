@@ -20,7 +20,6 @@ from sonnx.checker.rules import (
     Demands,
     KnownResults,
     Listing,
-    Memory,
     RuleResult,
     SubjectResults,
     is_out_of_place,
@@ -40,7 +39,6 @@ from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.explainer import show
-from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Rule, Tag
@@ -62,7 +60,6 @@ class FactsDomain:
         """Explains the first `most` results of a rule with one verdict, those that a report lists."""
         self.rules, self._listing = rules, Listing(most)
         self._of_calls: dict[Call, list[RuleResult]] = {}
-        self._of_orders = Memory[tuple[SubjectResults, frozenset[str]]]()
         self._results = KnownResults()
 
     def declared(self, type_: Type) -> TensorFacts:
@@ -83,20 +80,12 @@ class FactsDomain:
         if made is None:
             results = self._results.of(self._without_facts(call))
         else:
-            demands = self.rules.demands(made)
-            key = demands.order((*inputs, *outputs))
-            known = None if key is None else self._of_orders.get((call, key))
-            if known is None or not all(map(_is_settled, outputs)):
-                names = environment(made, call.attributes, inputs, outputs)
-                complete_types(made, names)
-                if known is None:
-                    known = self._with_facts(call, made, demands, names)
-                    if key is not None and self._listing.is_unread(known[0]):
-                        self._of_orders[call, key] = known
-                after = output_facts(
-                    made, names, after, known[1], lambda output: evaluate(made.shapes[output.name], names)
-                )
-            results = known[0]
+            names = environment(made, call.attributes, inputs, outputs)
+            complete_types(made, names)
+            results, open_rules = self._with_facts(call, made, self.rules.demands(made), names)
+            after = output_facts(
+                made, names, after, open_rules, lambda output: evaluate(made.shapes[output.name], names)
+            )
         self._listing.listed(results)
         return Transferred(after, results)
 
@@ -119,11 +108,6 @@ class FactsDomain:
             groups = demands.groups[key] = list(group_results(made, names, rules, listing))
         open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
         return self._results.of([*self._without_facts(call), *absent, *groups, *own]), open_rules
-
-
-def _is_settled(facts: TensorFacts | None) -> bool:
-    """Whether a declaration leaves nothing to compute."""
-    return facts is not None and type(facts.type) is str and type(facts.shape) is KnownNumbers
 
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:

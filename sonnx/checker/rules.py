@@ -19,15 +19,14 @@ from sonnx.checker import graph_rules
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
-from sonnx.graph.views import Views, key_of_parts, order, uses
+from sonnx.graph.views import Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
-from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, evaluate
+from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
-from sonnx.language.order import RECORD, Use, is_by_order
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Edition, Editions, Rule, T, at
+from sonnx.profile.definitions import Edition, Editions, Rule, T
 from sonnx.profile.signature import Signature, active_condition
 
 if TYPE_CHECKING:
@@ -152,10 +151,6 @@ class Listing:
         """Whether no further result is listed, so that nobody reads its explanation."""
         return self.numbers[rule.slug, verdict] >= self.most
 
-    def is_unread(self, results: SubjectResults) -> bool:
-        """Whether nobody reads more of the results than their verdicts."""
-        return all(self.is_full(each.rule, each.verdict) for each in results.reported)
-
 
 ALL, NONE = Listing(maxsize), Listing(0)
 """These list every result, and none."""
@@ -194,11 +189,6 @@ class Condition:
             self._results[key] = result
         return result
 
-    def is_by_order(self, names: Mapping[str, Use]) -> bool:
-        """Whether its verdict follows from the order of extents."""
-        parts = (self.demand, self.rule.when, self.rule.onnx)
-        return all(is_by_order(each, names) for each in parts if each is not None)
-
 
 class Demands:
     """What is demanded of the calls with a signature, and what is known of its outputs."""
@@ -216,26 +206,6 @@ class Demands:
         self.groups = Memory[list[RuleResult]]()
         """The results of these rules so far."""
         self._relying = dict[tuple[Rule, str], RuleResult]()
-        self._made, self._about_groups, self._asked = made, rules.conditions_about("group"), 0
-
-    @cached_property
-    def _is_by_order(self) -> bool:
-        made, names = self._made, {**uses(self._made), "group": RECORD}
-        chosen = (at(each.element, made.version) for each in made.outputs)
-        return (
-            all(each.is_by_order(names) for _, each in self.rules if each is not None)
-            and all(each.is_by_order(names) for each in self._about_groups)
-            and all(is_by_order(each, names) for each in chosen if each is not None)
-            and not any(each.constant for each in made.outputs)
-        )
-
-    def order(self, facts: Sequence[TensorFacts | None]) -> object:
-        """What the verdicts on a call with these facts follow from; None where that is not the order of its extents.
-
-        The first calls with a signature are not worth the question.
-        """
-        self._asked += 1
-        return order(facts) if self._asked > FEW and self._is_by_order else None
 
     def relying(self, rule: Rule, cause: str) -> RuleResult:
         """The result of a rule that cannot be evaluated because another one failed."""
@@ -277,8 +247,6 @@ class KnownResults(dict[tuple[RuleResult, ...], SubjectResults]):
         return found
 
 
-FEW = 32
-"""Calls with a signature before it is asked whether its rules see the order of extents only."""
 MOST_REMEMBERED = 1024
 """Results that a `Memory` keeps before it forgets them all."""
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)

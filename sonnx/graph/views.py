@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from sonnx.graph.environment import Stored
-from sonnx.language.domain import constant_key, given_key, input_key, written_key
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.language.known_numbers import KnownNumbers
-from sonnx.language.order import LANDMARKS, PLAIN, RECORD, Use, use_of
-from sonnx.profile.signature import Signature
 
 Part = tuple[str, tuple[str, ...]]
 """A name, and the fields that are seen of it; () for all of it."""
@@ -35,50 +31,6 @@ class Views(dict[Part, Any]):
 def key_of_parts(parts: tuple[Part, ...]) -> Callable[[Views], Any]:
     """These parts of the facts of a call, as a value that can be compared."""
     return itemgetter(*parts) if parts else lambda views: ()
-
-
-MOST_ORDERED = 64
-"""Extents of the largest call whose extents are put in order; reading more of them takes as long as the rules."""
-
-
-def order(tensors: Sequence[TensorFacts | None]) -> object:
-    """The facts with places in the order of all extents for extents, and numbers for symbols; None for many extents."""
-    shapes = [each.shape if each is not None and isinstance(each.shape, tuple) else () for each in tensors]
-    if len(shapes) + sum(map(len, shapes)) > MOST_ORDERED:
-        return None
-    extents = set(chain.from_iterable(shapes))
-    known = [each for each in extents if type(each) is int]
-    places: dict[object, object] = {number: place for place, number in enumerate(sorted({*LANDMARKS, *known}))}
-    if len(known) < len(extents):
-        symbols = {"": 0}
-        for each in chain.from_iterable(shapes):
-            if type(each) is Unknown:
-                places[each] = each.cause, each.because, symbols.setdefault(each.symbol, len(symbols))
-    return tuple([_ordered(each, shape, places) for each, shape in zip(tensors, shapes, strict=True)])
-
-
-def _ordered(facts: TensorFacts | None, shape: tuple[object, ...], places: Mapping[object, object]) -> object:
-    if facts is None:
-        return None
-    seen = tuple([places[each] for each in shape]) if isinstance(facts.shape, tuple) else facts.shape
-    return facts.type, seen, _comparable(facts.values), facts.kind, facts.holds_sparse
-
-
-def uses(made: Signature) -> Mapping[str, Use]:
-    """What the names of the rules of a signature have to do with extents; names without a use need numbers."""
-    values = {each.name: each.kind for each in made.values}
-    names = [each.name for each in (*made.formals, *made.parameters)]
-    found = {key(name): PLAIN for name in names for key in (written_key, given_key, constant_key)}
-    found |= {input_key(each.name) if each.name in values else each.name: RECORD for each in made.formals}
-    for name, expression in made.absent.items():
-        is_plain = expression is None or use_of(expression, found) in (PLAIN, Use("landmark"))
-        if is_plain and not values.get(name, "").endswith("s"):  # such a list is as long as the extent of its input
-            found[name] = PLAIN
-    for name, definition in made.define.items():
-        use = use_of(definition, found)
-        if use is not None:
-            found[name] = use
-    return found
 
 
 def _part(value: Any, fields: tuple[str, ...]) -> Any:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeVar
 
 from msgspec import Struct
 
+from sonnx.base.reported import HIDDEN
 from sonnx.language.domain import Expression
 from sonnx.profile.text_types import ErrataIds, ErratumId, Label, Limit, Sentence, TextName, TheoremId
 
@@ -28,7 +29,7 @@ class Tag(Struct, frozen=True, forbid_unknown_fields=True):
     """The label as the text prints it."""
     origin: Sentence
     """Where the text says the rule comes from."""
-    rule: str = ""
+    rule: Annotated[str, HIDDEN] = ""
     """On a label of an operator's page: the general rule that decides it, "" where it states what is computed."""
 
 

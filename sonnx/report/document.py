@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from msgspec import Struct
 
+from sonnx.base.reported import json_text
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.rewrites import rewrite_titles
@@ -199,7 +200,8 @@ class Rendered:
     @classmethod
     def of(cls, found: Any, **more: Any) -> Self:
         """The result with its renderings; `found` is of the data class that this class extends."""
-        return cls(**{name: getattr(found, name) for name in found.__dataclass_fields__}, **more)
+        names = getattr(found, "__struct_fields__", None) or found.__dataclass_fields__
+        return cls(**{name: getattr(found, name) for name in names}, **more)
 
     def document(self) -> Document:
         """The result as a document."""
@@ -207,11 +209,11 @@ class Rendered:
 
     def to_json(self) -> str:
         """One JSON document, by the schema of the command."""
-        raise NotImplementedError
+        return json_text(self)
 
     def to_text(self) -> str:
         """Lines for a terminal."""
-        return self.to_format("text")
+        return render_document("text", self.document())
 
     def to_format(self, name: str) -> str:
         """The result in a format: text, json, sarif, junit, github, markdown or html.
@@ -219,7 +221,9 @@ class Rendered:
         Raises:
             UsageError: an unknown format.
         """
-        return self.to_json() if name == "json" else render_document(name, self.document())
+        if name in ("text", "json"):
+            return self.to_text() if name == "text" else self.to_json()
+        return render_document(name, self.document())
 
 
 def _numbers(cases: Iterable[CaseResult]) -> str:

@@ -25,7 +25,6 @@ DOCUMENT_FORMATS = ("text", "sarif", "junit", "github", "markdown", "html")
 """The formats that render a document; JSON is specific to a command."""
 RESULT_FORMATS = ("text", "json", *DOCUMENT_FORMATS[1:])
 """The formats of every other command."""
-
 OF_A_CHECK = ("text", "html")
 """The formats of DOCUMENT_FORMATS that show more of a check than its document has."""
 

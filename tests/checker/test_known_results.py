@@ -8,15 +8,9 @@ from msgspec.structs import astuple
 
 import sonnx
 from sonnx.checker import rules
-from sonnx.checker.facts_domain import Facts, FactsDomain
-from sonnx.checker.rules import ActiveRules, Condition, Listing, RuleResult, SubjectResults, evaluate_rule
-from sonnx.checker.verdicts import Verdict
+from sonnx.checker.rules import ActiveRules, Condition, Listing, RuleResult, evaluate_rule
 from sonnx.evidence.verification import wrong
-from sonnx.graph.call import Call
-from sonnx.graph.interpreter import Transferred
-from sonnx.graph.views import Views, order
-from sonnx.language.evaluator import TensorFacts
-from sonnx.language.known_numbers import known_numbers
+from sonnx.graph.views import Views
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Rule
@@ -65,38 +59,3 @@ g (bfloat16[2] x) => (bfloat16[2] y, bfloat16[2] z) { y = own.f(x) z = Acos(x) }
     assert {each.where.place: each.breaks_onnx for each in found} == {
         "graph/node[1]": False, "function[0]/node[0]": True,
     }  # fmt: skip
-
-
-def test_calls_whose_extents_have_one_order_have_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Larger extents in the same order, under rules that see no more of them; evaluated without a memory of orders."""
-    calls, original = list[tuple[ActiveRules, Call, Facts, Facts]](), FactsDomain.call
-
-    def call(self: FactsDomain, made: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
-        calls.append((self.rules, made, inputs, outputs))
-        return original(self, made, inputs, outputs)
-
-    def verdicts(active: ActiveRules, made: Call, inputs: Facts, outputs: Facts) -> list[tuple[str, Verdict]]:
-        results = original(FactsDomain(active), made, inputs, outputs).result
-        return [(each.rule.slug, each.verdict) for each in (*results.counted, *results.reported)]
-
-    monkeypatch.setattr(FactsDomain, "call", call)
-    check_all()
-    monkeypatch.setattr(rules, "FEW", -1)
-    ordered = [each for each in calls if each[1].signature and each[0].demands(each[1].signature).order([]) is not None]
-    monkeypatch.setattr(rules, "FEW", 1 << 30)
-    failed = 0
-    for active, made, inputs, outputs in ordered:
-        larger = [[_larger(each) for each in facts] for facts in (inputs, outputs)]
-        assert order((*inputs, *outputs)) == order([*larger[0], *larger[1]])
-        found = verdicts(active, made, inputs, outputs)
-        assert found == verdicts(active, made, *larger), (made.operator, inputs, outputs)
-        failed += any(verdict is Verdict.FAIL and "." in slug for slug, verdict in found)
-    assert len({made.operator for _, made, _, _ in ordered}) > 30
-    assert failed > 20
-
-
-def _larger(facts: TensorFacts | None) -> TensorFacts | None:
-    if facts is None or not isinstance(facts.shape, tuple):
-        return facts
-    shape = [3 * each + 7 if isinstance(each, int) and each > 1 else each for each in facts.shape]
-    return facts._replace(shape=known_numbers(tuple(shape)))

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    from sonnx.report.rules import as_json, as_text
+    from sonnx.report.rules import rule_list
 
-    sys.stdout.write(as_json(options.edition) if options.format == "json" else as_text(options.edition))
+    sys.stdout.write(rule_list(options.edition).to_format(options.format))
     return 0

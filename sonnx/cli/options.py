@@ -1,0 +1,58 @@
+"""The arguments of a command from the options structure of its analysis, and the options from the parsed arguments."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+
+from sonnx.base.errors import UsageError
+from sonnx.base.options import Argument, Options, default_of
+
+OptionsOf = TypeVar("OptionsOf", bound=Options)
+
+
+def add_options(parser: argparse._ActionsContainer, kind: type[Options], without: Collection[str] = ()) -> None:
+    """Add an argument for each option, but for those of the names in `without`."""
+    for option, argument in kind.arguments():
+        if option.name not in without:
+            _add(parser, option.name, argument, default_of(option))
+
+
+def options_of(kind: type[OptionsOf], parsed: argparse.Namespace, **known: Any) -> OptionsOf:
+    """The options in parsed arguments; `known` are those that a command takes from elsewhere.
+
+    Raises:
+        UsageError: a value has another form, or options exclude one another.
+    """
+    values = dict(known)
+    for option, argument in kind.arguments():
+        if option.name not in values and hasattr(parsed, option.name):
+            value = getattr(parsed, option.name)
+            values[option.name] = argument.collect(value) if isinstance(value, list) else value
+    return kind(**values)
+
+
+def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, default: Any) -> None:
+    flag = f"--{argument.name or name.replace('_', '-')}"
+    more: dict[str, Any] = {"dest": name, "help": argument.text}
+    if default is False:
+        parser.add_argument(flag, action="store_true", **more)
+        return
+    repeated = isinstance(default, Collection) and not isinstance(default, str)
+    more |= {"action": "append", "default": []} if repeated else {"default": default}
+    more |= {"choices": argument.choices()} if argument.choices is not None else {"metavar": argument.metavar}
+    more |= {"nargs": "?", "const": argument.bare} if argument.bare is not None else {}
+    parser.add_argument(flag, type=_reader(argument.read), **more)
+
+
+def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The reader of a text, whose refusal argparse reports with the name of the option."""
+
+    def reader(text: str) -> Any:
+        try:
+            return read(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return reader
