@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.machinery import EXTENSION_SUFFIXES
 from time import monotonic
 from typing import NamedTuple
 
@@ -80,20 +79,24 @@ WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation")
 """How libraries report a lack of memory in errors of their own: z3, onnxruntime."""
 
 
-def is_lack_of_memory(error: BaseException | None) -> bool:
-    """Whether an error of a process with a memory limit, or one that it was made from, reports a lack of memory.
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether an error of a process with a memory limit reports a lack of memory.
 
-    The system reports it as ENOMEM wherever a file or folder is opened, the import system where a compiled module
-    cannot be loaded, compiled modules that do not expect it by a SystemError, and libraries in words.
+    The system reports it as ENOMEM wherever a file or folder is opened, compiled modules that do not expect it by a
+    SystemError, libraries in words, and Python where a module cannot be loaded: some modules, such as hashlib, then
+    raise an error of their own.
     """
+    return isinstance(error, ImportError) or _reports_lack_of_memory(error)
+
+
+def _reports_lack_of_memory(error: BaseException | None) -> bool:
     if error is None:
         return False
     if isinstance(error, MemoryError | SystemError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    compiled = isinstance(error, ImportError) and str(error.path or "").endswith(tuple(EXTENSION_SUFFIXES))
-    if compiled or any(words in str(error) for words in WORDS_OF_LIBRARIES):
+    if any(words in str(error) for words in WORDS_OF_LIBRARIES):
         return True
-    return is_lack_of_memory(error.__cause__) or is_lack_of_memory(error.__context__)
+    return _reports_lack_of_memory(error.__cause__) or _reports_lack_of_memory(error.__context__)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from sonnx.base.errors import USAGE, Stop, UsageError
+from sonnx.base.errors import USAGE, Stop, Unfinished, UsageError
 from sonnx.base.escaping import escape, escape_once
 from sonnx.base.suggestions import did_you_mean
 from sonnx.cli import commands
@@ -26,6 +26,8 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
         code: int = options.command(options)
     except Stop as stop:
         return _refuse(str(stop), stop.exit_code)
+    except MemoryError:
+        return _refuse("the memory of this machine does not suffice", Unfinished.exit_code)
     except (UsageError, Unreadable, OSError) as error:
         return _refuse(_sentence(error), USAGE)
     return code

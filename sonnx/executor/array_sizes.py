@@ -15,6 +15,8 @@ from sonnx.model.limits import Limits, exceeded
 
 MAX_RANK = 64
 """Numpy has no array of a higher rank."""
+MAX_EMPTY = 2**58
+"""The largest product of the other extents of an empty array, so that bytes are counted in 63 bits."""
 
 
 def require_arrays(model: Model) -> None:
@@ -36,8 +38,11 @@ def require_array(what: str, shape: Iterable[object], limits: Limits) -> None:
     extents = [extent for extent in shape if isinstance(extent, int)]
     if len(extents) > MAX_RANK:
         raise Unfinished(f"{what} has rank {len(extents)}, and an array has at most {MAX_RANK} dimensions here")
-    elements = prod(extent for extent in extents if extent > 0)  # numpy multiplies these of an empty array, too
-    if elements > limits["elements"]:
+    elements = prod(extent for extent in extents if extent > 0)
+    if 0 in extents:  # numpy multiplies the others, too
+        if elements > MAX_EMPTY:
+            raise Unfinished(f"{what} is empty, but its other extents are too large for an array")
+    elif elements > limits["elements"]:
         raise Unfinished(f"{what} {exceeded(limits, 'elements', elements)}")
 
 

@@ -65,7 +65,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("[a]\nfuse = true", "unknown field 'fuse'"),
     ("[a]\n[b]", "have 2 tables; one is used"),
     ("a = 1", "a table is expected"),
-    ("[a", "is not a TOML file"),
+    ("[a", "is not valid TOML"),
 ])  # fmt: skip
 def test_hypotheses_that_contradict_themselves_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -532,3 +532,12 @@ def test_a_pack_carries_the_proofs_of_its_queries(tmp_path: Path, capsys: pytest
     (pack / pairs["obligations"][0]["proof"]).write_text("(step)")
     assert run(["audit", "--verify", str(pack)]) == 1
     assert capsys.readouterr().out.count("differ") == 2  # from its manifest, from that of the certificates
+
+
+@pytest.mark.parametrize("setting", ["nodes=5000", "findings=1,steps=100"])
+def test_a_pack_made_with_other_limits_is_verified(setting: str, tmp_path: Path) -> None:
+    assert run(["audit", str(EXPORTED), "--output", str(tmp_path / "pack"), "--limit", setting]) in (1, 3)
+    assert run(["audit", str(EXPORTED), "--verify", str(tmp_path / "pack")]) == 0
+    assert run(["audit", str(EXPORTED), "--verify", str(tmp_path / "pack"), "--limit", setting]) == 2
+    options = json.loads((tmp_path / "pack" / "audit.json").read_text())["options"]
+    assert options["limits"] == {name: int(number) for name, number in (s.split("=") for s in setting.split(","))}

@@ -25,6 +25,7 @@ SAME = {
     "edition.files": "one set of rules",
     "model.external_data": "needs files (test_audit.py)",
     "options.date": "needs deviations",
+    "options.limits": "the defaults (test_audit.py)",
     "options.deviations": "needs a file",
     "theorems.answers": "by solver",
     "theorems.outcome": "the record has what is expected",

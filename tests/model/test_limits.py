@@ -114,7 +114,7 @@ ALL = pytest.mark.parametrize("limit", OF_FILES, ids=lambda limit: limit.name)
 
 
 def test_every_limit_is_tested() -> None:
-    assert {*MAKERS, "steps", "findings", "arrays"} == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
+    assert {*MAKERS, "steps", "findings", "elements", "arrays"} == BY_NAME.keys() == limits.DEFAULT_LIMITS.keys()
 
 
 @ALL

@@ -31,7 +31,7 @@ def schema(name: str) -> Any:
 
 
 def all_documents(name: str) -> list[Any]:
-    return [json.loads(rules.as_json(each)) for each in LISTED] if name == "rules" else documents(name)
+    return [json.loads(rules.rule_list(each).to_json()) for each in LISTED] if name == "rules" else documents(name)
 
 
 def keys(node: Any, parts: Any, path: str = "") -> Iterator[str]:
@@ -97,7 +97,7 @@ def test_every_key_takes_two_values(name: str) -> None:
 
 @each_case("name", LISTED)
 def test_listed_rules_have_the_values_of_the_profile(name: str) -> None:
-    document = json.loads(rules.as_json(name))
+    document = json.loads(rules.rule_list(name).to_json())
     edition = catalogue.editions().editions[name]
     assert document["edition"] == {"name": name, "title": edition.title, "consolidated": edition.consolidated}
     statuses = {

@@ -256,7 +256,7 @@ def theorem_documents() -> list[str]:
     ]  # fmt: skip
     full = Theorem("b.false", "It is so.", "a < b", none, expected="refuted", bounds="rank <= 4", sort="bits",
                    reason_single="cvc5 cannot", because="It is printed.", erratum="e-one")  # fmt: skip
-    proved = Theorem("a.true", "It holds.", "a <= b", none, any_size="by induction")
+    proved = Theorem("a.true", "It holds.", "a <= b", none, any_size="by induction", induction="prose: over the axes")
     return [
         theorems_json.render([
             result(full, decided[1], counterexample=(("a", 1), ("b", 0)), replayed="1 < 0", unconfirmed="it is 1"),

@@ -48,6 +48,7 @@ def _verify(options: argparse.Namespace) -> int:
         or options.bind
         or options.input_shape
         or options.box
+        or options.limit
         or options.strict_versions
         or options.accept_assumptions
     ):
