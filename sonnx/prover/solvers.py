@@ -80,11 +80,16 @@ def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
 
 
 def _ask_z3(text: str, small: bool) -> SolverAnswer:
-    """In a fresh context, with another seed if the first one gives up; a small counterexample is tried first."""
-    bounded = with_small_factors(text, _z3_solver) if small and PRODUCT.search(text) else None
-    solver, result = (bounded, "sat") if bounded else (_z3_solver(text), "unknown")
+    """In a fresh context, with another seed if the first one gives up; a small counterexample is tried first.
+
+    The tactics of z3 look for counterexamples: they find those of questions with products, which the core does not,
+    and a counterexample is replayed whatever found it.
+    """
+    read = _z3_with_tactics if small else _z3_solver
+    bounded = with_small_factors(text, read) if small and PRODUCT.search(text) else None
+    solver, result = (bounded, "sat") if bounded else (read(text), "unknown")
     for seed in () if bounded else SEEDS:
-        solver = _z3_solver(text, seed)
+        solver = read(text, seed)
         result = str(solver.check())
         if result != "unknown":
             break
@@ -100,7 +105,15 @@ def _z3_solver(text: str, seed: int = SEEDS[0]) -> z3.Solver:
     It is the core of z3 without its tactics: these choose a strategy by the memory in use, so that the same text took
     from 90 thousand to 1.9 million steps, depending on the other contexts of the process.
     """
-    solver = z3.SimpleSolver(ctx=z3.Context())
+    return _read(z3.SimpleSolver(ctx=z3.Context()), text, seed)
+
+
+def _z3_with_tactics(text: str, seed: int = SEEDS[0]) -> z3.Solver:
+    """The same with the tactics."""
+    return _read(z3.Solver(ctx=z3.Context()), text, seed)
+
+
+def _read(solver: z3.Solver, text: str, seed: int) -> z3.Solver:
     solver.set("rlimit", EFFORT)
     solver.set("random_seed", seed)
     solver.from_string(text)

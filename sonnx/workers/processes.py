@@ -74,10 +74,8 @@ def run_task(run: Run, task: Task) -> Answer:
     if expired.is_set():
         return run.work.failure(NoVerdict.STOPPED, f" within {run.work.bounds.timeout:g} seconds (--timeout)")
     code = process.returncode
-    ending = f": its process ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
-    if run.work.bounds.memory is not None:  # compiled libraries end a process that has no memory left
-        return run.work.failure(NoVerdict.STOPPED, run.work.bounds.no_memory + ending)
-    return run.work.failure(NoVerdict.FAILED, ending)
+    ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return run.work.failure(NoVerdict.FAILED, f": its process ended with {ending}")
 
 
 def end_run(run: Run) -> None:
