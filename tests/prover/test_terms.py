@@ -5,7 +5,7 @@ import random
 import z3
 
 from sonnx.prover import solvers
-from sonnx.prover.terms import _divisions, variables_in, without_divisions, without_products
+from sonnx.prover.terms import _divisions, conjunction, disjunction, variables_in, without_divisions, without_products
 from sonnx.prover.theorem import Obligation
 from tests.support.cases import each_case
 
@@ -49,6 +49,16 @@ def test_constant_divisors_stay():
 
 def test_a_division_inside_a_division():
     assert answer(z3.Implies(z3.And(A == 9, D == 2), (A / D) / D == 2), D > 0).result == "unsat"
+
+
+def test_conditions_joined():
+    parts = [A > 0, D > 0]
+    assert z3.is_true(conjunction([]))
+    assert z3.is_false(disjunction([]))
+    assert conjunction(parts[:1]).eq(parts[0])
+    assert disjunction(parts[:1]).eq(parts[0])
+    assert conjunction(parts).eq(z3.And(parts))
+    assert disjunction(parts).eq(z3.Or(parts))
 
 
 # Random obligations: for numbers, what a transformation makes has the value that the obligation has
