@@ -12,8 +12,9 @@ import pytest
 
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.numerics.application import Application
+from sonnx.numerics.blocks import merged, walk
 from sonnx.numerics.formats import ELEMENTS, format_of
-from sonnx.operators import argmax, globalmaxpool, maxpool, reducemax
+from sonnx.operators import argmax, globalmaxpool, maxpool, reducemax, softmax
 from sonnx.operators import max as max_operator
 from sonnx.operators import min as min_operator
 from sonnx.profile import catalogue
@@ -134,6 +135,31 @@ def test_pools_of_planes(name):
             whole = Application("GlobalMaxPool", 1, "onnx", block_elements=size)
             [wanted] = globalmaxpool.OPERATOR.define(whole, [X])
             assert same(kernel_output(globalmaxpool.OPERATOR, whole, [X], wanted), wanted)
+
+
+def test_an_operand_that_stands_still_on_an_axis():
+    """Views of stride 0 give the elements that numpy's broadcasting gives, in blocks of every size."""
+    row, column = numpy.arange(3.0), numpy.arange(4.0)[:, None]
+    views = [numpy.broadcast_to(row, (4, 3)), numpy.broadcast_to(column, (4, 3)), numpy.broadcast_to(row, (2, 4, 3))]
+    views += [numpy.broadcast_to(column[:, None], (4, 2, 3)).transpose(1, 0, 2), numpy.broadcast_to(7.0, (2, 4, 3))]
+    whole = numpy.arange(24.0).reshape(2, 4, 3)
+    for view, size in itertools.product(views, range(1, 25)):
+        shape, operands = merged([view, whole], whole.shape)
+        out = numpy.zeros(shape)
+        for (one, other), target in walk(operands, out, size):
+            target[...] = 100 * one + other
+        assert same(out.reshape(whole.shape), 100 * view + whole)
+
+
+def test_a_share_between_two_numbers_is_decided_where_it_stands():
+    """The second share of this slice is so near the middle of two floats that float64 does not decide it."""
+    X = numpy.array([[float.fromhex("-0x1.161dd2p+1"), 0.0]], "f4")
+    Y = numpy.empty_like(X)
+    assert softmax._approximated(X, Y, numpy.array([True]), softmax.DOUBLE).tolist() == [[False, True]]
+    made = Application("Softmax", 13, "onnx", {"axis": 1})
+    for slices in (X, numpy.tile(X, (3, 1)), numpy.concatenate([X, X[:, ::-1], X * 0])):
+        wanted = numpy.concatenate([softmax.OPERATOR.define(made, [row[None]])[0] for row in slices])
+        assert same(kernel_output(softmax.OPERATOR, made, [slices], wanted), wanted)
 
 
 # ------------------------------------------------------------------ every operator, against its definition
