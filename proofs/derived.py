@@ -19,7 +19,17 @@ from sonnx.profile.definitions import Operator, Rule
 from sonnx.prover import any_size
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_interpretation import SmtCondition
-from sonnx.prover.smt_values import PartialValue, SymbolicList, Truth, Value, all_of, at_most, bool_term, implies
+from sonnx.prover.smt_values import (
+    PartialValue,
+    SymbolicList,
+    Truth,
+    UndefinedValue,
+    Value,
+    all_of,
+    at_most,
+    bool_term,
+    implies,
+)
 from sonnx.prover.solvers import find_model, script
 from sonnx.prover.terms import without_products
 from sonnx.prover.theorem import Counterexample, Mutant, Obligation, ReplayFailed, Theorem, by_form
@@ -123,6 +133,8 @@ def _shape_total(family: SignatureFamily) -> Theorem:
 
 def _extent(item: Value) -> Truth:
     """An extent is defined and not negative."""
+    if isinstance(item, UndefinedValue):
+        return False
     if isinstance(item, PartialValue):
         return all_of([item.defined, at_most(0, item.value)])
     return at_most(0, item)

@@ -15,7 +15,7 @@ from sonnx.evidence.pack import PackRequest, pack
 from sonnx.profile import catalogue
 
 HEAD = '<ir_version: 10, opset_import: ["" : 13]> g '
-PLAIN = HEAD + "(float[N, M] a) => (float[N, M] y) { y = Relu(a) }"
+PLAIN = HEAD + "(float[N, M] a) => (float[N, M] y) { y = Identity(a) }"
 ASSUMING = (
     '<ir_version: 9, producer_name: "maker", opset_import: ["" : 14]> g '
     + "(int32[2] p, int32[2] q) => (int32[2] y) { y = Div(p, q) }"
@@ -43,6 +43,7 @@ SAME = {
     "options.rewrites": "needs a record of sonnx fix",
     "options.proofs": "needs certificates",
     "options.box": "needs ranges",
+    "options.limits": "the limits of rewrites and boxes",
     "options.tailoring": "needs a file",
 }
 """Keys with one value here, with the reason."""

@@ -6,7 +6,7 @@ from sonnx.numerics.draws import is_ordinary
 from sonnx.numerics.formats import ELEMENTS, patterns
 from sonnx.numerics.special_values import HUGE, boundary_values, special_values
 from sonnx.numerics.value_classes import MAX_POSITIONS, axis_positions, cases, positions
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 
 FLOAT = ELEMENTS["float"]
 SHAPES = [(), (1,), (2,), (5,), (3, 4), (2, 1, 3)]
@@ -118,7 +118,7 @@ def test_cases_have_the_type_and_shape_and_repeat(name):
         specs = {"x": (shape, kind), "y": (shape, kind)}
         listed = cases(specs)
         assert len({(case.name, case.detail) for case in listed}) == len(listed)
-        for case in listed[:: max(1, len(listed) // 40)]:
+        for case in spread(listed, 9):
             one, two = case.drawn(specs, 7), case.drawn(specs, 7)
             assert {(each.dtype, each.shape) for each in one.values()} == {(kind, shape)}
             assert all(bits(one[each]) == bits(two[each]) for each in specs)

@@ -74,6 +74,13 @@ def test_along(found, k):
     assert read == builtins.along(found, k)
 
 
+@given(st.lists(st.integers(-2, 3), min_size=1, max_size=5))
+def test_a_written_list_has_its_items(numbers):
+    items = BuiltinTerms().listing([z3.IntVal(number) for number in numbers])
+    assert z3.simplify(items.length).as_long() == len(numbers)
+    assert [z3.simplify(items.at(z3.IntVal(i))).as_long() for i in range(len(numbers))] == numbers
+
+
 @UNHURRIED
 @given(shapes)
 def test_broadcast_is_a_fold_over_the_same_extents(found):

@@ -409,6 +409,43 @@ def test_only_equal_texts_and_types_alone_restrict_in_calls_of_every_size() -> N
         assert ("" not in found) is total, (require, onnx, more)
 
 
+def test_an_extent_without_a_value_is_found() -> None:
+    """Of a definition that may be without a value, and of a list whose last item never has one."""
+    for shape, wanted in {
+        "[X.rank]": "proved", "[first]": "refuted", "[X.shape[i + 1] for i in range(X.rank)]": "refuted",
+    }.items():  # fmt: skip
+        assert found(with_parts("plain == 1", shape=shape), "shape-total") == wanted, shape
+
+
+def test_a_demand_of_onnx_without_a_value_is_found() -> None:
+    """Each extent is at least 0, and there is none at the place of the rank."""
+    for onnx, wanted in {"X.rank >= 0": "proved", "X.shape[X.rank] >= 0": "refuted"}.items():
+        assert found(with_parts("plain == 1", onnx=onnx), "restricts") == wanted, onnx
+
+
+def test_versions_that_ask_a_rule_at_other_times_share_no_theorem() -> None:
+    """Each part of a rule on which its value depends."""
+    rules = (
+        with_parts("plain == 1"), with_parts("plain == 2"), with_parts("plain == 1", when="X.rank == 1"),
+        with_parts("plain == 1", relies=True), with_parts("plain == 1", when="X.rank == 2"),
+    )  # fmt: skip
+    for key in (SignatureFamily.definedness, SignatureFamily.conformance):
+        assert len({key(next(families(each, key))) for each in rules}) == len(rules)
+
+
+def test_types_follow_from_those_of_a_joined_input_only_if_they_include_them() -> None:
+    described = operator("Pow")
+    assert described is not None
+    family = next(families(described, SignatureFamily.conformance))
+    (rule,) = (each for each in family.rules if each.name == "T1-allowed")
+    assert family.implied_by(rule)[0] == "T-allowed"
+    fewer = replace(rule, require=parse(family.text(rule).replace("'float', ", "")))
+    assert family.text(fewer) != family.text(rule)
+    rules = tuple(fewer if each is rule else each for each in family.rules)
+    other = dataclasses.replace(family, signature=replace(family.signature, rules=rules))
+    assert other.implied_by(fewer) == ()
+
+
 def test_attributes_of_every_kind() -> None:
     data = tomllib.loads(KINDS)
     said = {"class": "restriction", "statement": "s", "because": "b", "remedy": "r", "source": "s"}

@@ -8,6 +8,7 @@ import z3
 
 from sonnx.prover import solvers
 from sonnx.prover.expression_claims import SymbolicCall, claims
+from sonnx.prover.smt_lists import listing
 from sonnx.prover.theorem import Obligation
 
 
@@ -27,38 +28,28 @@ def test_a_tensor_has_any_extents() -> None:
 def test_the_rules_of_a_call_hold_where_they_hold_in_a_check() -> None:
     call = SymbolicCall("MatMul", 13)
     call.with_facts(A=call.tensor("A", 2), B=call.tensor("B", 2))
-    rules = z3.And(call.rules("inner-equal")) if "inner-equal" in rule_names(call) else z3.And(call.rules())
+    rules = z3.And(call.rules())
     assert true(rules, A_0=2, A_1=3, B_0=3, B_1=4)
     assert not true(rules, A_0=2, A_1=3, B_0=4, B_1=4)
 
 
-def rule_names(call: SymbolicCall) -> set[str]:
-    return {rule.name for rule in call.signature.rules}
-
-
 def test_a_rule_brings_those_it_relies_on() -> None:
-    call = SymbolicCall("Flatten", 13)
-    call.with_facts(X=call.tensor("X", 2), axis=call.number("axis"))
-    relying = [rule for rule in call.signature.rules if set(rule.relies) & rule_names(call)]
-    for rule in relying:
-        reachable, waiting = set[str](), [rule.name]
-        while waiting:
-            name = waiting.pop()
-            known = {each.name: each for each in call.signature.rules}
-            if name in known and name not in reachable:
-                reachable.add(name)
-                waiting += known[name].relies
-        stated = {each.name for each in own_rules(call)}
-        if rule.name in stated and reachable <= stated:
-            assert len(call.rules(rule.name)) == len(reachable), rule.slug
+    """Also those on which these rely; the general rules among them are no conditions on this call."""
+    one, several = arg_max(), SymbolicCall("Concat", 13)
+    several.with_facts(X=listing([several.tensor(f"X.{m}", 2) for m in range(2)]), axis=several.number("axis"))
+    for call, rule, others in (
+        (one, "axis-range", set()),
+        (one, "axis-not-empty", {"axis-range"}),
+        (several, "same-rank", {"input-count"}),
+        (several, "other-axes-equal", {"input-count", "same-rank", "axis-range"}),
+    ):
+        alone = {name: call.rules(name)[0].sexpr() for name in (rule, *others)}
+        assert sorted(each.sexpr() for each in call.rules(rule)) == sorted(alone.values()), rule
 
 
-def own_rules(call: SymbolicCall) -> list[object]:
-    from sonnx.profile.catalogue import operator
-
-    described = operator(call.operator)
-    assert described is not None
-    return list(described.rules)
+def arg_max() -> SymbolicCall:
+    call = SymbolicCall("ArgMax", 13)
+    return call.with_facts(X=call.tensor("X", 2), axis=call.number("axis"), keepdims=call.number("keepdims"))
 
 
 def test_a_claim_that_is_not_defined_is_not_proved() -> None:
@@ -70,8 +61,8 @@ def test_a_claim_that_is_not_defined_is_not_proved() -> None:
 
 
 def test_that_a_shape_exists_is_asked() -> None:
-    call = SymbolicCall("MatMul", 13, change=("X", "X"))
-    call.with_facts(A=call.tensor("A", 1), B=call.tensor("B", 2))
-    first = next(iter(claims(call, (), [])))
-    defined, _ = call.shape("Y")
-    assert first.goal.eq(defined)
+    """Of ArgMax without kept axes, only if the axis is one of the input's."""
+    for rules, wanted in ((("keepdims-flag",), "sat"), (("keepdims-flag", "axis-range"), "unsat")):
+        first = next(iter(claims(arg_max(), rules, [])))
+        assert first.name == "Y has a shape"
+        assert solvers.ask("z3", solvers.export(first)).result == wanted, rules

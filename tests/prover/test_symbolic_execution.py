@@ -83,6 +83,9 @@ def test_an_assumption_makes_a_divisor_positive():
     assert execute(lambda x, y: x // y, X, Y, assuming=(Y >= 1,)).paths
     with pytest.raises(Unsupported, match="divisor y is not proved positive"):
         execute(lambda x, y: x // y, X, Y)
+    for operation in (lambda x, y: x // y, lambda x, y: x % y, lambda x, y: 7 // y + x):
+        with pytest.raises(Unsupported, match="divisor y is not proved positive"):
+            execute(operation, X, Y, assuming=(Y >= 0,))
 
 
 @each_case(

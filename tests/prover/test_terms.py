@@ -1,11 +1,21 @@
 """Divisions as quotient and remainder: true claims stay provable, false claims stay refuted."""
 
+import itertools
 import random
 
 import z3
 
 from sonnx.prover import solvers
-from sonnx.prover.terms import _divisions, variables_in, without_divisions, without_products
+from sonnx.prover.terms import (
+    _divisions,
+    conjunction,
+    disjunction,
+    keeps_order,
+    result_not_negative,
+    variables_in,
+    without_divisions,
+    without_products,
+)
 from sonnx.prover.theorem import Obligation
 from tests.support.cases import each_case
 
@@ -49,6 +59,26 @@ def test_constant_divisors_stay():
 
 def test_a_division_inside_a_division():
     assert answer(z3.Implies(z3.And(A == 9, D == 2), (A / D) / D == 2), D > 0).result == "unsat"
+
+
+def test_conditions_joined():
+    parts = [A > 0, D > 0]
+    assert z3.is_true(conjunction([]))
+    assert z3.is_false(disjunction([]))
+    assert conjunction(parts[:1]).eq(parts[0])
+    assert disjunction(parts[:1]).eq(parts[0])
+    assert conjunction(parts).eq(z3.And(parts))
+    assert disjunction(parts).eq(z3.Or(parts))
+
+
+def test_the_facts_about_products_are_true_of_all_small_numbers():
+    numbers = range(-2, 4)
+    for a, b, c in itertools.product(numbers, repeat=3):
+        x, y, z = map(z3.IntVal, (a, b, c))
+        assert z3.is_true(z3.simplify(keeps_order(x, y, z)))
+        assert z3.is_true(z3.simplify(result_not_negative("product", x, y, x * y)))
+        if b:
+            assert z3.is_true(z3.simplify(result_not_negative("quotient", x, y, z3.IntVal(a // b))))
 
 
 # Random obligations: for numbers, what a transformation makes has the value that the obligation has

@@ -70,6 +70,9 @@ def test_the_text_of_a_comparison_has_the_value_of_its_term() -> None:
         ("N == N", ""),
         (f"N <= {2 * MAX_CONSTANT + 1} * M", ""),
         ("N / M == 2", ""),
+        ("N / -2 == 1", ""),
+        ("N % -2 == 1", ""),
+        ("N / 0 == 1", ""),
         ("(N + 1) * M == 2", ""),
     ],
 )
