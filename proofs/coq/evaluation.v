@@ -252,3 +252,16 @@ Definition decide (r : rule) (names : environment) : verdict :=
       | _ => Undecided
       end
   end.
+
+(* The rules about a call in their order: one that relies on a rule that fails or is undecided is undecided, unless it
+   does not apply.  [open] has the slugs of these. *)
+Definition among (slugs : list string) (s : string) : bool := existsb (String.eqb s) slugs.
+
+Fixpoint judge (names : environment) (rules : list rule) (open : list string) : list (string * verdict) :=
+  match rules with
+  | [] => []
+  | r :: rest =>
+      let outside := match applies r with Some c => is_truth false (eval c names) | None => false end in
+      let v := if existsb (among open) (relies r) && negb outside then Undecided else decide r names in
+      (slug r, v) :: judge names rest (match v with Fail | Undecided => slug r :: open | _ => open end)
+  end.

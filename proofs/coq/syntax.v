@@ -40,6 +40,9 @@ Inductive expr :=
 | Reduce (total item : string) (body sequence start : expr)
 | Undefined.
 
+(* The filter of a list that has none. *)
+Definition Always : expr := Stated (Int 0).
+
 (* A rule of an operator: it applies where [applies] holds, and is not evaluated where a rule that it relies on does
    not hold.  [over] is the list that an outermost all(...) ranges over. *)
 Record rule := {
