@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean formal
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -46,6 +46,21 @@ mutants: $(VENV)/installed
 # describes them; minutes.
 proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check
+
+# Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
+# build the checker extracted from it, and compare its verdicts with those of the check; two minutes.
+# Needs Coq with its OCaml compiler: apt-get install coq ocaml-nox.
+FORMAL := build/formal
+RANDOM_MODELS ?= 200
+formal: $(VENV)/installed
+	rm -rf $(FORMAL)
+	mkdir -p $(FORMAL)
+	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/second_checker.ml $(FORMAL)
+	$(BIN)/sonnx export coq $(FORMAL)
+	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
+	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx extraction.v
+	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
+	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed

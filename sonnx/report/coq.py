@@ -1,0 +1,72 @@
+"""The profile in Coq: every condition of every operator, version and edition, as terms of `proofs/coq/syntax.v`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from sonnx.language.coq import term, text
+from sonnx.language.domain import Expression
+from sonnx.language.parser import parse
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Rule
+from sonnx.profile.signature import Signature, active_condition, signature
+
+RULES = "rules.v"
+HEAD = """\
+(* The rules of the profile, written by `sonnx export coq`: to change them, change the profile. *)
+From Coq Require Import ZArith QArith String List.
+From Sonnx Require Import syntax.
+Import ListNotations.
+Open Scope Z_scope.
+Open Scope string_scope.
+
+"""
+
+
+def files(name: str | None = None) -> dict[str, str]:
+    """The file of the export by name; with `name` the rules of that edition only.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    editions = sorted(catalogue.editions().editions) if name is None else [catalogue.edition_named(name).name]
+    different: dict[str, str] = {}
+    numbers = count(1)
+    made: dict[str, list[str]] = {}
+    for edition in editions:
+        for each in signatures(edition):
+            made[f"{edition} {each.operator} {each.version}"] = [
+                different.setdefault(found, f"rule_{next(numbers)}") if found not in different else different[found]
+                for found in rules(each)
+            ]
+    definitions = "".join(f"Definition {name} := {found}.\n" for found, name in different.items())
+    entries = ";\n".join(f"  ({text(key)}, [{'; '.join(names)}])" for key, names in made.items())
+    return {RULES: f"{HEAD}{definitions}\nDefinition catalogue : list (string * list rule) := [\n{entries}\n].\n"}
+
+
+def signatures(edition: str) -> Iterator[Signature]:
+    """The operators that an edition has rules for, in every version."""
+    for described in catalogue.operators():
+        for version in described.versions:
+            made = signature(described.name, version, edition)
+            if made is not None:
+                yield made
+
+
+def rules(made: Signature) -> Iterator[str]:
+    """The rules about the calls with a signature, in order."""
+    for rule in made.rules:
+        demand = active_condition(rule, made.text, catalogue.editions())
+        if demand is not None:
+            yield _rule(made, rule, demand)
+
+
+def _rule(made: Signature, rule: Rule, demand: Expression) -> str:
+    applies = "None" if rule.when is None else f"(Some {term(rule.when, made.define)})"
+    over = "None" if demand.over is None else f"(Some {term(parse(demand.over[0]), made.define)})"
+    slugs, relies = {each.name: each.slug for each in made.rules}, "nil"
+    for each in reversed(rule.relies):
+        if each in slugs:
+            relies = f"(cons {text(slugs[each])} {relies})"
+    return f"(Build_rule {text(rule.slug)} {relies} {applies} {term(demand, made.define)} {over})"
