@@ -1,4 +1,4 @@
-"""Structure classes of an operator, and calls in which they occur: ranks, extents, presence, attributes, edges of rules.
+"""Structure classes of an operator, and calls in which they occur.
 
 Every comparison in a rule is split into below, at and above; every fact that may be absent into present and absent;
 types, ranks, extents and counts into their values.  The solver decides whether a conforming call of a class exists
@@ -20,7 +20,7 @@ from sonnx.prover.signature_family import SignatureFamily
 from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
-from sonnx.prover.witness import CallInstance, instance, judge
+from sonnx.prover.witness import CallInstance, judge
 
 EXTENTS = (0, 1, 2, 3, 5)
 """Extents that are classes; 5 is one more than a vector instruction often takes."""
@@ -89,7 +89,9 @@ def structures(family: SignatureFamily) -> Structures:
         literals = [*_literals(family)]
         search = _Search([*conforming(family), *_bounds(family)], literals, _filled(family))
         answers, models = search.cover(range(len(literals)))
-        positive, negative, unbroken = [], [], []
+        positive: list[Structure] = []
+        negative: list[Structure] = []
+        unbroken = []
         for values, members in models:
             call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
             if report.verdict in (Verdict.PASS, Verdict.ASSUMED) and call not in [each.call for each in positive]:
@@ -256,7 +258,7 @@ def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithR
         if term.get_id() in known or not z3.is_app(term):
             continue
         known.add(term.get_id())
-        if term.decl().kind() in _COMPARISONS and z3.is_arith(term.arg(0)):
-            if not any(str(side).endswith((".type", ".text")) for side in term.children()):
-                yield term.arg(0), term.arg(1)
+        compares = term.decl().kind() in _COMPARISONS and z3.is_arith(term.arg(0))
+        if compares and not any(str(side).endswith((".type", ".text")) for side in term.children()):
+            yield term.arg(0), term.arg(1)
         waiting += reversed(term.children())
