@@ -14,7 +14,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
@@ -31,7 +31,10 @@ from sonnx.numerics.packing import packed
 
 MAX_ARCHIVE = 1 << 30
 """Bytes of an archive, and of what is unpacked of one case."""
-EXACT, DERIVED, UNBOUNDED = "exact", "derived", "no bound"
+Decides: TypeAlias = Literal["exact", "derived", "no bound"]
+EXACT: Decides = "exact"
+DERIVED: Decides = "derived"
+UNBOUNDED: Decides = "no bound"
 
 
 class DataSet(Struct, frozen=True):
@@ -41,7 +44,7 @@ class DataSet(Struct, frozen=True):
     """The value class of its inputs."""
     detail: str
     """Which input, and where."""
-    outputs: tuple[Literal["exact", "derived", "no bound"], ...]
+    outputs: tuple[Decides, ...]
     """What decides about each output: equal elements, elements between ends, or nothing."""
 
 

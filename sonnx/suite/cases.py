@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from msgspec import structs
@@ -35,6 +35,7 @@ from sonnx.suite.archive import (
     Case,
     ClassAnswer,
     DataSet,
+    Decides,
     Excluded,
     Part,
     Stored,
@@ -91,7 +92,8 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
     suite = Suite(
         hypotheses=hypotheses.name, bounds=BOUNDS, parts=tuple(parts), archives=hashes, folder=str(folder)
     )  # fmt: skip
-    write_folder(folder, {**files, "suite.json": json_text(suite).encode()})
+    runner = Path(__file__).with_name("standalone.py").read_bytes()
+    write_folder(folder, {**files, "outputs.py": runner, "suite.json": json_text(suite).encode()})
     return suite
 
 
@@ -211,7 +213,7 @@ def _stored(
     return Stored(case, files)
 
 
-def _kind(ends: Ends | None, expected: Array) -> Literal["exact", "derived", "no bound"]:
+def _kind(ends: Ends | None, expected: Array) -> Decides:
     if ends is None:
         return EXACT
     return UNBOUNDED if (np.isnan(ends.lower) & ~np.isnan(widened(expected))).any() else DERIVED

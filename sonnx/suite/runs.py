@@ -44,10 +44,11 @@ class RunOptions(Options, frozen=True, kw_only=True):
     runtime: Annotated[
         str, Argument("onnxruntime (default); reference; or MODULE:CLASS, an adapter", metavar="NAME")
     ] = "onnxruntime"
-    command: Annotated[
+    program: Annotated[
         str | None,
         Argument(
-            "a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes output_N.pb to "
+            name="command",
+            help="a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes output_N.pb to "
             "{outputs}",
             metavar="'PROGRAM {model} {inputs} {outputs}'",
         ),
@@ -99,11 +100,11 @@ class _Command:
     """A program, started for each data set."""
 
     def __init__(self, options: RunOptions) -> None:
-        self.words, self.seconds = shlex.split(options.command or ""), options.timeout
+        self.words, self.seconds = shlex.split(options.program or ""), options.timeout
         missing = [name for name in ("{model}", "{outputs}") if not any(name in word for word in self.words)]
         if missing:
             raise UsageError(f"--command lacks {' and '.join(missing)}")
-        self.title = options.command or ""
+        self.title = options.program or ""
 
     def load(self, stored: Stored) -> Answer:
         def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
@@ -182,7 +183,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     suite = read_suite(folder)
-    used: Implementation = _Runtime(options) if options.command is None else _Command(options)
+    used: Implementation = _Runtime(options) if options.program is None else _Command(options)
     return _Run(suite, used, options.operator, progress).result()
 
 
