@@ -48,8 +48,8 @@ class RunOptions(Options, frozen=True, kw_only=True):
         str | None,
         Argument(
             name="command",
-            help="a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes output_N.pb to "
-            "{outputs}",
+            help="a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes "
+            "output_N.pb to {outputs}",
             metavar="'PROGRAM {model} {inputs} {outputs}'",
         ),
     ] = None

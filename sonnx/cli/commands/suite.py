@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from sonnx.suite.cases import MakeOptions  # loads the solver
     from sonnx.suite.runs import RunOptions
 
-    each = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="subcommand")
+    each = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", dest="subcommand", help="what to do"
+    )
     for name, text in SUBCOMMANDS.items():
         made = each.add_parser(name, help=text, description=text, epilog="")
         made.add_argument("folder", metavar="DIR", type=Path, help="the folder of the suite")
