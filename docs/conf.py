@@ -43,6 +43,7 @@ CONTENTS = {
         "audit",
         "canonical-form",
         "comparing",
+        "suite",
         "bounds",
         "ways-in",
         "versioning",

@@ -70,7 +70,7 @@ class Patches:
     def kernels(self, W: Array) -> Array:
         """The kernels as rows, their elements in the order of the patches, in float64: (groups, kernels, elements)."""
         made = W.reshape(self.group, len(W) // self.group, self.each, self.rows, prod(self.slid.kernel) // self.rows)
-        return made.swapaxes(2, 3).astype(DOUBLE, order="C").reshape(*made.shape[:2], -1)
+        return made.swapaxes(2, 3).astype(DOUBLE, order="C").reshape(*made.shape[:2], prod(made.shape[2:]))
 
     def _padded(self, sample: Array) -> Array:
         """The sample with its padding: (groups, channels of a group, spatial axes)."""

@@ -1,0 +1,63 @@
+"""`sonnx suite`: make test suites for implementations, run them, and judge outputs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sonnx.base.files import deliver
+from sonnx.base.progress import StatusLine
+from sonnx.cli.options import add_options, options_of
+from sonnx.report.document import Rendered
+from sonnx.report.formats import RESULT_FORMATS
+
+HELP = "test whether an implementation conforms: make, run, report and judge a suite"
+SUBCOMMANDS = {
+    "make": "make a suite in a folder",
+    "run": "run a suite on a runtime or a program",
+    "report": "say what a suite covers",
+    "judge": "judge outputs that were made elsewhere",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    from sonnx.suite.cases import MakeOptions  # loads the solver
+    from sonnx.suite.runs import RunOptions
+
+    each = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", dest="subcommand", help="what to do"
+    )
+    for name, text in SUBCOMMANDS.items():
+        made = each.add_parser(name, help=text, description=text, epilog="")
+        made.add_argument("folder", metavar="DIR", type=Path, help="the folder of the suite")
+        if name == "judge":
+            made.add_argument("outputs", metavar="OUTPUTS", type=Path, help="CASE/test_data_set_N/output_K.pb")
+        if name == "make":
+            add_options(made, MakeOptions)
+        elif name == "run":
+            add_options(made, RunOptions)
+        made.add_argument("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
+        made.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
+    parser.set_defaults(command=suite_command)
+
+
+def suite_command(options: argparse.Namespace) -> int:
+    """Run the command; its exit codes stand in help.toml."""
+    from sonnx.suite import cases, runs
+    from sonnx.suite.archive import read_suite
+    from sonnx.suite.report import SuiteReport
+
+    found: Rendered
+    with StatusLine() as line:
+        match options.subcommand:
+            case "make":
+                found = SuiteReport.of(cases.make_suite(options.folder, options_of(cases.MakeOptions, options), line))
+            case "run":
+                found = runs.run_suite(options.folder, options_of(runs.RunOptions, options), line)
+            case "judge":
+                found = runs.judge_outputs(options.folder, options.outputs)
+            case _:
+                found = SuiteReport.of(read_suite(options.folder))
+    deliver(found.to_format(options.format), options.output)
+    return found.document().code

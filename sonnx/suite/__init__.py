@@ -1,0 +1,1 @@
+"""Test suites for implementations of the profile."""

@@ -1,0 +1,240 @@
+"""The files of a suite: one archive per operator, whose folders have the format of ONNX's backend tests.
+
+    suite.json                          what the suite is about, and the SHA-256 of every archive
+    Max.zip: max-13-2026-11-0001/model.onnx, case.json
+             max-13-2026-11-0001/test_data_set_0/input_0.pb, output_0.pb, lower_0.pb, upper_0.pb
+
+`lower` and `upper` (double, of the shape of the output) are the ends between which an element may be; NaN where there
+is no bound.  Outputs that are exact have none.  Equal suites are equal files.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import DecodeError, Struct, ValidationError, json
+
+from sonnx.base.errors import BadInput
+from sonnx.base.escaping import quote
+from sonnx.base.files import regular_bytes, sha256
+from sonnx.base.reported import HIDDEN, Result, json_text
+from sonnx.executor.tensor_files import FIXED_TIME
+from sonnx.model.reader import read_tensor
+from sonnx.model.writer import write_tensor
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.formats import NAMES, TEXT, Array
+from sonnx.numerics.packing import packed
+
+MAX_ARCHIVE = 1 << 30
+"""Bytes of an archive, and of what is unpacked of one case."""
+Decides: TypeAlias = Literal["exact", "derived", "no bound"]
+EXACT: Decides = "exact"
+DERIVED: Decides = "derived"
+UNBOUNDED: Decides = "no bound"
+
+
+class DataSet(Struct, frozen=True):
+    """Inputs and expected outputs of a case."""
+
+    value_class: str
+    """The value class of its inputs."""
+    detail: str
+    """Which input, and where."""
+    outputs: tuple[Decides, ...]
+    """What decides about each output: equal elements, elements between ends, or nothing."""
+
+
+class Case(Struct, frozen=True):
+    """A model, what it tests, and its data."""
+
+    id: str
+    """Its folder in the archive."""
+    operator: str
+    """The operator."""
+    version: int
+    """The version of the operator."""
+    edition: str
+    """The edition of the profile."""
+    call: str
+    """The node in one line."""
+    classes: tuple[str, ...]
+    """The structure classes that occur in it."""
+    rules: tuple[str, ...]
+    """The rules whose comparisons these classes split, and the rule that it breaks."""
+    labels: tuple[str, ...]
+    """The labels that the texts give these rules and the value of the operator."""
+    errata: tuple[str, ...]
+    """The errata that decide about them."""
+    constants: tuple[str, ...]
+    """The inputs that are initializers."""
+    broken: str
+    """The rule that it breaks; empty for a conforming call."""
+    invalid: bool
+    """It breaks a condition of ONNX, not of the profile alone."""
+    sets: tuple[DataSet, ...]
+    """Its data, in the order of the folders test_data_set_0, test_data_set_1, ..."""
+    digests: dict[str, str]
+    """The SHA-256 of every other file of the case."""
+
+
+class Excluded(Struct, frozen=True):
+    """Data that were left out, with the reason."""
+
+    case: str
+    """The call."""
+    reason: str
+    """Why it has no value, or no case."""
+    number: int
+    """How many data sets."""
+
+
+class ClassAnswer(Struct, frozen=True):
+    """A structure class, and whether a conforming call of it exists within the bounds."""
+
+    name: str
+    """What is the case in it."""
+    rule: str
+    """The rule whose comparison it splits; empty for none."""
+    answer: Literal["satisfiable", "unsatisfiable", "unknown"]
+    """The answer of the solver."""
+
+
+class Part(Struct, frozen=True):
+    """One version of an operator in one edition."""
+
+    operator: str
+    """The operator."""
+    version: int
+    """Its version."""
+    edition: str
+    """The edition of the profile."""
+    classes: tuple[ClassAnswer, ...]
+    """Its structure classes."""
+    unbroken: dict[str, str]
+    """The rules that no case breaks, each with the reason."""
+    labels: dict[str, tuple[str, ...]]
+    """Every label of the texts about it, with the ids of the cases that test it."""
+    excluded: tuple[Excluded, ...]
+    """What was left out."""
+    positive: int
+    """Conforming cases."""
+    negative: int
+    """Cases that break a rule."""
+    sets: int
+    """Data sets."""
+    without_bound: int
+    """Outputs of data sets without a bound for an element."""
+
+
+class Suite(Result, frozen=True, kw_only=True):
+    """What a suite is about."""
+
+    hypotheses: str
+    """The hypotheses of its bounds."""
+    bounds: str
+    """The bounds within which its classes were decided."""
+    parts: tuple[Part, ...]
+    """The versions of operators, in order."""
+    archives: dict[str, str]
+    """The SHA-256 of each archive by its name."""
+    folder: Annotated[str, HIDDEN] = ""
+
+
+class Stored(Struct, frozen=True):
+    """A case with its files."""
+
+    case: Case
+    files: Mapping[str, bytes]
+
+    @property
+    def model(self) -> bytes:
+        """The model file."""
+        return self.files["model.onnx"]
+
+    def arrays(self, number: int, kind: str) -> dict[int, Array]:
+        """The input, output, lower or upper arrays of a data set, by their numbers."""
+        start = f"test_data_set_{number}/{kind}_"
+        named = [(name, content) for name, content in self.files.items() if name.startswith(start)]
+        return {
+            int(name.removeprefix(start).removesuffix(".pb")): decode(read_tensor(memoryview(content)), None)
+            for name, content in named
+        }
+
+    def inputs(self, number: int) -> dict[str, Array]:
+        """The inputs of a data set by name."""
+        start = f"test_data_set_{number}/input_"
+        tensors = [read_tensor(memoryview(each)) for name, each in self.files.items() if name.startswith(start)]
+        return {tensor.name: decode(tensor, None) for tensor in tensors}
+
+
+def tensor_file(name: str, array: Array) -> bytes:
+    """An array as a TensorProto."""
+    values = [each.encode() for each in array.ravel()] if array.dtype == TEXT else packed(array)
+    return write_tensor(name, NAMES[array.dtype], array.shape, values)
+
+
+def archive_of(cases: Iterable[Stored]) -> bytes:
+    """The archive of cases."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for stored in cases:
+            for name, content in {**stored.files, "case.json": json_text(stored.case).encode()}.items():
+                entry = zipfile.ZipInfo(f"{stored.case.id}/{name}", FIXED_TIME)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, content)
+    return made.getvalue()
+
+
+def read_suite(folder: Path) -> Suite:
+    """The description of a suite.
+
+    Raises:
+        BadInput: it is not there, or is of another form or format.
+    """
+    path = folder / "suite.json"
+    try:
+        data = json.decode(path.read_bytes())
+        if not isinstance(data, dict) or data.get("format") != 1:
+            raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
+        return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
+    except FileNotFoundError:
+        raise BadInput(f"{quote(str(folder))} is no suite: it has no suite.json") from None
+    except (DecodeError, ValidationError) as error:
+        raise BadInput(f"{quote(str(path))} is not the description of a suite: {error}") from None
+
+
+def read_cases(suite: Suite, operator: str) -> Iterator[Stored | str]:
+    """The cases of an operator; a sentence in place of each that is incomplete or changed."""
+    path = Path(suite.folder) / f"{operator}.zip"
+    try:
+        data = regular_bytes(path, MAX_ARCHIVE)
+        changed = sha256(data) != suite.archives.get(path.name)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names: dict[str, list[str]] = {}
+            for name in archive.namelist():
+                names.setdefault(name.partition("/")[0], []).append(name)
+            for folder, files in names.items():
+                if sum(archive.getinfo(name).file_size for name in files) > MAX_ARCHIVE:
+                    yield f"{folder}: more than {MAX_ARCHIVE} bytes"
+                    continue
+                yield _checked(folder, {name.partition("/")[2]: archive.read(name) for name in files})
+    except (OSError, BadInput, zipfile.BadZipFile, NotImplementedError) as error:
+        yield f"{path.name} cannot be read: {error}"
+        return
+    if changed:
+        yield f"{path.name} is not the archive that suite.json describes"
+
+
+def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:
+    try:
+        case = json.decode(files.pop("case.json"), type=Case)
+    except (KeyError, DecodeError, ValidationError) as error:
+        return f"{folder}: case.json: {error}"
+    if case.id != folder or files.keys() != case.digests.keys():
+        return f"{folder}: its files are not those that case.json lists"
+    wrong = [name for name, content in files.items() if sha256(content) != case.digests[name]]
+    return f"{folder}: {wrong[0]} was changed" if wrong else Stored(case, files)

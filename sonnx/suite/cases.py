@@ -1,0 +1,278 @@
+"""Making a suite: structure classes by value classes, with exact values and derived ends, as files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from msgspec import structs
+
+from sonnx.base.errors import Stop, UsageError
+from sonnx.base.files import require_empty, sha256, write_folder
+from sonnx.base.options import Argument, Options
+from sonnx.base.reported import json_text
+from sonnx.checker.report import NotConforming
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.ir import Model, Tensor, Type, Value
+from sonnx.model.writer import write
+from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, widened
+from sonnx.numerics.packing import packed
+from sonnx.numerics.value_classes import ClassCase, cases
+from sonnx.profile.catalogue import edition_named, operators
+from sonnx.profile.definitions import Operator, Tag
+from sonnx.prover.call_variables import inputs_asked_constant
+from sonnx.prover.signature_family import SignatureFamily, signatures
+from sonnx.prover.witness import CallInstance, call_text
+from sonnx.suite.archive import (
+    DERIVED,
+    EXACT,
+    UNBOUNDED,
+    Case,
+    ClassAnswer,
+    DataSet,
+    Decides,
+    Excluded,
+    Part,
+    Stored,
+    Suite,
+    archive_of,
+    tensor_file,
+)
+from sonnx.suite.expected import Ends, Tolerances
+from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
+
+SETS_OF_A_TYPE = 48
+"""Data sets of a call that stands for an element type."""
+SETS = 3
+"""Data sets of any other call."""
+SEED = 0
+
+
+class MakeOptions(Options, frozen=True, kw_only=True):
+    """What a suite is about."""
+
+    operator: Annotated[
+        tuple[str, ...], Argument("an operator; may be repeated (default: all of the edition)", metavar="NAME")
+    ] = ()
+    edition: Annotated[str | None, Argument("the edition of the profile (default: the newest)", metavar="EDITION")] = (
+        None
+    )
+    hypotheses: Annotated[
+        str, Argument("what the bounds assume of an implementation (default ieee-any)", metavar="HYPOTHESES")
+    ] = "ieee-any"
+    every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
+
+
+def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], None] = lambda text: None) -> Suite:
+    """Make a suite in a folder that does not exist or is empty.
+
+    Raises:
+        UsageError: an unknown operator, edition or hypotheses.
+        OSError: the folder cannot be written; nothing is left in it.
+    """
+    require_empty(folder, "older suite")
+    edition, hypotheses = edition_named(options.edition).name, hypotheses_named(options.hypotheses)
+    chosen = _chosen(options.operator, edition)
+    files: dict[str, bytes] = {}
+    parts: list[Part] = []
+    for described in chosen:
+        stored: list[Stored] = []
+        for family in _families(described, edition, options.every_version):
+            progress(f"{family.label}")
+            part, made = part_of(family, hypotheses)
+            parts.append(part)
+            stored += made
+        files[f"{described.name}.zip"] = archive_of(stored)
+    hashes = {name: sha256(content) for name, content in files.items()}
+    suite = Suite(
+        hypotheses=hypotheses.name, bounds=BOUNDS, parts=tuple(parts), archives=hashes, folder=str(folder)
+    )  # fmt: skip
+    runner = Path(__file__).with_name("standalone.py").read_bytes()
+    write_folder(folder, {**files, "outputs.py": runner, "suite.json": json_text(suite).encode()})
+    return suite
+
+
+def _chosen(names: Sequence[str], edition: str) -> list[Operator]:
+    known = {each.name: each for each in operators() if any(name == edition for _, name in signatures(each))}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"edition {edition} has no operator {name!r}")
+    return [known[name] for name in dict.fromkeys(names)] if names else [*known.values()]
+
+
+def _families(described: Operator, edition: str, every: bool) -> Iterator[SignatureFamily]:
+    found = [each for each, name in signatures(described) if name == edition]
+    for each in found if every else found[:1]:
+        yield SignatureFamily(described, each, edition, ((each.version, edition),))
+
+
+def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list[Stored]]:
+    """The cases of one version of an operator in one edition, and what is said about them."""
+    made = structures(family)
+    excluded: Counter[tuple[str, str]] = Counter()
+    stored: list[Stored] = []
+    start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
+    for structure in (*made.positive, *made.negative):
+        for model in _forms(structure):
+            name = f"{start}-{len(stored):04}"
+            found = _stored(name, structure, model, made, hypotheses, excluded)
+            if found is not None:
+                stored.append(found)
+    sets = [each for one in stored for each in one.case.sets]
+    part = Part(
+        operator=family.signature.operator, version=family.signature.version, edition=family.edition,
+        classes=tuple(ClassAnswer(each.name, each.rule, each.answer) for each in made.classes),  # type: ignore[arg-type]
+        unbroken=dict(made.unbroken), labels=_matrix(family, stored),
+        excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
+        positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),
+        sets=len(sets), without_bound=sum(each.outputs.count(UNBOUNDED) for each in sets),
+    )  # fmt: skip
+    return part, stored
+
+
+def _forms(structure: Structure) -> Iterator[Model]:
+    """The model as the checker judged it; of a conforming call also with more graph inputs, and with more constants."""
+    model = structure.call.model()
+    yield model
+    if structure.broken:
+        return
+    signature = structure.call.signature
+    fixed = inputs_asked_constant(signature) | {each.name for each in signature.values}
+    kept = {f"x{place}" for place, each in enumerate(signature.inputs) if each.name in fixed}
+    moved = [each for each in model.graph.initializers if each.name not in kept]
+    if moved:
+        given = tuple(Value(each.name, Type("tensor", each.element, each.dims)) for each in moved)
+        constants = tuple(each for each in model.graph.initializers if each.name in kept)
+        yield _with(model, (*model.graph.inputs, *given), constants)
+    if len(model.graph.inputs) > 1:
+        specs = specs_of(model)
+        drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
+        constants = tuple(_constant(each.name, drawn[each.name]) for each in model.graph.inputs[1:])
+        yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
+
+
+def _with(model: Model, inputs: tuple[Value, ...], constants: tuple[Tensor, ...]) -> Model:
+    return structs.replace(model, graph=structs.replace(model.graph, inputs=inputs, initializers=constants))
+
+
+def _constant(name: str, array: Array) -> Tensor:
+    element, shape = NAMES[array.dtype], tuple(array.shape)
+    if array.dtype == TEXT:
+        strings = tuple(each.encode() for each in array.ravel())
+        return Tensor(name, element, shape, ("string_data",), strings=strings)
+    return Tensor(name, element, shape, ("raw_data",), memoryview(packed(array)))
+
+
+def specs_of(model: Model) -> dict[str, TensorSpec]:
+    """The shapes and types of the graph inputs."""
+    return {
+        each.name: (tuple(int(extent) for extent in each.type.shape or ()), ELEMENTS[each.type.element or ""])  # type: ignore[arg-type]
+        for each in model.graph.inputs
+    }
+
+
+def _stored(
+    name: str,
+    structure: Structure,
+    model: Model,
+    made: Structures,
+    hypotheses: Hypotheses,
+    excluded: Counter[tuple[str, str]],
+) -> Stored | None:
+    """A case with its files; None where no data set has a value, which is counted."""
+    files = {"model.onnx": write(model)}
+    sets: list[DataSet] = []
+    if not structure.broken:
+        try:
+            for chosen, inputs, outputs, ends in _data(structure, model, made, hypotheses, excluded):
+                _add(files, len(sets), inputs, outputs, ends)
+                kinds = tuple(_kind(each, outputs[place]) for place, each in enumerate(ends))
+                sets.append(DataSet(chosen.name, chosen.detail, kinds))
+        except (NotConforming, Stop) as error:
+            excluded[call_text(structure.call), str(error)] += 1
+        if not sets:
+            return None
+    slugs = {each.name: each.rule for each in made.classes}
+    rules = tuple(dict.fromkeys(filter(None, [structure.broken, *(slugs[each] for each in structure.classes)])))
+    described = [rule for rule in made.family.rules if rule.slug in rules]
+    tags = [] if structure.broken else list(made.family.described.tags)
+    case = Case(
+        id=name, operator=made.family.signature.operator, version=made.family.signature.version,
+        edition=made.family.edition, call=call_text(structure.call), classes=structure.classes, rules=rules,
+        labels=_labels([*tags, *(tag for rule in described for tag in rule.tags)]),
+        errata=tuple(dict.fromkeys(each for rule in described for each in rule.errata)),
+        constants=tuple(each.name for each in model.graph.initializers), broken=structure.broken,
+        invalid=structure.invalid, sets=tuple(sets),
+        digests={path: sha256(content) for path, content in sorted(files.items())},
+    )  # fmt: skip
+    return Stored(case, files)
+
+
+def _kind(ends: Ends | None, expected: Array) -> Decides:
+    if ends is None:
+        return EXACT
+    return UNBOUNDED if (np.isnan(ends.lower) & ~np.isnan(widened(expected))).any() else DERIVED
+
+
+def _data(
+    structure: Structure, model: Model, made: Structures, hypotheses: Hypotheses, excluded: Counter[tuple[str, str]]
+) -> Iterator[tuple[ClassCase, dict[str, Array], list[Array], list[Ends | None]]]:
+    """The data sets: the first value classes, more of them where the call stands for an element type."""
+    specs = specs_of(model)
+    runner = ModelRunner(model, None, made.family.edition)
+    tolerances = Tolerances(model, hypotheses, made.family.edition)
+    of_a_type = any(each == structure.call for each in _first_of_types(made))
+    ordinary = ClassCase("ordinary", "", {})
+    for chosen in islice([ordinary, *cases(specs)], SETS_OF_A_TYPE if of_a_type else SETS):
+        inputs = chosen.drawn(specs, SEED)
+        try:
+            exact = runner.run(inputs).values
+        except Stop as error:
+            excluded[call_text(structure.call), str(error)] += 1
+            continue
+        yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
+
+
+def _first_of_types(made: Structures) -> Iterator[CallInstance]:
+    """The first call of each element type of an input."""
+    known: set[str] = set()
+    for each in made.positive:
+        types = {name for name in each.classes if " is " in name}
+        if types - known:
+            known |= types
+            yield each.call
+
+
+def _add(
+    files: dict[str, bytes],
+    number: int,
+    inputs: Mapping[str, Array],
+    outputs: Sequence[Array],
+    ends: Sequence[Ends | None],
+) -> None:
+    """The files of a data set."""
+    folder = f"test_data_set_{number}"
+    for place, (name, array) in enumerate(inputs.items()):
+        files[f"{folder}/input_{place}.pb"] = tensor_file(name, array)
+    for place, (array, allowed) in enumerate(zip(outputs, ends, strict=True)):
+        files[f"{folder}/output_{place}.pb"] = tensor_file(f"y{place}", array)
+        if allowed is not None:
+            files[f"{folder}/lower_{place}.pb"] = tensor_file(f"y{place}", allowed.lower)
+            files[f"{folder}/upper_{place}.pb"] = tensor_file(f"y{place}", allowed.upper)
+
+
+def _labels(tags: Iterable[Tag]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
+
+
+def _matrix(family: SignatureFamily, stored: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
+    """Every label of the operator and its rules, with the cases that test it."""
+    tags = [*family.described.tags, *(tag for rule in family.rules for tag in rule.tags)]
+    return {
+        label: tuple(each.case.id for each in stored if label in each.case.labels) for label in sorted(_labels(tags))
+    }

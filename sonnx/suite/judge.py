@@ -1,0 +1,85 @@
+"""Judging what an implementation gave: the kinds of its deviations from expected outputs, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from sonnx.executor.distance import BOOL, INFINITY, INTEGER, NAN, STRING, ZERO, Incomparable, distance, show
+from sonnx.numerics.draws import least_normal
+from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, patterns, widened
+from sonnx.suite.expected import Ends
+
+TYPE, SHAPE, MISSING = "type", "shape", "missing output"
+ROUNDING, SUBNORMAL, VALUE = "rounding", "subnormal", "value"
+REFUSED, FAULT, TIMES, ACCEPTED = "refused", "fault", "nondeterministic", "accepted"
+KINDS = (
+    NAN, INFINITY, ZERO, SUBNORMAL, ROUNDING, VALUE, INTEGER, BOOL, STRING, TYPE, SHAPE, MISSING, REFUSED, FAULT,
+    TIMES, ACCEPTED,
+)  # fmt: skip
+"""The kinds of deviations: of elements, of outputs, and of runs."""
+
+
+class Difference(Struct, frozen=True):
+    """Elements of one kind of deviation: the first of them."""
+
+    kind: str
+    """What differs."""
+    output: int
+    """The number of the output."""
+    at: tuple[int, ...] = ()
+    """The index of the first element."""
+    expected: str = ""
+    """The expected element, type or shape."""
+    actual: str = ""
+    """What the implementation gave."""
+
+
+def differences(number: int, actual: Array | None, expected: Array, ends: Ends | None) -> list[Difference]:
+    """The deviations of one output; `ends` is None where it must be exact."""
+    if actual is None:
+        return [Difference(MISSING, number)]
+    if actual.dtype != expected.dtype:
+        names = (NAMES.get(each.dtype, str(each.dtype)) for each in (expected, actual))
+        return [Difference(TYPE, number, (), *names)]
+    if actual.shape != expected.shape:
+        return [Difference(SHAPE, number, (), str([*expected.shape]), str([*actual.shape]))]
+    return _exact(number, actual, expected) if ends is None else _within(number, actual, expected, ends)
+
+
+def _exact(number: int, actual: Array, expected: Array) -> list[Difference]:
+    try:
+        far = distance(actual, expected)
+    except Incomparable as error:  # pragma: no cover  (type and shape are equal)
+        return [Difference(TYPE, number, (), "", str(error))]
+    found = [Difference(each.kind, number, each.at, each.exact, each.found) for each in far.specials]
+    if far.ulp:
+        kind = SUBNORMAL if _flushed(actual[far.at], expected[far.at]) else VALUE
+        found.append(Difference(kind, number, far.at, far.exact, far.found))
+    return found
+
+
+def _flushed(actual: Array, expected: Array) -> bool:
+    """A zero where a subnormal number is expected."""
+    made = format_of(expected.dtype)
+    if made is None or expected.dtype == TEXT:
+        return False
+    magnitude = int(patterns(np.asarray(expected))) & (made.sign - 1)
+    return bool(widened(np.asarray(actual)) == 0) and 0 < magnitude < least_normal(made)
+
+
+def _within(number: int, actual: Array, expected: Array, ends: Ends) -> list[Difference]:
+    """A NaN is a NaN; where there is a bound the element is between its ends; of any other nothing is said."""
+    wide = widened(actual).astype(np.float64)
+    bounded = ~np.isnan(ends.lower)
+    masks = {
+        NAN: (bounded & np.isnan(wide)) | (np.isnan(widened(expected)) & ~np.isnan(wide)),
+        INFINITY: bounded & np.isinf(wide),
+        ROUNDING: bounded & np.isfinite(wide) & ~((ends.lower <= wide) & (wide <= ends.upper)),
+    }
+    found = []
+    for kind, mask in masks.items():
+        if mask.any():
+            at = tuple(int(each) for each in np.argwhere(mask)[0])
+            found.append(Difference(kind, number, at, show(expected, at), show(actual, at)))
+    return found

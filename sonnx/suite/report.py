@@ -1,0 +1,58 @@
+"""What a suite covers, as a document: classes, cases, and the labels of the texts, with a reason where one has none."""
+
+from __future__ import annotations
+
+from sonnx.base.errors import Unfinished
+from sonnx.base.escaping import escape, plural
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.suite.archive import Part, Suite
+from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE
+
+WITHOUT_CASE = "no rule with this label has a comparison that a class splits, and no case breaks one alone"
+
+
+class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
+    """What a suite covers."""
+
+    @property
+    def exit_code(self) -> int:
+        """0; 3 where the solver decided no answer for a class."""
+        undecided = any(each.answer == UNKNOWN for part in self.parts for each in part.classes)
+        return Unfinished.exit_code if undecided else 0
+
+    def document(self) -> Document:
+        """The suite as a document: a section for each version of an operator."""
+        cases, sets = sum(each.positive + each.negative for each in self.parts), sum(each.sets for each in self.parts)
+        return Document(
+            command="suite report", title=f"Suite {escape(self.folder)}", subject="the texts",
+            headline=f"{plural(cases, 'case')} with {plural(sets, 'data set')}", code=self.exit_code,
+            criteria={
+                "label": Criterion("Every label of the texts has a case, or a reason.", "suite"),
+                "class": Criterion("The solver decides whether a class has a conforming call.", "suite"),
+            },
+            sections=tuple(_section(each) for each in self.parts),
+            facts=(("hypotheses", self.hypotheses), ("bounds of classes", self.bounds)),
+        )  # fmt: skip
+
+
+def _section(part: Part) -> Section:
+    answers: list[str] = [each.answer for each in part.classes]
+    counted = ", ".join(f"{answers.count(each)} {each}" for each in (SATISFIABLE, UNSATISFIABLE, UNKNOWN))
+    left = sum(each.number for each in part.excluded)
+    note = (
+        f"{len(answers)} classes ({counted}); {part.positive} conforming cases with {plural(part.sets, 'data set')}, "
+        f"{part.negative} that break a rule; {left} data sets left out; "
+        f"{plural(part.without_bound, 'output')} without a bound"
+    )
+    cases = [
+        CaseResult("class", each.name, each.answer, Standing.OPEN, "the solver gave no answer")
+        for each in part.classes
+        if each.answer == UNKNOWN
+    ]
+    for label, ids in part.labels.items():
+        name = f"{part.operator}-{part.version} {label}"
+        if ids:
+            cases.append(CaseResult("label", name, "tested", Standing.GOOD, f"{plural(len(ids), 'case')}: {ids[0]}"))
+        else:
+            cases.append(CaseResult("label", name, "no case", Standing.NOTE, WITHOUT_CASE))
+    return Section(f"{part.operator}-{part.version} in {part.edition}", "", tuple(cases), note=note)

@@ -1,0 +1,158 @@
+"""The result of a run of a suite, and its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import Struct, structs
+
+from sonnx.base.errors import Unfinished
+from sonnx.base.escaping import escape, plural
+from sonnx.base.reported import HIDDEN, OptionalText, Result, reported
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.suite.judge import ACCEPTED, REFUSED, Difference
+
+MAX_SHOWN = 200
+"""Characters of an input that are shown."""
+
+
+class Counts(Struct, frozen=True):
+    """The data sets of an operator by what came of them."""
+
+    within: int = 0
+    """Every output is as expected, as far as there are bounds."""
+    outside: int = 0
+    """An output is not."""
+    refused: int = 0
+    """The implementation refuses the model or the inputs."""
+    faults: int = 0
+    """Its process ended, hung, or gave rubbish."""
+    nondeterministic: int = 0
+    """It gave different outputs for equal inputs; these sets are counted above too."""
+    without_bound: int = 0
+    """An element of an output has no bound; these sets are counted above too."""
+
+    def plus(self, more: Mapping[str, int]) -> Counts:
+        """With further data sets."""
+        return structs.replace(self, **{name: getattr(self, name) + int(number) for name, number in more.items()})
+
+
+class Deviation(Struct, frozen=True):
+    """Deviations of one kind in one operator and element type: how many, and the smallest of them."""
+
+    operator: str
+    """The operator."""
+    kind: str
+    """What differs."""
+    element: str
+    """The element type of the first input."""
+    number: int
+    """How many deviations."""
+    case: str
+    """The case of the smallest one."""
+    data_set: int
+    """The number of its data set."""
+    call: str
+    """The node in one line."""
+    value_class: str
+    """The value class of its inputs."""
+    broken: OptionalText
+    """The rule that the call breaks; null for a conforming call."""
+    difference: Difference
+    """What was expected, and what came."""
+    inputs: dict[str, str]
+    """Its inputs."""
+    errata: tuple[str, ...]
+    """The errata that runtimes deviate from in this kind."""
+    explained: OptionalText
+    """The erratum that decides about this value class; null where it is no matter of reading."""
+    size: Annotated[int, HIDDEN] = 0
+
+    def with_another(self, other: Deviation) -> Deviation:
+        """With one more; the smaller example is kept."""
+        kept = other if other.size < self.size else self
+        return structs.replace(kept, number=self.number + 1)
+
+    @property
+    def standing(self) -> Standing:
+        """What it means for the run."""
+        if self.kind == REFUSED:
+            return Standing.OPEN
+        return Standing.NOTE if self.kind == ACCEPTED or self.explained else Standing.BAD
+
+
+class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
+    """What an implementation gave for the cases of a suite."""
+
+    suite: str
+    """The folder of the suite."""
+    implementation: str
+    """The name and version of the implementation."""
+    hypotheses: str
+    """The hypotheses of the bounds."""
+    operators: dict[str, Counts]
+    """The counts of each operator."""
+    deviations: tuple[Deviation, ...]
+    """The deviations, by operator."""
+    problems: tuple[str, ...]
+    """Cases of the suite that are incomplete or changed, and were not run."""
+
+    @property
+    @reported
+    def exit_code(self) -> int:
+        """0; 1 with a deviation that no erratum explains; 3 where something was not run or has no bound."""
+        if any(each.standing is Standing.BAD for each in self.deviations):
+            return 1
+        counts = self.operators.values()
+        some = any(each.refused or each.without_bound or each.faults for each in counts)
+        return Unfinished.exit_code if some or self.problems else 0
+
+    def document(self) -> Document:
+        """The run as a document: a section for each operator."""
+        kinds = {each.kind for each in self.deviations}
+        sections = [_section(name, counts, self) for name, counts in self.operators.items()]
+        if self.problems:
+            cases = tuple(
+                CaseResult("suite", escape(each), "not run", Standing.OPEN, escape(each)) for each in self.problems
+            )
+            sections.append(Section("suite", self.suite, cases))
+        bad = sum(each.standing is Standing.BAD for each in self.deviations)
+        total = [sum(getattr(each, name) for each in self.operators.values()) for name in Counts.__struct_fields__]
+        listed = ", ".join(
+            f"{number} {name.replace('_', ' ')}"
+            for name, number in zip(Counts.__struct_fields__, total, strict=True)
+            if number
+        )
+        return Document(
+            command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
+            headline=f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}", code=self.exit_code,
+            criteria={
+                **{each: Criterion(f"No output of a conforming call deviates: {each}.", "suite") for each in kinds},
+                "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
+                "suite": Criterion("The suite is complete and unchanged.", "suite"),
+            },
+            sections=tuple(sections), facts=(("hypotheses", self.hypotheses),),
+        )  # fmt: skip
+
+
+def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
+    found = [each for each in run.deviations if each.operator == operator]
+    cases = tuple(_case(each) for each in found) or (
+        CaseResult("conforms", operator, "as expected", Standing.GOOD, f"{counts.within} data sets as expected"),
+    )
+    said = [f"{getattr(counts, name)} {name.replace('_', ' ')}" for name in Counts.__struct_fields__]
+    return Section(operator, run.suite, cases, note=", ".join(said))
+
+
+def _case(each: Deviation) -> CaseResult:
+    far = each.difference
+    place = f" at {[*far.at]}" if far.at else ""
+    details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
+    details += [("inputs", escape(", ".join(f"{name} = {text}"[:MAX_SHOWN] for name, text in each.inputs.items())))]
+    details += [("value class", each.value_class)] if each.value_class else []
+    details += [("erratum", each.explained)] if each.explained else []
+    details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
+    message = f"{each.element}: output {far.output}{place} is {escape(far.actual)}, expected {escape(far.expected)}"
+    verdict = f"{each.kind}, {each.number} times"
+    return CaseResult(each.kind, f"{each.operator} {each.element}", verdict, each.standing, message, tuple(details))

@@ -1,0 +1,331 @@
+"""Running the cases of a suite on a runtime or a command, and judging outputs made elsewhere.
+
+A runtime gives the outputs of a data set twice: in the order of the archive, and in a new process in another order.
+Where the two differ, that is a deviation of its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Annotated, Protocol
+
+from sonnx.base.budget import RuntimeLimits
+from sonnx.base.errors import BadInput, Stop, UsageError
+from sonnx.base.escaping import plural, quote
+from sonnx.base.files import sha256
+from sonnx.base.options import Argument, Options
+from sonnx.executor.class_runs import errata_of
+from sonnx.executor.executor import required_inputs
+from sonnx.executor.isolation import IsolatedRuntime
+from sonnx.executor.runtimes import Failure, Fault
+from sonnx.executor.tensor_files import read_file
+from sonnx.model.reader import Unreadable, read
+from sonnx.numerics.formats import Array
+from sonnx.numerics.value_classes import ClassCase
+from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, tensor_file
+from sonnx.suite.cases import SEED, specs_of
+from sonnx.suite.expected import Ends
+from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, Difference, differences
+from sonnx.suite.result import Counts, Deviation, SuiteRun
+
+LIMITS = RuntimeLimits()
+Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
+"""The outputs of a data set by their numbers, from its inputs and its number."""
+
+
+class RunOptions(Options, frozen=True, kw_only=True):
+    """What is run."""
+
+    runtime: Annotated[
+        str, Argument("onnxruntime (default); reference; or MODULE:CLASS, an adapter", metavar="NAME")
+    ] = "onnxruntime"
+    program: Annotated[
+        str | None,
+        Argument(
+            name="command",
+            help="a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes "
+            "output_N.pb to {outputs}",
+            metavar="'PROGRAM {model} {inputs} {outputs}'",
+        ),
+    ] = None
+    operator: Annotated[tuple[str, ...], Argument("an operator; may be repeated (default: all)", metavar="NAME")] = ()
+    timeout: Annotated[int, Argument("seconds for one data set", metavar="SECONDS", read=int)] = LIMITS.seconds
+    memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=int)] = LIMITS.megabytes
+
+
+class Implementation(Protocol):
+    """What gives outputs."""
+
+    title: str
+
+    def load(self, stored: Stored) -> Answer:
+        """The outputs of a case as a function.
+
+        Raises:
+            Failure: it refuses the model.
+        """
+        ...
+
+    def restart(self) -> bool:
+        """Begin again in a new process; whether a second run can differ from the first one."""
+        ...
+
+
+class _Runtime:
+    def __init__(self, options: RunOptions) -> None:
+        self.inner = IsolatedRuntime(options.runtime, RuntimeLimits(options.timeout, options.memory))
+        self.title = self.inner.title
+
+    def load(self, stored: Stored) -> Answer:
+        loaded = self.inner.load(stored.model, None)
+        names = [each.name for each in read(stored.model).graph.outputs]
+
+        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
+            values = loaded(inputs)
+            return {place: values[name] for place, name in enumerate(names) if name in values}
+
+        return answer
+
+    def restart(self) -> bool:
+        self.inner.close()
+        return True
+
+
+class _Command:
+    """A program, started for each data set."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self.words, self.seconds = shlex.split(options.program or ""), options.timeout
+        missing = [name for name in ("{model}", "{outputs}") if not any(name in word for word in self.words)]
+        if missing:
+            raise UsageError(f"--command lacks {' and '.join(missing)}")
+        self.title = options.program or ""
+
+    def load(self, stored: Stored) -> Answer:
+        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
+            with tempfile.TemporaryDirectory() as made:
+                folder = Path(made)
+                places = {"{model}": folder / "model.onnx", "{inputs}": folder / "in", "{outputs}": folder / "out"}
+                places["{model}"].write_bytes(stored.model)
+                places["{inputs}"].mkdir()
+                places["{outputs}"].mkdir()
+                for place, (name, array) in enumerate(inputs.items()):
+                    (folder / "in" / f"input_{place}.pb").write_bytes(tensor_file(name, array))
+                self._execute([_filled(word, places) for word in self.words])
+                return outputs_in(folder / "out")
+
+        return answer
+
+    def _execute(self, words: Sequence[str]) -> None:
+        try:
+            ended = subprocess.run(words, capture_output=True, timeout=self.seconds, check=False)  # noqa: S603
+        except subprocess.TimeoutExpired:
+            raise Fault(f"it did not end within {plural(self.seconds, 'second')}") from None
+        except OSError as error:
+            raise UsageError(f"the program {quote(words[0])} cannot be started: {error.strerror}") from None
+        if ended.returncode < 0:
+            raise Fault(f"it ended with signal {-ended.returncode}")
+        if ended.returncode:
+            lines = ended.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+            raise Failure(f"exit code {ended.returncode}: {lines[-1]}")
+
+    def restart(self) -> bool:
+        return True
+
+
+def _filled(word: str, places: Mapping[str, Path]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, str(path))
+    return word
+
+
+class _Recorded:
+    """Outputs that were made elsewhere: CASE/test_data_set_N/output_K.pb."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.title = folder, f"outputs in {folder}"
+
+    def load(self, stored: Stored) -> Answer:
+        folder = self.folder / stored.case.id
+        if not folder.is_dir():
+            raise Failure("there are no outputs of it")
+        return lambda inputs, number: outputs_in(folder / f"test_data_set_{number}")
+
+    def restart(self) -> bool:
+        return False
+
+
+def outputs_in(folder: Path) -> dict[int, Array]:
+    """The arrays in output_0.pb, output_1.pb, ...
+
+    Raises:
+        Fault: one is no tensor.
+    """
+    found = {}
+    for path in sorted(folder.glob("output_*.pb")):
+        try:
+            [found[int(path.stem.removeprefix("output_"))]] = read_file(path).values()
+        except (BadInput, ValueError) as error:
+            raise Fault(f"it wrote rubbish: {path.name}: {error}") from None
+    return found
+
+
+def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None] = lambda text: None) -> SuiteRun:
+    """Run the cases of a suite and judge the outputs.
+
+    Raises:
+        BadInput: the folder is no suite.
+        UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
+    """
+    suite = read_suite(folder)
+    used: Implementation = _Runtime(options) if options.program is None else _Command(options)
+    return _Run(suite, used, options.operator, progress).result()
+
+
+def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
+    """Judge outputs made elsewhere.
+
+    Raises:
+        BadInput: one of the folders is not there, or no suite.
+    """
+    if not outputs.is_dir():
+        raise BadInput(f"{quote(str(outputs))} is not a folder")
+    return _Run(read_suite(folder), _Recorded(outputs), (), lambda text: None).result()
+
+
+class _Run:
+    """One run of a suite."""
+
+    def __init__(
+        self, suite: Suite, used: Implementation, operators: Sequence[str], progress: Callable[[str], None]
+    ) -> None:
+        self.suite, self.used, self.progress = suite, used, progress
+        known = [name.removesuffix(".zip") for name in suite.archives]
+        for name in operators:
+            if name not in known:
+                raise UsageError(f"the suite has no operator {name!r}; it has {', '.join(known)}")
+        self.operators = operators or known
+        self.counts: dict[str, Counts] = {}
+        self.deviations: dict[tuple[str, ...], Deviation] = {}
+        self.problems: list[str] = []
+
+    def result(self) -> SuiteRun:
+        for operator in self.operators:
+            self.progress(operator)
+            self._operator(operator)
+        return SuiteRun(
+            implementation=self.used.title, hypotheses=self.suite.hypotheses, operators=self.counts,
+            deviations=tuple(self.deviations.values()), problems=tuple(self.problems), suite=self.suite.folder,
+        )  # fmt: skip
+
+    def _operator(self, operator: str) -> None:
+        self.counts[operator] = Counts()
+        stored: list[Stored] = []
+        for each in read_cases(self.suite, operator):
+            if isinstance(each, str):
+                self.problems.append(each)
+            else:
+                stored.append(each)
+        first = {each.case.id: [*self._outputs(each)] for each in stored}
+        for each in stored:
+            self._judge(each, first[each.case.id])
+        if self.used.restart():
+            for each in sorted(stored, key=lambda one: sha256(one.case.id.encode())):
+                self._compare(each, first[each.case.id], [*self._outputs(each)])
+
+    def _outputs(self, stored: Stored) -> Iterator[dict[int, Array] | Failure]:
+        """What is given for each data set; of a call that breaks a rule for ordinary inputs."""
+        if stored.case.broken and not stored.case.invalid:
+            return
+        sets = len(stored.case.sets)
+        try:
+            inputs = [stored.inputs(number) for number in range(sets)] or [_ordinary(stored)]
+            answer = self.used.load(stored)
+        except (Failure, Stop, Unreadable) as failure:
+            yield from [failure if isinstance(failure, Failure) else Failure(str(failure))] * max(1, sets)
+            return
+        for number, given in enumerate(inputs):
+            try:
+                yield answer(given, number)
+            except Failure as failure:
+                yield failure
+
+    def _judge(self, stored: Stored, outputs: Sequence[dict[int, Array] | Failure]) -> None:
+        for number, given in enumerate(outputs):
+            if stored.case.broken:
+                if not isinstance(given, Failure) and given:
+                    self._add(stored, number, Difference(ACCEPTED, 0, (), "a refusal", "outputs"))
+                elif isinstance(given, Fault):
+                    self._add(stored, number, Difference(FAULT, 0, (), "a refusal", str(given)))
+                continue
+            if isinstance(given, Failure):
+                kind = FAULT if isinstance(given, Fault) else REFUSED
+                self._count(stored, **{"faults" if kind == FAULT else "refused": 1})
+                self._add(stored, number, Difference(kind, 0, (), "outputs", str(given)))
+                continue
+            far = self._differences(stored, number, given)
+            for each in far:
+                self._add(stored, number, each)
+            part = stored.case.sets[number]
+            self._count(stored, outside=bool(far), within=not far, without_bound=any(
+                each not in (EXACT, "derived") for each in part.outputs
+            ))  # fmt: skip
+
+    def _differences(self, stored: Stored, number: int, given: Mapping[int, Array]) -> list[Difference]:
+        lower, upper = stored.arrays(number, "lower"), stored.arrays(number, "upper")
+        found = []
+        for place, expected in stored.arrays(number, "output").items():
+            ends = Ends(lower[place], upper[place]) if place in lower else None
+            found += differences(place, given.get(place), expected, ends)
+        return found
+
+    def _compare(self, stored: Stored, first: Sequence[object], again: Sequence[object]) -> None:
+        for number, (one, other) in enumerate(zip(first, again, strict=True)):
+            if _text(one) != _text(other):
+                self._count(stored, nondeterministic=1)
+                self._add(stored, number, Difference(TIMES, 0, (), "equal outputs of two runs", "other outputs"))
+
+    def _count(self, stored: Stored, **more: int) -> None:
+        self.counts[stored.case.operator] = self.counts[stored.case.operator].plus(more)
+
+    def _add(self, stored: Stored, number: int, difference: Difference) -> None:
+        """A deviation; of a kind, an operator, an element type and an explanation the smallest example is kept."""
+        case = stored.case
+        given = stored.inputs(number) if case.sets else {}
+        part = case.sets[number] if case.sets else None
+        errata = dict(errata_of(case.operator, difference.kind))
+        explained = next((name for name, named in errata.items() if part and part.value_class in named), "")
+        size = sum(prod(array.shape) for array in given.values())
+        element = case.call.partition("(")[2].partition(" ")[0]
+        broken = case.broken if difference.kind == ACCEPTED else ""
+        key = (case.operator, difference.kind, element, explained, broken)
+        known = self.deviations.get(key)
+        shown = {name: str(array.tolist()) for name, array in given.items()}
+        new = Deviation(
+            operator=case.operator, kind=difference.kind, element=element, number=1, case=case.id, data_set=number,
+            call=case.call, value_class=part.value_class if part else "", broken=case.broken, difference=difference,
+            inputs=shown, errata=tuple(errata), explained=explained, size=size,
+        )  # fmt: skip
+        self.deviations[key] = new if known is None else known.with_another(new)
+
+
+def _ordinary(stored: Stored) -> dict[str, Array]:
+    model = read(stored.model)
+    wanted = {each.name for each in required_inputs(model)}
+    specs = {name: spec for name, spec in specs_of(model).items() if name in wanted}
+    return ClassCase("ordinary", "", {}).drawn(specs, SEED)
+
+
+def _text(given: object) -> object:
+    """The same for equal outputs, bit for bit; of a failure its kind."""
+    if isinstance(given, dict):
+        return [
+            (place, str(array.dtype), array.shape, str(array.tolist()) if array.dtype == object else array.tobytes())
+            for place, array in given.items()
+        ]
+    return type(given)

@@ -1,0 +1,264 @@
+"""Structure classes of an operator, and calls in which they occur.
+
+Every comparison in a rule is split into below, at and above; every fact that may be absent into present and absent;
+types, ranks, extents and counts into their values.  The solver decides whether a conforming call of a class exists
+within `BOUNDS`, and each call that it gives is counted for all classes that occur in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import z3
+
+from sonnx.checker.verdicts import Verdict
+from sonnx.profile.definitions import Rule
+from sonnx.proofs.derived import breaking, conforming
+from sonnx.prover.counterexample import value_of
+from sonnx.prover.signature_family import SignatureFamily
+from sonnx.prover.smt_functions import ELEMENT_TYPES
+from sonnx.prover.smt_values import Truth, bool_term, negate
+from sonnx.prover.solvers import script
+from sonnx.prover.witness import CallInstance, judge
+
+EXTENTS = (0, 1, 2, 3, 5)
+"""Extents that are classes; 5 is one more than a vector instruction often takes."""
+MAX_EXTENT, MAX_OUTPUT_EXTENT = 5, 12
+LEAST_ATTRIBUTE, LARGEST_ATTRIBUTE = -4, 24
+BOUNDS = (
+    f"extents of inputs at most {MAX_EXTENT}, of outputs at most {MAX_OUTPUT_EXTENT}, "
+    f"numbers in attributes and constants from {LEAST_ATTRIBUTE} to {LARGEST_ATTRIBUTE}"
+)
+EFFORT = 20_000_000
+"""Steps of the solver for one class."""
+NAME_LENGTH = 90
+SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
+_COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
+
+
+@dataclass(frozen=True, slots=True)
+class StructureClass:
+    """A class of calls: its name, the rule whose comparison it splits ("" for none), and whether one conforms."""
+
+    name: str
+    rule: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A call that the checker has judged, with the classes that occur in it.
+
+    Attributes:
+        call: the call.
+        classes: the names of the classes.
+        broken: the slug of the rule that it breaks, "" for a conforming call.
+        invalid: it breaks a condition of ONNX, not of the profile alone.
+    """
+
+    call: CallInstance
+    classes: tuple[str, ...]
+    broken: str = ""
+    invalid: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Structures:
+    """The classes of one version of an operator in one edition, and calls that cover those that are satisfiable."""
+
+    family: SignatureFamily
+    classes: tuple[StructureClass, ...]
+    positive: tuple[Structure, ...]
+    negative: tuple[Structure, ...]
+    unbroken: tuple[tuple[str, str], ...]
+    """The rules that no call of the suite breaks alone, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Literal:
+    name: str
+    rule: str
+    term: z3.BoolRef
+
+
+def structures(family: SignatureFamily) -> Structures:
+    """The classes and calls of one signature; equal signatures give equal ones."""
+    family = replace(family, folded=True)
+    with family.context():
+        literals = [*_literals(family)]
+        search = _Search([*conforming(family), *_bounds(family)], literals, _filled(family))
+        answers, models = search.cover(range(len(literals)))
+        positive: list[Structure] = []
+        negative: list[Structure] = []
+        unbroken = []
+        for values, members in models:
+            call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
+            if report.verdict in (Verdict.PASS, Verdict.ASSUMED) and call not in [each.call for each in positive]:
+                positive.append(Structure(call, tuple(literals[each].name for each in members)))
+        for rule in family.rules:
+            reason = _break(family, rule, literals, negative)
+            if reason:
+                unbroken.append((rule.slug, reason))
+    classes = tuple(StructureClass(each.name, each.rule, answers[n]) for n, each in enumerate(literals))
+    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken))
+
+
+def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], made: list[Structure]) -> str:
+    """Add calls that break one rule, one for each class of its comparisons that can occur there; why there are none."""
+    implied = family.implied_by(rule)
+    if implied:
+        return f"follows from {', '.join(implied)}"
+    condition = family.condition(rule)
+    onnx = family.onnx(rule)
+    demanded: Truth = True if onnx is None else family.variables.condition(rule, onnx).holds
+    forbidden = _Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
+    own = [each for each in literals if each.rule == rule.slug]
+    given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family)]
+    search = _Search(given, [*own, forbidden], _filled(family))
+    before = len(made)
+    for values, members in search.cover(range(len(own) + 1))[1] or search.any():
+        call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
+        fails = any(each.rule == rule.slug and each.verdict is Verdict.FAIL for each in report.findings)
+        if fails and call not in [each.call for each in made]:
+            names = tuple(own[each].name for each in members if each < len(own))
+            made.append(Structure(call, names, rule.slug, len(own) in members))
+    return "" if len(made) > before else f"no call within the bounds ({BOUNDS}) breaks it alone"
+
+
+class _Search:
+    """Conditions in a context of the solver of their own, so that the models do not depend on earlier questions."""
+
+    def __init__(
+        self, conditions: Iterable[z3.BoolRef], literals: Sequence[_Literal], preferred: Sequence[z3.BoolRef]
+    ) -> None:
+        defined = [z3.Bool(f"class.{number}") == each.term for number, each in enumerate(literals)]
+        liked = [z3.Bool(f"preferred.{number}") == each for number, each in enumerate(preferred)]
+        self.context = z3.Context()
+        self.solver = z3.SimpleSolver(ctx=self.context)
+        self.solver.set("rlimit", EFFORT)
+        self.solver.from_string(script([*conditions, *defined, *liked]))
+        self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
+        self.terms = [z3.Bool(f"class.{number}", self.context) for number in range(len(literals))]
+
+    def cover(self, wanted: Iterable[int]) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
+        """For each literal the answer; models in which all satisfiable ones occur, each with the literals in it."""
+        answers: dict[int, str] = {}
+        models = []
+        for each in wanted:
+            if each in answers:
+                continue
+            for liked in (*self.preferred, None):
+                answer = self.solver.check(self.terms[each], *([] if liked is None else [liked]))
+                if answer == z3.sat:
+                    break
+            if answer == z3.sat:
+                models.append(self._model())
+                answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
+            else:
+                answers[each] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
+        return answers, models
+
+    def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
+        """One model, if there is one."""
+        return [self._model()] if self.solver.check() == z3.sat else []
+
+    def _model(self) -> tuple[Mapping[str, int], list[int]]:
+        model = self.solver.model()
+        members = [number for number, term in enumerate(self.terms) if z3.is_true(model.eval(term))]
+        values = {each.name(): model[each] for each in sorted(model.decls(), key=z3.FuncDeclRef.name)}
+        skipped = ("class.", "preferred")
+        return {name: value_of(value) for name, value in values.items() if not name.startswith(skipped)}, members
+
+
+def _bounds(family: SignatureFamily) -> Iterator[z3.BoolRef]:
+    """The bounds of a call, see `BOUNDS`."""
+    outputs = {each.name for each in family.signature.outputs}
+    for name, tensor in family.variables.tensors.items():
+        most = MAX_OUTPUT_EXTENT if tensor.formal in outputs else MAX_EXTENT
+        for axis, extent in enumerate(_extents(family, name)):
+            yield extent <= most
+            # An axis that is not there has no class.
+            yield z3.Implies(z3.Int(f"{name}.rank") <= axis, extent == 0)
+    for parameter in family.signature.parameters:
+        for number in _numbers(family, parameter.name, parameter.kind):
+            yield z3.And(number >= LEAST_ATTRIBUTE, number <= LARGEST_ATTRIBUTE)
+
+
+def _numbers(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]:
+    make = z3.Real if kind.startswith("float") else z3.Int
+    if kind in ("int", "float"):
+        values = [make(name)] if name not in {each.name for each in family.signature.values} else [make(f"{name}.0")]
+    elif kind in ("ints", "floats"):
+        values = [make(f"{name}.{index}") for index in range(family.bounds.values)]
+    else:
+        values = []
+    return values
+
+
+def _filled(family: SignatureFamily) -> tuple[z3.BoolRef, z3.BoolRef]:
+    """Preferred where it is possible: inputs of rank 1 or more and several elements; else inputs that are not empty."""
+    ranks, extents = [], []
+    outputs = {each.name for each in family.signature.outputs}
+    for name, tensor in family.variables.tensors.items():
+        if tensor.formal not in outputs:
+            ranks.append(z3.Int(f"{name}.rank"))
+            extents += [(ranks[-1] > axis, each) for axis, each in enumerate(_extents(family, name))]
+    several = z3.And(*[rank >= 1 for rank in ranks], *[z3.Implies(used, each >= 2) for used, each in extents])
+    return several, z3.And(*[z3.Implies(used, each >= 1) for used, each in extents])
+
+
+def _extents(family: SignatureFamily, name: str) -> list[z3.ArithRef]:
+    shape = family.variables.tensors[name].record.fields["shape"]
+    return [z3.Int(f"{name}.{axis}") for axis in range(len(shape.items))]
+
+
+def _literals(family: SignatureFamily) -> Iterator[_Literal]:
+    """The classes: of facts, then of the comparisons of the rules."""
+    outputs = {each.name for each in family.signature.outputs}
+    for name, tensor in family.variables.tensors.items():
+        there = bool_term(tensor.present)
+        if tensor.formal in outputs:
+            continue
+        for code, element in enumerate(ELEMENT_TYPES):
+            yield _Literal(f"{name} is {element}", "", z3.And(there, z3.Int(f"{name}.type") == code))
+        extents = _extents(family, name)
+        for rank in range(len(extents) + 1):
+            yield _Literal(f"{name} has rank {rank}", "", z3.And(there, z3.Int(f"{name}.rank") == rank))
+        for axis, extent in enumerate(extents):
+            for number in EXTENTS:
+                wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
+                yield _Literal(f"{name} has extent {number} on axis {axis}", "", wide)
+    for each in family.signature.inputs:
+        if each.variadic:
+            for count in range(family.bounds.count + 1):
+                yield _Literal(f"{count} inputs {each.name}", "", z3.Int(f"{each.name}.count") == count)
+    for question, truth in family.variables.names.items():
+        if question.endswith(")") and z3.is_expr(truth):
+            yield _Literal(question, "", truth)
+            yield _Literal(f"not {question}", "", z3.Not(truth))
+    known: set[str] = set()
+    for rule in family.rules:
+        for number, (left, right) in enumerate(_comparisons(bool_term(family.holds(rule)))):
+            texts = [" ".join(str(side).split()) for side in (left, right)]
+            if " against ".join(sorted(texts)) in known:
+                continue
+            known.add(" against ".join(sorted(texts)))
+            short = sum(map(len, texts)) <= NAME_LENGTH
+            for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
+                said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
+                yield _Literal(f"{rule.slug}: {said}", rule.slug, term)
+
+
+def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
+    """The comparisons of numbers in a condition, in the order of its text; those of codes of types are left out."""
+    waiting, known = [condition], set[int]()
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() in known or not z3.is_app(term):
+            continue
+        known.add(term.get_id())
+        compares = term.decl().kind() in _COMPARISONS and z3.is_arith(term.arg(0))
+        if compares and not any(str(side).endswith((".type", ".text")) for side in term.children()):
+            yield term.arg(0), term.arg(1)
+        waiting += reversed(term.children())

@@ -1,0 +1,61 @@
+"""Structure classes: which ones conform, and what the calls that cover them are."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from sonnx.profile.catalogue import operators
+from sonnx.prover.signature_family import SignatureFamily, signatures
+from sonnx.prover.witness import call_text
+from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE, Structures, structures
+
+OPERATORS = ("Relu", "Softmax", "ArgMax")
+
+
+@cache
+def of(operator: str) -> Structures:
+    described = next(each for each in operators() if each.name == operator)
+    found, edition = next(iter(signatures(described)))
+    return structures(SignatureFamily(described, found, edition, ((found.version, edition),)))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_satisfiable_class_occurs_in_a_conforming_call(operator: str) -> None:
+    made = of(operator)
+    answers = {each.name: each.answer for each in made.classes}
+    covered = {name for each in made.positive for name in each.classes}
+    assert covered == {name for name, answer in answers.items() if answer == SATISFIABLE}
+    assert UNKNOWN not in answers.values()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_each_rule_is_broken_or_says_why_not(operator: str) -> None:
+    made = of(operator)
+    broken = {each.broken for each in made.negative}
+    assert broken | {slug for slug, _ in made.unbroken} == {rule.slug for rule in made.family.rules}
+    assert not broken & {slug for slug, _ in made.unbroken}
+
+
+ANSWERS = {
+    ("Relu", "X has rank 0"): SATISFIABLE,
+    ("Relu", "X is uint8"): UNSATISFIABLE,  # Relu of ONNX has signed types only
+    ("ArgMax", "X is uint8"): SATISFIABLE,
+    ("ArgMax", "X has rank 0"): UNSATISFIABLE,  # it has no axis
+    ("Softmax", "X has extent 0 on axis 0"): SATISFIABLE,
+}
+
+
+@pytest.mark.parametrize(("operator", "name"), ANSWERS)
+def test_answer(operator: str, name: str) -> None:
+    found = {each.name: each.answer for each in of(operator).classes}
+    assert found.get(name, found) == ANSWERS[operator, name]
+
+
+def test_equal_signatures_have_equal_calls() -> None:
+    first = of("Relu")
+    of.cache_clear()
+    again = of("Relu")
+    for one, other in ((first.positive, again.positive), (first.negative, again.negative)):
+        assert [call_text(each.call) for each in one] == [call_text(each.call) for each in other]

@@ -1,0 +1,103 @@
+"""A suite as files: its expected outputs have no deviation, and every change of them is one of its kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sonnx.base.errors import BadInput, UsageError
+from sonnx.cli.main import run
+from sonnx.suite.archive import Stored, Suite, read_cases, read_suite, tensor_file
+from sonnx.suite.cases import MakeOptions, make_suite
+from sonnx.suite.expected import Ends
+from sonnx.suite.judge import differences
+from sonnx.suite.runs import RunOptions, judge_outputs, run_suite
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Relu",)))
+
+
+def cases(suite: Suite) -> list[Stored]:
+    found = [*read_cases(suite, "Relu")]
+    assert all(isinstance(each, Stored) for each in found)
+    return [each for each in found if isinstance(each, Stored)]
+
+
+def expected_outputs(suite: Suite, folder: Path) -> None:
+    for each in cases(suite):
+        for name, content in each.files.items():
+            if "/output_" in name:
+                path = folder / each.case.id / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+
+
+def test_the_expected_outputs_have_no_deviation(suite: Suite, tmp_path: Path) -> None:
+    expected_outputs(suite, tmp_path)
+    found = judge_outputs(Path(suite.folder), tmp_path)
+    assert (found.deviations, found.problems, found.exit_code) == ((), (), 0)
+    assert found.operators["Relu"].within == suite.parts[0].sets > 0
+
+
+def test_changed_and_missing_outputs_are_deviations_of_their_kinds(suite: Suite, tmp_path: Path) -> None:
+    expected_outputs(suite, tmp_path)
+    first = next(each for each in cases(suite) if each.case.sets)
+    folder = tmp_path / first.case.id
+    (folder / "test_data_set_0" / "output_0.pb").write_bytes(b"rubbish")
+    array = first.arrays(1, "output")[0]
+    (folder / "test_data_set_1" / "output_0.pb").write_bytes(tensor_file("y0", array[:1]))
+    (folder / "test_data_set_2" / "output_0.pb").unlink()
+    found = judge_outputs(Path(suite.folder), tmp_path)
+    assert {each.kind for each in found.deviations} == {"fault", "shape", "missing output"}
+    assert found.exit_code == 1
+
+
+def test_equal_suites_are_equal_files(suite: Suite, tmp_path: Path) -> None:
+    again = make_suite(tmp_path / "again", MakeOptions(operator=("Relu",)))
+    assert again.archives == suite.archives
+
+
+def test_a_changed_archive_and_a_folder_that_is_no_suite_are_told(suite: Suite, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"has no suite\.json"):
+        read_suite(tmp_path)
+    (tmp_path / "suite.json").write_bytes((Path(suite.folder) / "suite.json").read_bytes())
+    (tmp_path / "Relu.zip").write_bytes(b"PK")
+    [said] = read_cases(read_suite(tmp_path), "Relu")
+    assert isinstance(said, str)
+    assert said.startswith("Relu.zip cannot be read")
+
+
+def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:
+    with pytest.raises(UsageError, match="lacks"):
+        run_suite(Path(suite.folder), RunOptions(program="prog {model}"))
+
+
+ELEMENTS = {
+    "rounding": (2.0, 1.0, 0.5, 1.5),
+    "NaN": (np.nan, 1.0, 0.5, 1.5),
+    "infinity": (np.inf, 1.0, 0.5, 1.5),
+}
+
+
+@pytest.mark.parametrize("kind", ELEMENTS)
+def test_an_element_outside_its_ends_is_a_deviation(kind: str) -> None:
+    actual, expected, lower, upper = (np.array([each]) for each in ELEMENTS[kind])
+    assert [each.kind for each in differences(0, actual, expected, Ends(lower, upper))] == [kind]
+    assert not differences(0, np.array([1.25]), expected, Ends(lower, upper))
+    none = np.array([np.nan])
+    assert not differences(0, actual, expected, Ends(none, none))
+
+
+def test_exact_outputs_differ_in_the_sign_of_a_zero_and_in_value() -> None:
+    answer = differences(0, np.array([-1.0, -0.0]), np.array([0.0, 0.0]), None)
+    assert {each.kind for each in answer} == {"value", "sign of zero"}
+
+
+def test_the_command_reports_what_a_suite_covers(suite: Suite, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "report", suite.folder, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["archives"] == suite.archives
