@@ -17,6 +17,7 @@ import numpy as np
 
 from sonnx.equivalence import constants, movements
 from sonnx.equivalence.constants import Real
+from sonnx.equivalence.elementwise import NARY
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
 
@@ -82,7 +83,7 @@ class Forms:
         return self._known[term.number]
 
     def _made(self, term: Term) -> Affine:
-        build = _BUILDERS.get(term.operator) if not term.domain else None
+        build = None if term.domain or _along_axis(term) else _BUILDERS.get(term.operator)
         found = build(self, term) if build is not None and term.is_float else None
         return found or atom(term)
 
@@ -91,8 +92,14 @@ class Forms:
         return constants.leaf(self.store, array)
 
 
+def _along_axis(term: Term) -> bool:
+    """Whether the operands are broadcast along an axis, as before operator set 7."""
+    written = term.application.attributes if term.application is not None else {}
+    return term.operator in NARY and ("axis" in written or "broadcast" in written)
+
+
 def atom(term: Term) -> Affine:
-    """The form of a term of which nothing is known; a finite constant is a bias."""
+    """The form of a term of which nothing is known."""
     return Affine((Part("diagonal", None, term, None),), None, term.shape, term.rank)
 
 
