@@ -67,6 +67,8 @@ class Search(Struct, frozen=True):
                 given = probe(wanted, seed, number)
                 values = _values(runners[0], given), _values(runners[1], {self.inputs[n]: a for n, a in given.items()})
                 if values[0] is None or values[1] is None:
+                    if (values[0] is None) != (values[1] is None):
+                        bits = bits or f"the {'first' if values[0] is None else 'second'} model has no value for set {number}"
                     continue
                 done += 1
                 differing = [*self._differing(*values)]
@@ -113,25 +115,30 @@ class Search(Struct, frozen=True):
                 continue
             if one.dtype == TEXT or mine is None or mine.unbounded:
                 continue
-            at, apart = self._apart(mine, theirs, its)
+            at, apart = self._apart(mine, theirs, one, its)
             if at is not None:
                 return Witness(number, kind, seed, name, at, float(one[at]), float(its[at]), apart)
         return None
 
-    def _apart(self, mine: Value, theirs: Value | None, its: Array) -> tuple[tuple[int, ...] | None, float]:
-        """The element whose ideal values are furthest apart, beyond what roundings explain; None where there is none."""
+    def _apart(
+        self, mine: Value, theirs: Value | None, one: Array, its: Array
+    ) -> tuple[tuple[int, ...] | None, float]:
+        """The element whose exact values differ and whose ideal values are furthest apart, beyond what roundings
+        explain; None where there is none.
+        """
+        differs = ~((one == its) | ((one != one) & (its != its)))
         with np.errstate(all="ignore"):
             if theirs is None or theirs.unbounded:
                 exact = its.astype(np.float64)
                 reach = mine.error + MARGIN * (np.abs(mine.low) + np.abs(mine.high))
-                outside = ~((exact >= mine.low - reach) & (exact <= mine.high + reach))
+                outside = differs & ~((exact >= mine.low - reach) & (exact <= mine.high + reach))
                 return (_index(outside, exact), 0.0) if outside.any() else (None, 0.0)
             gap = np.maximum(mine.low - theirs.high, theirs.low - mine.high)
             needed = np.abs(mine.high - mine.low) + np.abs(theirs.high - theirs.low)
             needed = needed + 2.0**-48 * (np.abs(mine.low) + np.abs(theirs.low))
             if self.folded:
                 needed = needed + mine.error + theirs.error
-            over = gap - needed
+            over = np.where(differs, gap - needed, -1.0)
             if not (over > 0).any():
                 return None, 0.0
             at = np.unravel_index(int(np.argmax(np.where(over > 0, gap, -np.inf))), gap.shape)

@@ -33,8 +33,9 @@ from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.profile import catalogue
 
-BOUND_TO = 1
-"""The number of a symbol for which models are compared that are not equal for all numbers."""
+BOUND_TO = (1, 2)
+"""Numbers of symbols for which models are compared that are not matched for all numbers: the answer is that for the
+first one, unless the second one shows a difference."""
 
 IDENTICAL_THEOREMS = ("rewrite.broadcast-constant", "integers.ring")
 AFFINE_THEOREMS = ("equivalence.scale", "equivalence.normalization", "equivalence.difference")
@@ -81,20 +82,40 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     if first.file.sha256 and first.file.sha256 == second.file.sha256:
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
         return Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
-    matched, binding = _matched(first, second, pairing, edition), dict[str, tuple[int, ...]]()
-    if not matched.decided and (open_inputs := _open_inputs(first.model, second.model, pairing)):
-        binding = open_inputs
+    matched = _matched(first, second, pairing, edition)
+    if matched.decided:
+        return _result(first, second, pairing, edition, options, matched, {}, Searched(None, 0, ""))
+    asked = Asked(pairing, edition, options)
+    shapes = [_open_inputs(first.model, pairing, number) for number in BOUND_TO]
+    if not shapes[0]:
+        return asked.bound(first, second, {}, matched)
+    found = asked.bound(first, second, shapes[0], None)
+    other = asked.bound(first, second, shapes[1], None) if found.proved else found
+    return other if other.answer is Answer.DIFFERENT else found
+
+
+class Asked(Struct, frozen=True):
+    """What two models are asked for."""
+
+    pairing: Pairing
+    edition: str
+    options: EquivalenceOptions
+
+    def bound(
+        self, first: Side, second: Side, binding: Mapping[str, tuple[int, ...]], matched: Matched | None
+    ) -> Equivalence:
+        """The result for inputs of these shapes; of models that do not match by a search too."""
         first = _shaped(first, binding)
-        second = _shaped(second, {pairing.inputs[name]: shape for name, shape in binding.items()})
-        matched = _matched(first, second, pairing, edition)
-    searched = Searched(None, 0, "")
-    if not matched.decided and options.runs:
-        search = Search(
-            first.model, second.model, (first.folder, second.folder), edition, pairing.inputs, pairing.outputs,
-            options.hypotheses, _operators(first.model) != _operators(second.model),
-        )  # fmt: skip
-        searched = search.found(options.runs, options.seed)
-    return _result(first, second, pairing, edition, options, matched, binding, searched)
+        second = _shaped(second, {self.pairing.inputs[name]: shape for name, shape in binding.items()})
+        matched = matched or _matched(first, second, self.pairing, self.edition)
+        searched, options = Searched(None, 0, ""), self.options
+        if not matched.decided and options.runs:
+            search = Search(
+                first.model, second.model, (first.folder, second.folder), self.edition, self.pairing.inputs,
+                self.pairing.outputs, options.hypotheses, _operators(first.model) != _operators(second.model),
+            )  # fmt: skip
+            searched = search.found(options.runs, options.seed)
+        return _result(first, second, self.pairing, self.edition, options, matched, binding, searched)
 
 
 def _matched(first: Side, second: Side, pairing: Pairing, edition: str) -> Matched:
@@ -307,7 +328,7 @@ def _shaped(side: Side, shapes: Mapping[str, tuple[int, ...]]) -> Side:
     return _replaced(side, bind_symbols(side.model, {}, shapes))
 
 
-def _open_inputs(first: Model, second: Model, pairing: Pairing) -> dict[str, tuple[int, ...]]:
+def _open_inputs(first: Model, pairing: Pairing, number: int) -> dict[str, tuple[int, ...]]:
     """A shape for each input without a complete one; empty where one has no rank, or none is open."""
     types = {value.name: value.type for value in first.graph.inputs}
     made = {}
@@ -316,7 +337,7 @@ def _open_inputs(first: Model, second: Model, pairing: Pairing) -> dict[str, tup
         if shape is None:
             return {}
         if not all(isinstance(each, int) and each >= 0 for each in shape):
-            made[name] = tuple([each if isinstance(each, int) and each >= 0 else BOUND_TO for each in shape])
+            made[name] = tuple([each if isinstance(each, int) and each >= 0 else number for each in shape])
     return made
 
 

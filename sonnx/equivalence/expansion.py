@@ -77,7 +77,7 @@ class Expansion:
             return None
         first = place.values(visit.inputs)[0]
         attributes = {each.name: each for each in node.attributes}
-        names: dict[str, str] = {name: given.get(name, "") for name in fused.inputs}
+        names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
         self.made += 1
         made: list[Node] = []
         for step in fused.steps:
@@ -104,8 +104,8 @@ class Expansion:
         target, operator, inputs, wanted = found.groups()
         listed = []
         for word in (each.strip() for each in inputs.split(",")):
-            if re.fullmatch(r"[A-Za-z_]\w*\??", word):
-                listed.append(names[word.rstrip("?")] if word.rstrip("?") in names else "")
+            if re.fullmatch(r"[A-Za-z_]\w*", word):
+                listed.append(names.get(word, ""))
             else:
                 constant = self._number(word, attributes, first, place)
                 if constant is None:
@@ -127,7 +127,7 @@ class Expansion:
                 kept.append(attributes[name])
         while listed and not listed[-1]:
             listed.pop()
-        names[target] = f"{target}@fused{self.made}.{id(self)}"
+        names[target] = f"{names['']} ({target})"
         return [Node("", operator, "", "", tuple(listed), (names[target],), tuple(kept))]
 
     def _number(

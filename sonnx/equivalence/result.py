@@ -143,7 +143,7 @@ class Equivalence(Struct, frozen=True):
     searched: int = 0
     """The generated sets of inputs that both models ran on."""
     bits: str = ""
-    """The first difference in bits of the exact values that these runs showed, where it does not decide."""
+    """What these runs showed where it does not decide: the first difference in bits of exact values, or why there are none."""
     assumptions: tuple[str, ...] = ()
     """What the answer rests on beside the theorems and the definitions of operators."""
     theorems: tuple[str, ...] = ()
