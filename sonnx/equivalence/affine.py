@@ -34,12 +34,14 @@ class Part:
         key: what beside weight and atom decides the image: the attributes of a Conv.
         atom: the term.
         weight: the factors; None for the factor 1 of a diagonal.
+        reshaped: whether the result has another shape than the image itself.
     """
 
     kind: str
     key: Hashable
     atom: Term
     weight: Real | None
+    reshaped: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,12 +250,13 @@ def _for_rows(factor: Real, part: Part, form: Affine) -> Real | None:
     if prod(factor.shape) == 1:
         return factor
     rank = len(part.weight.shape)
-    if part.kind == "conv" and form.rank == rank:
+    if part.kind == "conv" and form.rank == rank and not part.reshaped:
         if factor.shape != (part.weight.shape[0], *[1] * (rank - 2)):
             return None
         return factor.mapped(lambda array: array.reshape(-1, *[1] * (rank - 1)))
-    if part.kind == "product" and factor.shape == part.weight.shape[1:]:
-        return factor
+    columns = part.weight.shape[1:]
+    if part.kind == "product" and factor.shape == columns and (not part.reshaped or form.shape is not None):
+        return factor if form.shape is None or form.shape[-1:] == columns else None
     return None
 
 
@@ -271,7 +274,10 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
     scale, bias, mean, variance = (
         forms.real(each.reshape(-1, *[1] * (rank - 2))).least() for each in values if each is not None
     )
-    epsilon = constants.number(forms.store, float(application.names["epsilon"]))
+    stated = application.names.get("epsilon")
+    if not isinstance(stated, float | int):
+        return None
+    epsilon = constants.number(forms.store, float(stated))
     spread = variance + epsilon
     if not bool((spread.enclosure.low > 0).all()):
         return None
@@ -382,7 +388,7 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
     parts = []
     for each in form.parts:
         if each.kind != "diagonal":
-            parts.append(each)
+            parts.append(replace(each, reshaped=True))
             continue
         weight = None if each.weight is None else _spread(each.weight, change)
         moved = movements.moved(forms.store, [each.atom], places, shape)

@@ -37,6 +37,9 @@ RANDOM = frozenset(
 )
 """Operators whose output is no function of their inputs."""
 
+INFERS_SINCE = 7
+"""The operator set from which on Dropout trains only where an input says so."""
+
 MAX_FOLDED = 1 << 22
 """Elements of the operands of a computation on constants that is made; movements have a limit of their own."""
 
@@ -168,6 +171,8 @@ class TermDomain:
     def _unknown(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         """The outputs of a call whose shapes depend on symbols or values, or that has no definition here."""
         domain = canonical_domain(call.domain)
+        if call.operator in ("Dropout", "Identity") and not domain:
+            return self._passed_on(call, inputs, outputs)
         if call.signature is not None and not domain:
             facts = [None if each is None else each.facts for each in inputs]
             names = environment(call.signature, call.attributes, facts, [NOTHING_STATED] * len(outputs))
@@ -192,6 +197,14 @@ class TermDomain:
             self.store.applied(call.operator, key, given, index, each, application=application, domain=domain)
             for index, each in enumerate(specs)
         ]
+
+
+    def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
+        """Identity and Dropout of a value of unknown shape: the value itself; nothing is known of training."""
+        fresh = [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
+        infers = call.operator == "Identity" or ((call.operator_set or 0) >= INFERS_SINCE and len(inputs) < 3)
+        first = inputs[0] if inputs else None
+        return [first, *fresh[1:]] if infers and first is not None else fresh
 
 
 def _array(term: Term) -> Array:

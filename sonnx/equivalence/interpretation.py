@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.expansion import Expansion
 from sonnx.equivalence.terms import Store, Term
@@ -35,7 +36,19 @@ def terms_of(
         edition: whose texts define the operators.
         folder: where the model file stands.
         names: the common name of each input.
+
+    Raises:
+        BadInput: a constant has no values.
     """
+    try:
+        return _terms(model, store, edition, folder, names)
+    except NotExecutable as stop:
+        raise BadInput(str(stop)) from None
+
+
+def _terms(
+    model: Model, store: Store, edition: str | None, folder: Path | None, names: Mapping[str, str]
+) -> tuple[dict[str, Term], dict[str, Term]]:
     domain = TermDomain(store, edition, folder)
     types = {value.name: value.type for value in model.graph.inputs}
     given = {name: store.input(names[name], declared_facts(types[name])) for name in required(model)}

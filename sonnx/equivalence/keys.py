@@ -35,8 +35,9 @@ def frozen(value: Any) -> Hashable:
     if isinstance(value, tuple | list):
         return tuple([frozen(each) for each in value])
     if isinstance(value, Graph):
-        parts = (value.inputs, value.outputs, value.nodes, value.initializers)
-        return ("graph", *(frozen(part) for part in parts), len(value.sparse_initializers))
+        constants = tuple([(each.name, frozen(each)) for each in value.initializers])
+        sparse = tuple([id(each) for each in value.sparse_initializers])
+        return ("graph", value.inputs, value.outputs, frozen(value.nodes), constants, sparse)
     if isinstance(value, Node):
         return value.operator, value.domain, value.overload, value.inputs, value.outputs, frozen(value.attributes)
     if isinstance(value, SparseTensor):
@@ -74,6 +75,8 @@ def effective_key(call: Call, made: Signature, names: Mapping[str, Any]) -> Hash
             parts.append((parameter.name, "as written", value))
         else:
             parts.append((parameter.name, frozen(value)))
+    known = {parameter.name for parameter in made.parameters} | UNCOUNTED
+    parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
     return "effective", meaning(call, made), tuple(sorted(parts, key=repr)), call.outputs
 
 
