@@ -13,6 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.cli.main import run
+from sonnx.equivalence.decision import THEOREMS
+from sonnx.proofs import equivalence
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
 
 IDENTICAL, ROUNDING, DIFFERENT, UNDECIDED = "identical", "equal up to rounding", "different", "not decided"
@@ -230,7 +232,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(["equivalent", *files]) == 0
     text = capsys.readouterr().out
     assert "equal up to rounding" in text
-    assert "equivalence.scale" in text
+    assert "equivalence.output-scale" in text
     assert run(["equivalent", *files, "--identical", "--format", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["exit"] == 1
@@ -240,6 +242,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for form in ("markdown", "html", "sarif", "junit", "github"):
         assert run(["equivalent", *files, "--format", form]) == 0
         assert capsys.readouterr().out
+
+
+def test_the_theorems_exist() -> None:
+    assert set(THEOREMS) == {each.id for each in equivalence.theorems()}
 
 
 def test_constants_in_graphs_keep_their_names() -> None:
