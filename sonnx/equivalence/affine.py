@@ -399,10 +399,8 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
 
 def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
     """Numbers whose elements are moved; each constant is written out in the old shape by `change`, then collapsed."""
-    if real.term is not None and real.term.array is not None:
-        if real.term.array.size == 1:
-            return real
-        return constants.leaf(real.store, change(real.term.array)).least()
+    if real.array is not None:
+        return real if real.array.size == 1 else constants.leaf(real.store, change(real.array)).least()
     return Real(real.kind, tuple([_spread(each, change) for each in real.parts]), real.store)
 
 

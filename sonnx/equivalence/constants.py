@@ -8,7 +8,7 @@ allow: k roundings in any order are off by at most k u / (1 - k u) of the formul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -50,20 +50,22 @@ class Real:
     Attributes:
         kind: leaf, sum, product, inverse, root.
         parts: what it is made of.
-        term: the constant of a leaf.
         store: the terms.
+        term: the constant of a leaf, None of rows of one.
+        array: the numbers of a leaf.
     """
 
     kind: str
     parts: tuple[Real, ...]
     store: Store
     term: Term | None = None
+    array: Array | None = None
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape, broadcast."""
-        if self.term is not None and self.term.array is not None:
-            return self.term.array.shape
+        if self.array is not None:
+            return self.array.shape
         return np.broadcast_shapes(*(each.shape for each in self.parts))
 
     @cached_property
@@ -77,7 +79,7 @@ class Real:
         """The polynomial over the constants, and over inverses and roots of polynomials."""
         if self.kind == "leaf":
             assert self.term is not None  # noqa: S101  a leaf has one
-            one = self.term.array
+            one = self.array
             if one is not None and one.shape == () and one == 1:
                 return {(): 1}
             if one is not None and one.shape == () and one == 0:
@@ -116,8 +118,8 @@ class Real:
         """The numbers in float64, rounded outward."""
         with np.errstate(all="ignore"):
             if self.kind == "leaf":
-                assert self.term is not None and self.term.array is not None  # noqa: S101  a leaf is a constant
-                values = self.term.array.astype(np.float64)
+                assert self.array is not None  # noqa: S101  a leaf has one
+                values = self.array.astype(np.float64)
                 return Enclosure(values, ZERO, np.abs(values))
             inner = [each.enclosure for each in self.parts]
             if self.kind == "inverse":
@@ -140,17 +142,22 @@ class Real:
         return self._mapped(self.shape, change)
 
     def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
-        if self.term is not None and self.term.array is not None:
-            if self.term.array.size == 1:
-                return self
-            return leaf(self.store, change(np.broadcast_to(self.term.array, shape)))
+        if self.array is not None:
+            return self if self.array.size == 1 else leaf(self.store, change(np.broadcast_to(self.array, shape)))
         return Real(self.kind, tuple([each._mapped(shape, change) for each in self.parts]), self.store)
 
     def least(self) -> Real:
         """The same with each constant in its collapsed form."""
-        if self.term is not None and self.term.array is not None:
-            return leaf(self.store, collapsed(self.term.array))
+        if self.array is not None:
+            return leaf(self.store, collapsed(self.array))
         return Real(self.kind, tuple([each.least() for each in self.parts]), self.store)
+
+    def rows(self, part: slice, shape: tuple[int, ...]) -> Real:
+        """The numbers of some indices of the first axis of a shape to which this is broadcast."""
+        if self.array is not None:
+            whole = self.array.ndim == len(shape) and self.array.ndim > 0 and self.array.shape[0] > 1
+            return Real("leaf", (), self.store, array=self.array[part]) if whole else self
+        return Real(self.kind, tuple([each.rows(part, shape) for each in self.parts]), self.store)
 
     def __add__(self, other: Real) -> Real:
         return Real("sum", (self, other), self.store)
@@ -165,7 +172,8 @@ def _frozen(polynomial: Polynomial) -> Hashable:
 
 def leaf(store: Store, array: Array) -> Real:
     """The numbers of a constant array of floating-point numbers."""
-    return Real("leaf", (), store, movements.constant_of(store, array))
+    term = movements.constant_of(store, array)
+    return Real("leaf", (), store, term, term.array)
 
 
 def number(store: Store, value: float) -> Real:
@@ -242,22 +250,24 @@ def _root(of: Enclosure) -> Enclosure:
 class Difference(NamedTuple):
     """How two arrays of numbers differ.
 
-    `distance` is at least the distance of each pair, `allowed` what the roundings of a fold explain, `size` the largest
+    `largest` is at least the largest distance of two numbers, `gain` at least the largest sum of those that one output
+    reads, `allowed` what the roundings of a fold explain of the number with the largest distance, `size` the largest
     magnitude of either.  `explained`: every distance is within what is allowed.
     """
 
-    distance: Array
-    allowed: Array
+    largest: float
+    gain: float
+    allowed: float
     size: float
     explained: bool
 
-    @property
-    def largest(self) -> float:
-        """The largest distance."""
-        return float(self.distance.max(initial=0.0))
+
+NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 0.0, True)
 
 
-def difference(one: Real | None, other: Real | None, unit_of: str, store: Store, most: int = 0) -> Difference:
+def difference(
+    one: Real | None, other: Real | None, unit_of: str, store: Store, output_axis: int | None = None
+) -> Difference:
     """How two arrays of numbers differ; None stands for 0.
 
     Nothing is allowed where both are made by equally many operations: then neither is the other one folded.
@@ -266,28 +276,66 @@ def difference(one: Real | None, other: Real | None, unit_of: str, store: Store,
         one, other: the numbers.
         unit_of: the element type in which a fold is rounded.
         store: of the terms.
-        most: further roundings that a fold may have had, of both sides alike.
+        output_axis: 0 where an output reads the numbers of one index of the first axis, as of the weight of a Conv; 1
+            where it reads those of one index of the second axis, as of a matrix; None where it reads one number.
     """
     first = number(store, 0.0) if one is None else one
     second = number(store, 0.0) if other is None else other
     if first.key == second.key:
-        return Difference(ZERO, ZERO, 0.0, True)
-    a, b = first.enclosure, second.enclosure
+        return NO_DIFFERENCE
+    count = max(first.roundings, second.roundings) if first.roundings != second.roundings else 0
+    shape = np.broadcast_shapes(first.shape, second.shape)
+    sums, most, size, allowed, explained = np.zeros(()), 0.0, 0.0, 0.0, True
     with np.errstate(all="ignore"):
-        apart = a.middle - b.middle
-        distance = np.abs(apart, out=apart) if isinstance(apart, np.ndarray) and apart.ndim else np.abs(apart)
-        if a.radius.any() or b.radius.any():
-            distance = (distance + a.radius + b.radius) * GROWTH
-        else:
-            distance = distance * GROWTH  # 0 where they are equal: a difference of float64 numbers is 0 then only
-        allowed = ZERO
-        if first.roundings != second.roundings:
-            count = max(first.roundings, second.roundings) + most
-            allowed = np.maximum(a.size, b.size) * rounded(count, unit_of) + FORMATS[unit_of].tiny * (1 + count)
-        largest = float(np.max(distance, initial=0.0))
-        explained = bool((distance <= allowed).all()) and bool(np.isfinite(largest))
-        size = max(float(np.max(a.size, initial=0.0)), float(np.max(b.size, initial=0.0)))
-    return Difference(np.asarray(distance), np.asarray(allowed), size, explained)
+        for part in _parts(shape):
+            rows = (first, second) if part is None else (first.rows(part, shape), second.rows(part, shape))
+            a, b = rows[0].enclosure, rows[1].enclosure
+            distance = np.atleast_1d(_distance(a, b))
+            limit = np.atleast_1d(_allowed(a, b, count, unit_of))
+            here = float(np.max(distance, initial=0.0))
+            explained = explained and bool((distance <= limit).all()) and bool(np.isfinite(here))
+            if not here <= most:  # larger, or NaN
+                allowed = float(np.broadcast_to(limit, distance.shape).reshape(-1)[int(np.argmax(distance))])
+                most = here
+            size = max(size, float(np.max(a.size, initial=0.0)), float(np.max(b.size, initial=0.0)))
+            if output_axis is not None:
+                full = np.broadcast_to(distance, (*np.shape(distance)[:1], *shape[1:]) if part else shape)
+                if output_axis:
+                    sums = sums + full.sum(axis=0)
+                else:
+                    sums = np.maximum(sums, full.sum(axis=tuple(range(1, full.ndim))).max(initial=0.0))
+    gain = most if output_axis is None else float(np.max(sums, initial=0.0)) * (1 + 2.0**-20)
+    return Difference(most, gain, allowed, size, explained)
+
+
+BLOCK = 1 << 16
+"""Numbers that are compared at a time, so that they stay near the processor."""
+
+
+def _parts(shape: tuple[int, ...]) -> Iterator[slice | None]:
+    """Slices of the first axis; None for all at once."""
+    whole = int(np.prod(shape)) if shape else 1
+    if whole <= BLOCK or shape[0] < 2:
+        yield None
+        return
+    step = max(1, BLOCK // (whole // shape[0]))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
+
+
+def _distance(a: Enclosure, b: Enclosure) -> Array:
+    """At least the distance of two numbers; 0 where both are the same number of float64."""
+    distance = np.abs(a.middle - b.middle)
+    if a.radius.any() or b.radius.any():
+        distance = distance + a.radius + b.radius
+    return np.asarray(distance * GROWTH)
+
+
+def _allowed(a: Enclosure, b: Enclosure, count: int, unit_of: str) -> Array:
+    """What so many roundings explain."""
+    if not count:
+        return ZERO
+    return np.asarray(np.maximum(a.size, b.size) * rounded(count, unit_of) + FORMATS[unit_of].tiny * (1 + count))
 
 
 def rounded(count: int, element: str) -> float:

@@ -31,6 +31,9 @@ REAL_COMMUTATIVE = COMMUTATIVE | {"Max", "Min", "Sum"}
 MAX_PARTS = 6
 """Parts of an affine form whose assignments are tried."""
 
+OUTPUT_AXES = {"conv": 0, "product": 1}
+"""The axis of a weight whose index is that of the output."""
+
 OVER_REALS = "operators without a definition here are functions of the real numbers in their inputs: {}"
 
 Pair = tuple[Term, Term]
@@ -192,10 +195,11 @@ class Walk:
         roundings = 0
         for mine, its in zip(first.parts, order, strict=True):
             unit = constants.number(self.store, 1.0)
-            found = constants.difference(mine.weight or unit, its.weight or unit, element, self.store)
+            axis = OUTPUT_AXES.get(mine.kind)
+            found = constants.difference(mine.weight or unit, its.weight or unit, element, self.store, axis)
             if not found.explained:
                 return self._fails(one, other, _unexplained("weights", found))
-            gain += _gain(mine, found)
+            gain += found.gain
             weight = max(weight, found.largest)
             relative = max(relative, found.largest / found.size if found.size else 0.0)
             roundings = max(roundings, *(each.roundings for each in (mine.weight, its.weight) if each is not None), 0)
@@ -235,27 +239,11 @@ def _kind(part: Part) -> object:
     return part.kind, part.key
 
 
-def _gain(part: Part, found: constants.Difference) -> float:
-    """The largest sum of the distances of the weights that one output element reads, rounded up."""
-    distance = np.atleast_1d(found.distance)
-    if part.kind == "diagonal" or distance.ndim < 2:
-        largest = float(distance.max(initial=0.0))
-        if part.kind == "diagonal" or largest == 0:
-            return largest
-        shape = part.weight.shape if part.weight is not None else (1,)
-        count = int(np.prod(shape[1:])) if part.kind == "conv" else shape[0]
-        return largest * count * (1 + 2.0**-40)
-    axes = tuple(range(1, distance.ndim)) if part.kind == "conv" else (0,)
-    shape = part.weight.shape if part.weight is not None else distance.shape
-    sums = np.broadcast_to(distance, shape).sum(axis=axes)
-    return float(sums.max(initial=0.0)) * (1 + 2.0**-20)
-
-
 def _unexplained(what: str, found: constants.Difference) -> str:
     if not np.isfinite(found.largest):
         return f"their {what} are not comparable"
-    allowed = float(np.max(found.allowed, initial=0.0))
-    return f"their {what} differ by up to {found.largest:.3g}, and roundings explain at most {allowed:.3g}"
+    allowed = f"roundings explain at most {found.allowed:.3g} there" if found.allowed else "nothing was folded"
+    return f"their {what} differ by up to {found.largest:.3g}, and {allowed}"
 
 
 def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
