@@ -141,7 +141,7 @@ def with_random_weights(path: Path) -> onnx.ModelProto:
 def models(paths: Sequence[Path], light: bool) -> Iterator[tuple[str, onnx.ModelProto]]:
     """The models to compare, by name."""
     for path in paths:
-        yield path.stem, onnx.load(path)
+        yield path.parent.name if path.stem == "model" else path.stem, onnx.load(path)
     for path in sorted(LIGHT.glob("*.onnx")) if light else ():
         yield path.stem, with_random_weights(path)
 

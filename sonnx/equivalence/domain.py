@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import elementwise, keys, movements, padding
-from sonnx.equivalence.stated import fused_operators
+from sonnx.equivalence import absent, elementwise, keys, movements, padding
+from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.executor import active_rules
 from sonnx.executor.preparation import PreparedNode, RunDomain
@@ -122,6 +122,7 @@ class TermDomain:
         specs = [each if each is not None else NOTHING_STATED for each in after]
         if call.operator in elementwise.ALL and len(specs) == 1:
             return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
+        given = absent.without_zeros(call.operator, given)
         given, key, application = padding.without_pad(call.operator, given, key, prepared.application)
         return [
             self.store.applied(call.operator, key, given, index, _varying(each), application=application)
@@ -185,10 +186,14 @@ class TermDomain:
             specs = _shapes(call, names, len(outputs))
         else:
             key, given, application, specs = keys.written_key(call), list(inputs), None, [NOTHING_STATED] * len(outputs)
+            known = stated_operators().get(call.operator) if not domain else None
+            keeps = known is not None and known.keeps_shape and inputs and inputs[0] is not None
             if (find_operator(call.operator) is None or domain) and (domain, call.operator) not in fused_operators():
                 name = f"{domain}.{call.operator}" if domain else call.operator
                 self.store.assume(NO_DEFINITION.format(name))
-            if any(each is not None and _facts(each).shape is not NOTHING_STATED.shape for each in outputs):
+            if keeps and inputs[0] is not None:
+                specs = [_varying(inputs[0].facts), *specs[1:]]
+            elif any(each is not None and _facts(each).shape is not NOTHING_STATED.shape for each in outputs):
                 self.store.assume(DECLARED)
                 specs = [_facts(each) for each in outputs]
         if call.operator in elementwise.COMMUTATIVE and not domain:

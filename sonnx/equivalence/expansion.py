@@ -24,6 +24,9 @@ from sonnx.model.ir import Attribute, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured
 from sonnx.numerics.formats import ELEMENTS
 
+ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
+"""Operators without parameters that fused operators may name."""
+
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
 
@@ -73,7 +76,8 @@ class Expansion:
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         node = visit.node
         given = dict(zip(fused.inputs, node.inputs, strict=False))
-        if len(node.inputs) > len(fused.inputs) or any(node.outputs[1:]):
+        unused = [each for each in node.attributes if each.name not in fused.attributes and each.value not in ((), "")]
+        if len(node.inputs) > len(fused.inputs) or any(node.outputs[1:]) or unused:
             return None
         first = place.values(visit.inputs)[0]
         attributes = {each.name: each for each in node.attributes}
@@ -114,17 +118,19 @@ class Expansion:
         if operator.startswith("@"):
             chosen = attributes.get(operator[1:])
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
-        optional = operator in ("Conv", "Gemm")
+            if operator and operator not in ACTIVATIONS:
+                return None
+        optional = operator in ("Conv", "Gemm", "LayerNormalization")
         if not operator or (not optional and not all(listed)):
             names[target] = listed[0]
             return []
         kept = []
         for word in filter(None, (each.strip() for each in (wanted or "").split(","))):
-            name, equals, value = word.partition("=")
-            if equals:
-                kept.append(_attribute(name, value))
-            elif name in attributes:
+            name, differs, value = word.partition("|")
+            if name in attributes:
                 kept.append(attributes[name])
+            elif differs:
+                kept.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
         while listed and not listed[-1]:
             listed.pop()
         names[target] = f"{names['']} ({target})"
@@ -167,10 +173,3 @@ def _is_random(node: Node) -> bool:
     return node.operator in RANDOM or any(
         _is_random(inner) for _, graph in subgraphs(node) for inner in graph.nodes
     )
-
-
-def _attribute(name: str, text: str) -> Attribute:
-    if text.startswith("["):
-        return Attribute(name, "ints", tuple(int(each) for each in text.strip("[]").split()), fields=("ints",))
-    return Attribute(name, "int", int(text), fields=("i",))
-

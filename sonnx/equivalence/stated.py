@@ -21,8 +21,9 @@ class Fused(Struct, frozen=True):
     """A fused operator: its inputs, its steps in order, and where its text stands.
 
     A step is `name = Operator(inputs; attributes)`: an input is an input of the operator, an earlier name or a number;
-    `@activation` is the operator that the attribute names; an attribute is one of the operator, or `name=value`.  A
-    step whose input is left out passes its first input on.
+    `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node, with
+    `|value` where its absence means another value than that of the step's operator.  A step whose second input is left
+    out passes its first one on.
     """
 
     domain: str
@@ -31,12 +32,20 @@ class Fused(Struct, frozen=True):
     steps: tuple[str, ...]
     source: str
 
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that the steps use."""
+        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps)))
+
 
 class Stated(Struct, frozen=True):
-    """What ONNX states of an operator: defaults of attributes, and the operator sets in which its meaning changed."""
+    """What ONNX states of an operator: defaults of attributes, the operator sets in which its meaning changed, and
+    whether its first output has type and shape of its first input.
+    """
 
     defaults: Mapping[str, Any]
     changes: tuple[int, ...]
+    keeps_shape: bool
 
     def meaning(self, operator_set: int | None) -> str:
         """The same for operator sets in which the operator means the same."""
@@ -63,7 +72,10 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
 @cache
 def stated_operators() -> Mapping[str, Stated]:
     """The operators with stated defaults, by name."""
-    return {name: Stated(each["defaults"], tuple(each["changes"])) for name, each in _read("stated.toml").items()}
+    return {
+        name: Stated(each["defaults"], tuple(each["changes"]), each.get("keeps_shape", False))
+        for name, each in _read("stated.toml").items()
+    }
 
 
 def _read(name: str) -> dict[str, Any]:

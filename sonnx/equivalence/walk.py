@@ -13,10 +13,9 @@ from itertools import permutations
 
 import numpy as np
 
-from sonnx.equivalence import constants
+from sonnx.equivalence import constants, elementwise
 from sonnx.equivalence.affine import Affine, Forms, Part
-from sonnx.equivalence.elementwise import COMMUTATIVE
-from sonnx.equivalence.movements import size
+from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
 from sonnx.operators import find_operator
@@ -27,7 +26,7 @@ DECISIONS = frozenset(
 )  # fmt: skip
 """Operators whose result may jump where an operand changes little."""
 
-REAL_COMMUTATIVE = COMMUTATIVE | {"Max", "Min", "Sum"}
+REAL_COMMUTATIVE = elementwise.COMMUTATIVE | {"Max", "Min", "Sum"}
 MAX_PARTS = 6
 """Parts of an affine form whose assignments are tried."""
 
@@ -142,6 +141,8 @@ class Walk:
             if not (first.is_atom(one) and second.is_atom(other)):
                 if (yield from self._affine(one, other, first, second)):
                     return True
+        if (yield from self._reshaped(one, other)):
+            return True
         return (yield from self._direct(one, other))
 
     # ------------------------------------------------------------------ one operator on matching operands
@@ -154,10 +155,13 @@ class Walk:
         mine_in_order: Sequence[Term | None] = one.inputs
         orders: Sequence[Sequence[Term | None]] = [other.inputs]
         if one.operator == "moved":
-            (mine_in_order, places), (listed, its_places) = _in_order_of_use(one), _in_order_of_use(other)
-            sizes = [each.shape for each in mine_in_order], [each.shape for each in listed]
+            (sources, places), (listed, its_places) = _in_order_of_use(one), _in_order_of_use(other)
+            sizes = [[size(each) for each in every] for every in (sources, listed)]
             if not np.array_equal(places, its_places) or sizes[0] != sizes[1]:
                 return self._fails(one, other, "their elements stand in other places")
+            mine_in_order, listed = self._flat(sources, listed)
+            if one in mine_in_order and other in listed:
+                return self._fails(one, other, "they are shapes of values that are not comparable")
             orders = [listed]
         if one.operator in REAL_COMMUTATIVE and not one.domain and len(other.inputs) == 2:
             orders = list(permutations(other.inputs))
@@ -175,12 +179,57 @@ class Walk:
                 return True
         return False
 
+    def _flat(self, sources: Sequence[Term], others: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+        """Sources of equal sizes, those of another shape than their partner as lists."""
+        made: tuple[list[Term], list[Term]] = [], []
+        for pair in zip(sources, others, strict=True):
+            for each, listed in zip(pair, made, strict=True):
+                flat = pair[0].shape != pair[1].shape
+                listed.append(moved(self.store, [each], None, (size(each),)) if flat else each)
+        return made
+
     def _note(self, one: Term, other: Term) -> None:
         if one.operator in DECISIONS:
             self.decisions[one.number, other.number] = one, other
         if one.operator != "moved" and (one.domain or find_operator(one.operator) is None):
             name = f"{one.domain}.{one.operator}" if one.domain else one.operator
             self.store.assume(OVER_REALS.format(name))
+
+    def _reshaped(self, one: Term, other: Term) -> Steps:
+        """Whether one operator on elements makes both, of operands that match as lists, in other shapes."""
+        mine, its = _unshaped(one), _unshaped(other)
+        same = (mine.operator, mine.domain, mine.key) == (its.operator, its.domain, its.key)
+        alike = same and mine.operator in elementwise.ALL and not mine.domain
+        if (mine is one and its is other) or not alike or mine.shape is None or its.shape is None:
+            return False
+        if size(mine) != size(its) or len(mine.inputs) != len(its.inputs) or size(mine) > MAX_ELEMENTS:
+            return False
+        if mine.shape == its.shape:
+            return (yield mine, its)
+        lists = [[self._list(each, made.shape) for each in made.inputs] for made in (mine, its)]
+        if any(each is None for every in lists for each in every):
+            return False
+        orders = permutations(lists[1]) if mine.operator in REAL_COMMUTATIVE else [tuple(lists[1])]
+        for order in orders:
+            good = True
+            for first, second in zip(lists[0], order, strict=True):
+                if first is None or second is None or not (yield first, second):
+                    good = False
+                    break
+            if good:
+                self._note(mine, its)
+                return True
+        return False
+
+    def _list(self, operand: Term | None, shape: tuple[int, ...]) -> Term | None:
+        """The elements of an operand that is broadcast to a shape, as a list."""
+        if operand is None or operand.shape is None:
+            return None
+        if operand.shape == shape:
+            return moved(self.store, [operand], None, (size(operand),))
+        numbered = np.arange(size(operand), dtype=np.int32).reshape(operand.shape)
+        places = np.broadcast_to(numbered, shape).reshape(-1)
+        return moved(self.store, [operand], places, (places.size,))
 
     # ------------------------------------------------------------------ affine forms
 
@@ -233,6 +282,12 @@ class Walk:
             else:
                 return None
         return [chosen[index] for index in range(len(parts))]
+
+
+def _unshaped(term: Term) -> Term:
+    """What a term is another shape of; the term itself where it is none."""
+    source = term.inputs[0] if term.operator == "moved" and term.places is None else None
+    return term if source is None else source
 
 
 def _kind(part: Part) -> object:
