@@ -109,7 +109,7 @@ def _read(term: Term) -> list[Term]:
     """The operands whose form the form of a term is made of."""
     if term.operator not in _BUILDERS or term.domain or not term.is_float:
         return []
-    listed = term.inputs[:1] if term.operator in ("BatchNormalization", "Conv", "Gemm", "MatMul") else term.inputs
+    listed = term.inputs[:1] if term.operator in ("BatchNormalization", "Conv") else term.inputs
     return [each for each in listed if each is not None and each.is_float and not each.is_constant]
 
 
@@ -352,10 +352,34 @@ def _gemm(forms: Forms, term: Term) -> Affine | None:
 
 def _matmul(forms: Forms, term: Term) -> Affine | None:
     first, second = term.inputs
+    if first is not None and second is not None and not first.is_constant and not second.is_constant:
+        return _bilinear(forms, term, first, second)
     B = _finite(second)
     if first is None or first.is_constant or B is None or B.ndim != 2 or first.rank is None or first.rank < 2:
         return None
     return Affine((_product(forms, first, forms.real(B)),), None, term.shape, term.rank)
+
+
+def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
+    """The product of two terms that vary: single numbers that scale either one scale the product."""
+    atoms, factors = [], list[Real]()
+    for each in (first, second):
+        form = forms.of(each)
+        part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
+        if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
+            atoms.append(each)
+        elif part.atom.facts.shape != each.facts.shape:
+            return None
+        else:
+            atoms.append(part.atom)
+            factors.append(part.weight)
+    if not factors:
+        return None
+    inner = forms.store.applied(
+        term.operator, term.key, atoms, 0, term.facts, application=term.application, origin=term.origin
+    )
+    weight = factors[0] if len(factors) == 1 else factors[0] * factors[1]
+    return Affine((Part("diagonal", None, inner, weight),), None, term.shape, term.rank)
 
 
 def _product(forms: Forms, first: Term, weight: Real) -> Part:

@@ -188,7 +188,7 @@ class TermDomain:
             key, given, application, specs = keys.written_key(call), list(inputs), None, [NOTHING_STATED] * len(outputs)
             known = stated_operators().get(call.operator) if not domain else None
             keeps = known is not None and known.keeps_shape and inputs and inputs[0] is not None
-            if (find_operator(call.operator) is None or domain) and (domain, call.operator) not in fused_operators():
+            if (find_operator(call.operator) is None or domain) and not _has_meaning(domain, call.operator):
                 name = f"{domain}.{call.operator}" if domain else call.operator
                 self.store.assume(NO_DEFINITION.format(name))
             if keeps and inputs[0] is not None:
@@ -210,6 +210,11 @@ class TermDomain:
         infers = call.operator == "Identity" or ((call.operator_set or 0) >= INFERS_SINCE and len(inputs) < 3)
         first = inputs[0] if inputs else None
         return [first, *fresh[1:]] if infers and first is not None else fresh
+
+
+def _has_meaning(domain: str, operator: str) -> bool:
+    """Whether `expansion.py` knows a fused operator."""
+    return (domain, operator) in fused_operators() or (domain, operator) == ("com.microsoft", "FusedMatMul")
 
 
 def _array(term: Term) -> Array:

@@ -24,6 +24,7 @@ from sonnx.model.ir import Attribute, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured
 from sonnx.numerics.formats import ELEMENTS
 
+MICROSOFT = "com.microsoft"
 ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
 """Operators without parameters that fused operators may name."""
 
@@ -46,8 +47,12 @@ class Expansion:
         """The nodes that stand for this one; None where it stays."""
         node = visit.node
         fused = fused_operators().get((canonical_domain(node.domain), node.operator))
-        if fused is not None and not visit.call.calls_function:
-            return self._steps(fused, visit, place)
+        if not visit.call.calls_function and canonical_domain(node.domain) == MICROSOFT:
+            if node.operator == "FusedMatMul":
+                return self._matrices(visit, place)
+            if fused is not None:
+                return self._steps(fused, visit, place)
+            return None
         has_graph = next(subgraphs(node), None) is not None if node.attributes else False
         if not visit.call.calls_function and not has_graph:
             return None
@@ -73,6 +78,31 @@ class Expansion:
                 made = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
                 place.define(name, made)
 
+    def _matrices(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """FusedMatMul: alpha times the product of both inputs, each transposed as the attributes say."""
+        node, terms = visit.node, place.values(visit.inputs)
+        attributes = {each.name: each.value for each in node.attributes}
+        if len(terms) != 2 or attributes.keys() - {"alpha", "transA", "transB", "transBatchA", "transBatchB"}:
+            return None
+        made, names, result = [], [], node.outputs[0]
+        for letter, term, name in zip("AB", terms, node.inputs, strict=True):
+            if term is None or term.rank is None or term.rank < 2:
+                return None
+            perm = [*range(term.rank)]
+            if attributes.get(f"transBatch{letter}", 0):
+                perm = [*perm[1:-1], perm[0], perm[-1]]
+            if attributes.get(f"trans{letter}", 0):
+                perm = [*perm[:-2], perm[-1], perm[-2]]
+            names.append(f"{result} ({letter})")
+            kept = Attribute("perm", "ints", tuple(perm), fields=("ints",))
+            made.append(Node("", "Transpose", "", "", (name,), (names[-1],), (kept,)))
+        made.append(Node("", "MatMul", "", "", tuple(names), (f"{result} (product)",), ()))
+        alpha = self._number("$alpha|1.0", {each.name: each for each in node.attributes}, terms[0], place)
+        if alpha is None:
+            return None
+        self.store.assume(MEANING.format("com.microsoft.FusedMatMul"))
+        return [*made, Node(node.name, "Mul", "", "", (f"{result} (product)", alpha), (result,), ())]
+
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         node = visit.node
         given = dict(zip(fused.inputs, node.inputs, strict=False))
@@ -82,7 +112,6 @@ class Expansion:
         first = place.values(visit.inputs)[0]
         attributes = {each.name: each for each in node.attributes}
         names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
-        self.made += 1
         made: list[Node] = []
         for step in fused.steps:
             one = self._step(step, names, attributes, first, place)
@@ -148,6 +177,7 @@ class Expansion:
             value: Any = attributes[name].value if name in attributes else float(absent)
         else:
             value = float(word)
+        self.made += 1
         name = f"{word}@fused{self.made}"
         place.define(name, movements.constant_of(self.store, np.array(value).astype(kind)))
         return name
