@@ -64,8 +64,10 @@ def mutants(seeds: range, runs: int) -> int:
                 differing += 1
                 shown += found.answer is Answer.DIFFERENT
         if seed % 10 == 9:
-            print(f"seed {seed}: {len(seen)} pairs, {dict(answers)}, {shown} of {differing}", file=sys.stderr, flush=True)
-    print(f"{len(seen) - invalid} distinct valid mutants ({invalid} more have no value): {dict(answers)}; {wrong} wrong; "
+            print(
+                f"seed {seed}: {len(seen)} pairs, {dict(answers)}, {shown} of {differing}", file=sys.stderr, flush=True
+            )
+    print(f"{len(seen) - invalid} distinct valid mutants, {invalid} without value: {dict(answers)}; {wrong} wrong; "
           f"{shown} of {differing} that differ in exact values are shown different")  # fmt: skip
     return int(wrong > 0)
 
@@ -90,7 +92,7 @@ def onnxruntime_level(level: str) -> Callable[[Path, Path], None]:
 
 
 def simplified(source: Path, target: Path) -> None:
-    """onnxsim."""
+    """Onnxsim."""
     import onnxsim
 
     made, _ = onnxsim.simplify(onnx.load(source))
@@ -98,7 +100,7 @@ def simplified(source: Path, target: Path) -> None:
 
 
 def slimmed(source: Path, target: Path) -> None:
-    """onnxslim."""
+    """Onnxslim."""
     import onnxslim
 
     made = onnxslim.slim(str(source))

@@ -1,7 +1,7 @@
 """Comparison of models: the lemmas of the affine normal form over the reals.
 
-What holds for a sum of n products is proved by induction: for one more product, if it holds for the rest.  w is a weight,
-x an element of an atom, p what the other products and the bias add up to.
+What holds for a sum of n products is proved by induction: for one more product, if it holds for the rest.  w is a
+weight, x an element of an atom, p what the other products and the bias add up to.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      "s (x - m) / r + b = k x + (b - m k),  k = s / r", normalization, {"other sign": 1}),
     ("difference", "Sums with other weights differ by at most the sum of their distances times the elements.",
      "|Σ w x + b - Σ v x - c| ≤ Σ |w - v| |x| + |b - c|", difference, {"without it": 0}),
-    ("movement", "A movement of a sum of elements is the sum of the moved operands.", "(f + g)[π(i)] = f[π(i)] + g[π(i)]",
-     moved_constants, {"another element": 1}),
+    ("movement", "A movement of a sum of elements is the sum of the moved operands.",
+     "(f + g)[π(i)] = f[π(i)] + g[π(i)]", moved_constants, {"another element": 1}),
 ]  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
     term = L1(atom1) + L2(atom2) + … + b,   L: a factor for each element, a Conv, or a product with a matrix
 
-Scales by channel go into weights, constants into one sum, both as formulas of constants (`constants.py`).  The form holds
-over the reals wherever all numbers are finite (theorems equivalence.*); it says nothing about rounding.
+Scales by channel go into weights, constants into one sum, both as formulas of constants (`constants.py`).  The form
+holds over the reals wherever all numbers are finite (theorems equivalence.*); it says nothing about rounding.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -192,8 +191,10 @@ def _merged(store: Store, parts: list[Part]) -> tuple[Part, ...]:
         key = each.kind, each.key, each.atom.number
         if key in made:
             one = constants.number(store, 1.0)
-            each = replace(each, weight=constants.total([made[key].weight or one, each.weight or one]))
-        made[key] = each
+            weight = constants.total([made[key].weight or one, each.weight or one])
+            made[key] = replace(each, weight=weight)
+        else:
+            made[key] = each
     return tuple(made.values())
 
 
@@ -292,17 +293,21 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
 
 def _conv(forms: Forms, term: Term) -> Affine | None:
     first, weight, *rest = term.inputs
-    W = _finite(weight)
-    B = rest[0] if rest else None
-    if first is None or first.is_constant or W is None or (B is not None and _finite(B) is None):
+    kernels = _finite(weight)
+    offset = rest[0] if rest else None
+    if first is None or first.is_constant or kernels is None or (offset is not None and _finite(offset) is None):
         return None
-    if W.ndim < 3 or not isinstance(term.key, tuple):
+    if kernels.ndim < 3 or not isinstance(term.key, tuple):
         return None
-    bias = None if B is None or B.array is None else forms.real(B.array.reshape(-1, *[1] * (W.ndim - 2))).least()
-    key = ("conv", term.key, W.shape)
-    source, factor = _through_scale(forms, first, W, _group(term))
-    made = forms.real(W) if factor is None else forms.real(W) * factor
-    return Affine((Part("conv", key, source, made),), bias, term.shape, W.ndim)
+    bias = (
+        None
+        if offset is None or offset.array is None
+        else forms.real(offset.array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
+    )
+    key = ("conv", term.key, kernels.shape)
+    source, factor = _through_scale(forms, first, kernels, _group(term))
+    made = forms.real(kernels) if factor is None else forms.real(kernels) * factor
+    return Affine((Part("conv", key, source, made),), bias, term.shape, kernels.ndim)
 
 
 def _group(term: Term) -> int:
@@ -310,7 +315,7 @@ def _group(term: Term) -> int:
     return group if isinstance(group, int) else 0
 
 
-def _through_scale(forms: Forms, first: Term, W: Array, group: int) -> tuple[Term, Real | None]:
+def _through_scale(forms: Forms, first: Term, kernels: Array, group: int) -> tuple[Term, Real | None]:
     """The atom below factors by input channel, and the factors as one of the weight."""
     form = forms.of(first)
     if form.bias is not None or len(form.parts) != 1 or form.parts[0].kind != "diagonal":
@@ -320,8 +325,8 @@ def _through_scale(forms: Forms, first: Term, W: Array, group: int) -> tuple[Ter
         return first, None
     if prod(part.weight.shape) == 1:
         return part.atom, part.weight
-    if group == 1 and part.weight.shape == (W.shape[1], *[1] * (W.ndim - 2)):
-        return part.atom, part.weight.mapped(lambda array: array.reshape(1, -1, *[1] * (W.ndim - 2)))
+    if group == 1 and part.weight.shape == (kernels.shape[1], *[1] * (kernels.ndim - 2)):
+        return part.atom, part.weight.mapped(lambda array: array.reshape(1, -1, *[1] * (kernels.ndim - 2)))
     return first, None
 
 
@@ -330,23 +335,23 @@ def _gemm(forms: Forms, term: Term) -> Affine | None:
         return None
     names = term.application.names
     first, second, *rest = term.inputs
-    B, C = _finite(second), rest[0] if rest else None
-    if first is None or first.is_constant or B is None or names.get("transA", 0) or B.ndim != 2:
+    matrix, added = _finite(second), rest[0] if rest else None
+    if first is None or first.is_constant or matrix is None or names.get("transA", 0) or matrix.ndim != 2:
         return None
     alpha, beta = (float(names.get(name, 1.0)) for name in ("alpha", "beta"))
     if not np.isfinite([alpha, beta]).all() or names.get("broadcast", 1) == 0:
         return None
-    weight = forms.real(np.ascontiguousarray(B.T) if names.get("transB", 0) else B)
+    weight = forms.real(np.ascontiguousarray(matrix.T) if names.get("transB", 0) else matrix)
     if alpha != 1:
         weight = weight * constants.number(forms.store, alpha)
     parts, bias = [_product(forms, first, weight)], None
-    if C is not None and beta != 0:
-        added = _operand(forms, C, term.shape, 2)
-        if added is not None and beta != 1:
-            added = _scaled(added, constants.number(forms.store, beta))
-        if added is None:
+    if added is not None and beta != 0:
+        stretched = _operand(forms, added, term.shape, 2)
+        if stretched is not None and beta != 1:
+            stretched = _scaled(stretched, constants.number(forms.store, beta))
+        if stretched is None:
             return None
-        parts, bias = [*parts, *added.parts], added.bias
+        parts, bias = [*parts, *stretched.parts], stretched.bias
     return Affine(_merged(forms.store, parts), bias, term.shape, 2)
 
 
@@ -354,10 +359,10 @@ def _matmul(forms: Forms, term: Term) -> Affine | None:
     first, second = term.inputs
     if first is not None and second is not None and not first.is_constant and not second.is_constant:
         return _bilinear(forms, term, first, second)
-    B = _finite(second)
-    if first is None or first.is_constant or B is None or B.ndim != 2 or first.rank is None or first.rank < 2:
+    matrix = _finite(second)
+    if first is None or first.is_constant or matrix is None or matrix.ndim != 2 or first.rank is None or first.rank < 2:
         return None
-    return Affine((_product(forms, first, forms.real(B)),), None, term.shape, term.rank)
+    return Affine((_product(forms, first, forms.real(matrix)),), None, term.shape, term.rank)
 
 
 def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
@@ -398,7 +403,7 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
     if source is None or source.shape is None:
         return None
     form, shape = forms.of(source), term.shape
-    if form.is_atom(source) or any(each.kind != "diagonal" for each in form.parts) and term.places is not None:
+    if form.is_atom(source) or (any(each.kind != "diagonal" for each in form.parts) and term.places is not None):
         return None
     spread, places, old = prod(shape), term.places, source.shape
 

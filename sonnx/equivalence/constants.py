@@ -1,9 +1,9 @@
 """Real numbers made of constants: symbolic first, enclosed where symbols do not decide.
 
-A `Real` is an array of real numbers: a constant of the model, or a sum, product, quotient or root of such arrays.  Two are
-equal where their polynomials over the constants are; no number is computed for that, so nothing is absorbed.  Where they
-are not, both are enclosed in float64, rounded outward, and their difference is compared with what the roundings of a fold
-allow: k roundings in any order are off by at most k u / (1 - k u) of the formula with absolute values (`allowed`).
+A `Real` is an array of real numbers: a constant of the model, or a sum, product, quotient or root of such arrays.  Two
+are equal where their polynomials over the constants are; no number is computed for that, so nothing is absorbed.  Where
+they are not, both are enclosed in float64, and their difference is compared with what the roundings of a fold allow:
+k roundings in any order are off by at most k u / (1 - k u) of the formula with absolute values (`rounded`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Real:
         """The shape, broadcast."""
         if self.array is not None:
             return self.array.shape
-        return np.broadcast_shapes(*(each.shape for each in self.parts))
+        found: tuple[int, ...] = np.broadcast_shapes(*(each.shape for each in self.parts))
+        return found
 
     @cached_property
     def roundings(self) -> int:
@@ -273,7 +274,8 @@ def difference(
     Nothing is allowed where both are made by equally many operations: then neither is the other one folded.
 
     Args:
-        one, other: the numbers.
+        one: the numbers of the first model.
+        other: those of the second one.
         unit_of: the element type in which a fold is rounded.
         store: of the terms.
         output_axis: 0 where an output reads the numbers of one index of the first axis, as of the weight of a Conv; 1
@@ -339,7 +341,7 @@ def _allowed(a: Enclosure, b: Enclosure, count: int, unit_of: str) -> Array:
 
 
 def rounded(count: int, element: str) -> float:
-    """k u / (1 - k u): what k roundings of a type may change, of the formula with absolute values."""
+    """K u / (1 - k u): what k roundings of a type may change, of the formula with absolute values."""
     unit = FORMATS[element].unit
     return count * unit / (1 - count * unit) * (1 + 8 * UNIT) + TINY
 

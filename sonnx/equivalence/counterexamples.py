@@ -65,17 +65,19 @@ class Search(Struct, frozen=True):
             ]
             for number in range(runs):
                 given = probe(wanted, seed, number)
-                values = _values(runners[0], given), _values(runners[1], {self.inputs[n]: a for n, a in given.items()})
-                if values[0] is None or values[1] is None:
-                    if (values[0] is None) != (values[1] is None):
-                        bits = bits or f"the {'first' if values[0] is None else 'second'} model has no value for set {number}"
+                first = _values(runners[0], given)
+                second = _values(runners[1], {self.inputs[name]: array for name, array in given.items()})
+                if first is None or second is None:
+                    if (first is None) != (second is None):
+                        which = "first" if first is None else "second"
+                        bits = bits or f"the {which} model has no value for the generated input {number}"
                     continue
                 done += 1
-                differing = [*self._differing(*values)]
+                differing = [*self._differing(first, second)]
                 if differing and not bits:
                     bits = differing[0][2]
                 if differing:
-                    witness = self._witness(given, *values, [name for name, *_ in differing], number, seed)
+                    witness = self._witness(given, first, second, [name for name, *_ in differing], number, seed)
                     if witness is not None:
                         return Searched(witness, done, bits)
         except (Stop, NoValue, MemoryError, ValueError, TypeError, LookupError, ArithmeticError) as error:
@@ -120,9 +122,7 @@ class Search(Struct, frozen=True):
                 return Witness(number, kind, seed, name, at, float(one[at]), float(its[at]), apart)
         return None
 
-    def _apart(
-        self, mine: Value, theirs: Value | None, one: Array, its: Array
-    ) -> tuple[tuple[int, ...] | None, float]:
+    def _apart(self, mine: Value, theirs: Value | None, one: Array, its: Array) -> tuple[tuple[int, ...] | None, float]:
         """The element whose exact values differ and whose ideal values are furthest apart, beyond what roundings
         explain; None where there is none.
         """

@@ -31,6 +31,7 @@ from sonnx.model.ir import Model, Type
 from sonnx.model.symbols import UnknownSymbol, bind_symbols
 from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
 
 BOUND_TO = (1, 2)
@@ -385,7 +386,7 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
     return f"{names.get(name, name)}{equals}{rest}"
 
 
-def _no_file(name: str) -> np.ndarray[object, np.dtype[np.float64]]:
+def _no_file(name: str) -> Array:
     raise BadInput(f"--box takes NAME=[LOW,HIGH], not the file {quote(name)}")
 
 

@@ -83,7 +83,9 @@ class TermDomain:
     def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
         """The terms of the outputs of a call."""
         made = self._made(call, inputs, outputs)
-        return Transferred([each if stands is not None else None for each, stands in zip(made, outputs, strict=True)], "")
+        return Transferred(
+            [each if stands is not None else None for each, stands in zip(made, outputs, strict=True)], ""
+        )
 
     def _made(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         count = len(outputs)
@@ -202,7 +204,6 @@ class TermDomain:
             self.store.applied(call.operator, key, given, index, each, application=application, domain=domain)
             for index, each in enumerate(specs)
         ]
-
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         """Identity and Dropout of a value of unknown shape: the value itself; nothing is known of training."""

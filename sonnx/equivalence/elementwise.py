@@ -15,7 +15,6 @@ from sonnx.base.errors import Stop
 from sonnx.equivalence import movements
 from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
-from sonnx.language.known_numbers import KnownNumbers
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.formats import TEXT, Array, patterns
 from sonnx.operators import find_operator
@@ -105,7 +104,7 @@ def _moved_outside(
         stretched = np.broadcast_to(np.arange(movements.size(each), dtype=np.int32).reshape(each.shape or ()), shape)
         flat = stretched.reshape(-1)
         moved.append(movements.moved(store, [each], flat if back is None else flat[back], source.shape))
-    on_source = facts._replace(shape=KnownNumbers(source.shape))
+    on_source = facts._replace(shape=movements.known_extents(source.shape))
     inner = applied(store, operator, key, application, moved, on_source)
     return movements.moved(store, [inner], chosen.places, shape)
 
@@ -137,7 +136,7 @@ def _on_source(
 ) -> Term | None:
     """An operator on one element, on what its operand is moved from."""
     source = operands[0]
-    found = facts._replace(shape=KnownNumbers(source.shape or ()))
+    found = facts._replace(shape=movements.known_extents(source.shape or ()))
     if not source.is_constant:
         return applied(store, operator, key, application, operands, found)
     made = find_operator(operator)

@@ -200,6 +200,4 @@ class _Facts:
 
 
 def _is_random(node: Node) -> bool:
-    return node.operator in RANDOM or any(
-        _is_random(inner) for _, graph in subgraphs(node) for inner in graph.nodes
-    )
+    return node.operator in RANDOM or any(_is_random(inner) for _, graph in subgraphs(node) for inner in graph.nodes)

@@ -62,7 +62,7 @@ def written_key(call: Call) -> Hashable:
 
 
 def effective_key(call: Call, made: Signature, names: Mapping[str, Any]) -> Hashable:
-    """The key of a call by the names of its operator's data file; of a parameter that is not known, as it is written."""
+    """The key of a call by the names of its operator's data file; a parameter that is not known counts as written."""
     written = {each.name: each for each in call.attributes}
     parts: list[Hashable] = []
     for parameter in made.parameters:

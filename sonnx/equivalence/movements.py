@@ -39,9 +39,14 @@ def size(term: Term) -> int:
     return prod(term.shape or ())
 
 
+def known_extents(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape as a fact."""
+    return KnownNumbers(shape)  # type: ignore[return-value]  # whole numbers
+
+
 def shaped(element: Any, shape: Sequence[int]) -> TensorFacts:
     """The facts of a value of this type and shape that is computed at run time."""
-    return TensorFacts(element, KnownNumbers(shape))
+    return TensorFacts(element, known_extents(shape))
 
 
 def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequence[Term | None]) -> list[Term] | None:
@@ -185,7 +190,7 @@ def _normal(store: Store, atoms: Sequence[Term], places: Array) -> tuple[list[Te
     for index, each in enumerate(atoms):
         if not used[index]:
             continue
-        here = owner == index if len(atoms) > 1 else slice(None)
+        here = owner == index
         local = places[here] - starts[index]
         if each.array is None:
             made[here] = local + bases[each.number]

@@ -52,4 +52,4 @@ def _amounts(padded: Term, source: Term, zero: Term) -> tuple[int, ...] | None:
     wanted = np.pad(numbered, list(zip(begin, end, strict=True)), constant_values=size(source))
     if not np.array_equal(wanted, made):
         return None
-    return tuple([*map(int, begin[2:]), *map(int, end[2:])])
+    return (*map(int, begin[2:]), *map(int, end[2:]))

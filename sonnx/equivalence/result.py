@@ -64,8 +64,8 @@ class ComparedOutput(Struct, frozen=True):
 
 
 class RoundedConstant(Struct, frozen=True):
-    """A pair of values between which constants were folded: on equal inputs x of the fold, the ideal values differ by at
-    most gain times the largest |x|, plus offset.
+    """A pair of values between which constants were folded: on equal inputs x of the fold, the ideal values differ by
+    at most gain times the largest |x|, plus offset.
     """
 
     first: str
@@ -143,7 +143,7 @@ class Equivalence(Struct, frozen=True):
     searched: int = 0
     """The generated sets of inputs that both models ran on."""
     bits: str = ""
-    """What these runs showed where it does not decide: the first difference in bits of exact values, or why there are none."""
+    """What these runs showed where it does not decide: the first difference in bits, or why there are no values."""
     assumptions: tuple[str, ...] = ()
     """What the answer rests on beside the theorems and the definitions of operators."""
     theorems: tuple[str, ...] = ()

@@ -21,9 +21,9 @@ class Fused(Struct, frozen=True):
     """A fused operator: its inputs, its steps in order, and where its text stands.
 
     A step is `name = Operator(inputs; attributes)`: an input is an input of the operator, an earlier name or a number;
-    `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node, with
-    `|value` where its absence means another value than that of the step's operator.  A step whose second input is left
-    out passes its first one on.
+    `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node,
+    with `|value` where its absence means another value than that of the step's operator.  A step whose second input is
+    left out passes its first one on.
     """
 
     domain: str

@@ -138,9 +138,9 @@ class Walk:
             return self._fails(one, other, "two inputs differ")
         if one.is_float and other.is_float:
             first, second = self.forms.of(one), self.forms.of(other)
-            if not (first.is_atom(one) and second.is_atom(other)):
-                if (yield from self._affine(one, other, first, second)):
-                    return True
+            atoms = first.is_atom(one) and second.is_atom(other)
+            if not atoms and (yield from self._affine(one, other, first, second)):
+                return True
         if (yield from self._reshaped(one, other)):
             return True
         return (yield from self._direct(one, other))
@@ -148,7 +148,12 @@ class Walk:
     # ------------------------------------------------------------------ one operator on matching operands
 
     def _direct(self, one: Term, other: Term) -> Steps:
-        alike = (one.operator, one.domain, one.output, one.key) == (other.operator, other.domain, other.output, other.key)
+        alike = (one.operator, one.domain, one.output, one.key) == (
+            other.operator,
+            other.domain,
+            other.output,
+            other.key,
+        )
         if not alike or len(one.inputs) != len(other.inputs) or one.operator in ("input", "declared", "unknown"):
             what = "" if one.operator != other.operator else ", with other attributes or inputs"
             return self._fails(one, other, f"they are {_name(one)} and {_name(other)}{what}")
@@ -206,7 +211,10 @@ class Walk:
             return False
         if mine.shape == its.shape:
             return (yield mine, its)
-        lists = [[self._list(each, made.shape) for each in made.inputs] for made in (mine, its)]
+        shapes = mine.shape, its.shape
+        lists = [
+            [self._list(each, shape) for each in made.inputs] for made, shape in zip((mine, its), shapes, strict=True)
+        ]
         if any(each is None for every in lists for each in every):
             return False
         orders = permutations(lists[1]) if mine.operator in REAL_COMMUTATIVE else [tuple(lists[1])]
@@ -261,9 +269,7 @@ class Walk:
         self.cuts[one.number, other.number] = cut
         return True
 
-    def _assigned(
-        self, parts: Sequence[Part], others: Sequence[Part]
-    ) -> Generator[Pair, bool, list[Part] | None]:
+    def _assigned(self, parts: Sequence[Part], others: Sequence[Part]) -> Generator[Pair, bool, list[Part] | None]:
         """The parts of the second form in the order of the first, each with an atom that matches."""
         left, chosen = list(others), dict[int, Part]()
         for index, mine in enumerate(parts):
@@ -321,4 +327,3 @@ def _name(term: Term) -> str:
     if term.operator == "constant":
         return "a constant"
     return "an input" if term.operator == "input" else term.operator
-

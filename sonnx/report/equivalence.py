@@ -24,8 +24,8 @@ CRITERIA = {
 }
 CLAIMS = {
     Answer.IDENTICAL: "the exact values are equal bit for bit, for every input",
-    Answer.ROUNDING: "over the reals the functions are equal but for the constants listed, for every input for which all "
-    "values are finite",
+    Answer.ROUNDING: "over the reals the functions are equal but for the constants listed, for every input for which "
+    "all values are finite",
     Answer.DIFFERENT: "an input shows that they are different functions",
     Answer.UNDECIDED: "neither is shown",
 }
@@ -76,7 +76,9 @@ def document(found: Equivalence, code: int) -> Document:
     """The result of a comparison as a document: the outputs, the folded constants, where the models stop to match."""
     first, second = found.first.name, found.second.name
     outputs = tuple(
-        CaseResult("output", escape(each.first), each.answer.value, STANDINGS[each.answer], _output_text(found, each.first))
+        CaseResult(
+            "output", escape(each.first), each.answer.value, STANDINGS[each.answer], _output_text(found, each.first)
+        )
         for each in found.outputs
     )
     sections = [Section("outputs", first, outputs)]
@@ -86,8 +88,8 @@ def document(found: Equivalence, code: int) -> Document:
     if found.unmatched is not None and found.answer is not Answer.DIFFERENT:
         text = f"{found.unmatched.reason}; {found.unmatched.common:.0%} of what they are made of is the same"
         case = CaseResult(
-            "match", f"{escape(found.unmatched.first)} / {escape(found.unmatched.second)}", "not matched", Standing.OPEN,
-            escape_once(text),
+            "match", f"{escape(found.unmatched.first)} / {escape(found.unmatched.second)}", "not matched",
+            Standing.OPEN, escape_once(text),
         )  # fmt: skip
         sections.append(Section("first difference", first, (case,)))
     return Document(

@@ -7,8 +7,9 @@ infinite weight.  The judge runs both models exactly, with special values, and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -44,7 +45,7 @@ class Builder:
         """Random weights."""
         return self.constant(self.random.standard_normal(shape))
 
-    def __call__(self, operator: str, *inputs: str, outputs: int = 1, **attributes: object) -> str:
+    def __call__(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
         """The first output of a new node."""
         names = [f"v{len(self.nodes)}_{index}" for index in range(outputs)]
         self.nodes.append(helper.make_node(operator, list(inputs), names, **attributes))
@@ -83,8 +84,8 @@ def convolutional(seed: int) -> onnx.ModelProto:
 def normalized(b: Builder, value: str, channels: int) -> str:
     """A BatchNormalization."""
     scale, mean = b.weights(channels), b.weights(channels)
-    return b("BatchNormalization", value, scale, b.weights(channels), mean, b.constant(b.random.uniform(0.01, 2, channels)),
-             epsilon=1e-3)  # fmt: skip
+    bias, variance = b.weights(channels), b.constant(b.random.uniform(0.01, 2, channels))
+    return b("BatchNormalization", value, scale, bias, mean, variance, epsilon=1e-3)
 
 
 def dense(seed: int) -> onnx.ModelProto:
@@ -156,8 +157,15 @@ def optimized(model: onnx.ModelProto) -> onnx.ModelProto:
         names = f"{conv.output[0]}_w", f"{conv.output[0]}_b"
         graph.initializer.append(numpy_helper.from_array(W * factor.reshape(-1, 1, 1, 1), names[0]))
         graph.initializer.append(numpy_helper.from_array((added - mean) * factor + bias, names[1]))
-        conv.CopyFrom(helper.make_node("Conv", [conv.input[0], *names], [node.output[0]], conv.name,
-                                       **{each.name: helper.get_attribute_value(each) for each in conv.attribute}))
+        conv.CopyFrom(
+            helper.make_node(
+                "Conv",
+                [conv.input[0], *names],
+                [node.output[0]],
+                conv.name,
+                **{each.name: helper.get_attribute_value(each) for each in conv.attribute},
+            )
+        )
         graph.node.remove(node)
     return made
 
@@ -180,18 +188,18 @@ def pairs(seed: int) -> Iterator[Pair]:
     random = np.random.default_rng([seed, 1])
     for family in FAMILIES:
         model = family(seed)
-        for kind in KINDS:
+        for kind, change in KINDS.items():
             mutant = onnx.ModelProto()
             mutant.CopyFrom(optimized(model) if random.random() < 0.4 else model)
-            if KINDS[kind](mutant, random):
+            if change(mutant, random):
                 yield Pair(family.__name__, kind, model.SerializeToString(), mutant.SerializeToString())
 
 
-def _chosen(random: np.random.Generator, listed: list[object]) -> object | None:
+def _chosen(random: np.random.Generator, listed: Sequence[Any]) -> Any:
     return listed[int(random.integers(len(listed)))] if listed else None
 
 
-def _float(model: onnx.ModelProto, random: np.random.Generator, change: object) -> bool:
+def _float(model: onnx.ModelProto, random: np.random.Generator, change: Callable[[Any], Any]) -> bool:
     tensor = _chosen(random, [each for each in model.graph.initializer if each.data_type == FLOAT])
     if tensor is None:
         return False
@@ -201,7 +209,7 @@ def _float(model: onnx.ModelProto, random: np.random.Generator, change: object) 
     before = flat[place].tobytes()
     flat[place] = change(flat[place])
     tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
-    return flat[place].tobytes() != before
+    return bool(flat[place].tobytes() != before)
 
 
 def last_bit(model: onnx.ModelProto, random: np.random.Generator) -> bool:
@@ -220,7 +228,7 @@ def negated(model: onnx.ModelProto, random: np.random.Generator) -> bool:
     return _float(model, random, lambda value: -value)
 
 
-def _attribute(model: onnx.ModelProto, random: np.random.Generator, name: str, change: object) -> bool:
+def _attribute(model: onnx.ModelProto, random: np.random.Generator, name: str, change: Callable[[Any], Any]) -> bool:
     listed = [each for node in model.graph.node for each in node.attribute if each.name == name]
     attribute = _chosen(random, listed)
     if attribute is None:
@@ -254,7 +262,9 @@ def axis(model: onnx.ModelProto, random: np.random.Generator) -> bool:
 
 
 def operands(model: onnx.ModelProto, random: np.random.Generator) -> bool:
-    listed = [each for each in model.graph.node if each.op_type in ("Sub", "Div", "Concat", "MatMul", "Add", "Max", "Mul")]
+    listed = [
+        each for each in model.graph.node if each.op_type in ("Sub", "Div", "Concat", "MatMul", "Add", "Max", "Mul")
+    ]
     node = _chosen(random, listed)
     if node is None:
         return False
@@ -286,7 +296,9 @@ def one_sample(model: onnx.ModelProto, random: np.random.Generator) -> bool:
     changed = False
     for node in model.graph.node:
         if node.op_type == "Gather" and node.output[0] == "v1_0":
-            node.CopyFrom(helper.make_node("Constant", [], ["v1_0"], value=numpy_helper.from_array(np.array([1]), "one")))
+            node.CopyFrom(
+                helper.make_node("Constant", [], ["v1_0"], value=numpy_helper.from_array(np.array([1]), "one"))
+            )
             changed = True
     return changed
 
@@ -333,9 +345,9 @@ def judged(pair: Pair, sets: int = 4) -> Judged:
             found = first_difference(values[1], values[0])
             bits = bits or (f"{found.place}: {found.wanted}, {found.found}" if found else "")
             if each % 4 in (0, 2):  # ordinary numbers
-                ideal = [_run(runner, {"x": given["x"].astype(np.float64)}) for runner in wide]
-                if ideal[0] is not None and ideal[1] is not None:
-                    distance = max(distance, _distance(*ideal))
+                one, other = (_run(runner, {"x": given["x"].astype(np.float64)}) for runner in wide)
+                if one is not None and other is not None:
+                    distance = max(distance, _distance(one, other))
     return Judged(ran, bits, distance)
 
 
