@@ -44,6 +44,7 @@ CONTENTS = {
         "canonical-form",
         "comparing",
         "bounds",
+        "equivalence",
         "ways-in",
         "versioning",
     ],

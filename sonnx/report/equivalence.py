@@ -116,8 +116,6 @@ def _output_text(found: Equivalence, name: str) -> str:
         parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
         if witness.apart:
             parts.append(f"the ideal values there are at least {witness.apart:.3g} apart")
-    if output.difference is not None:
-        parts.append(f"two implementations differ by at most {output.difference:.6g} on the box")
     return "; ".join(parts) or CLAIMS[output.answer]
 
 
@@ -136,6 +134,9 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
     if found.hypotheses:
         yield "hypotheses", found.hypotheses
     yield from (("box", text) for text in found.box)
+    for output in found.outputs:
+        if output.difference is not None:
+            yield "difference", f"{output.first}: two implementations differ by at most {output.difference:.6g} on the box"
     if found.constants:
         worst = max(each.relative for each in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")
