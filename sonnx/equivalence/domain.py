@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import absent, elementwise, keys, movements, padding
+from sonnx.equivalence import absent, elementwise, keys, movements, product_forms
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.executor import active_rules
@@ -124,8 +124,9 @@ class TermDomain:
         specs = [each if each is not None else NOTHING_STATED for each in after]
         if call.operator in elementwise.ALL and len(specs) == 1:
             return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
-        given = absent.without_zeros(call.operator, given)
-        given, key, application = padding.without_pad(call.operator, given, key, prepared.application)
+        given = absent.without_neutral(call.operator, given, prepared.application.names)
+        given, key, application = product_forms.without_pad(call.operator, given, key, prepared.application)
+        given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
         return [
             self.store.applied(call.operator, key, given, index, _varying(each), application=application)
             for index, each in enumerate(specs)
@@ -160,7 +161,8 @@ class TermDomain:
         """The key of a call, and the inputs that it does not have."""
         if call.signature is None:
             return keys.written_key(call), list(inputs)
-        key = keys.effective_key(call, call.signature, application.names)
+        rank = inputs[0].rank if inputs and inputs[0] is not None else None
+        key = keys.effective_key(call, call.signature, application.names, rank)
         given = [
             None if keys.stated_by(call.signature, application.names, index) else each
             for index, each in enumerate(inputs)

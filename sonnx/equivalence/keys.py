@@ -19,6 +19,9 @@ from sonnx.profile.signature import Signature
 UNCOUNTED = frozenset({"consumed_inputs", "seed"})
 """Attributes without meaning for a value: a memory hint of operator set 1, and the seed of training."""
 
+COUNTING = frozenset({"ArgMax", "Softmax"})
+"""Operators whose axis is one of the first input, counted from either end."""
+
 
 def frozen(value: Any) -> Hashable:
     """A value of an attribute as an object that is equal for equal values, bit by bit."""
@@ -61,14 +64,24 @@ def written_key(call: Call) -> Hashable:
     return "written", version, tuple(listed), call.outputs
 
 
-def effective_key(call: Call, made: Signature, names: Mapping[str, Any]) -> Hashable:
-    """The key of a call by the names of its operator's data file; a parameter that is not known counts as written."""
+def effective_key(call: Call, made: Signature, names: Mapping[str, Any], rank: int | None) -> Hashable:
+    """The key of a call by the names of its operator's data file; a parameter that is not known counts as written, an
+    axis of an input of known rank from the first one (theorem rewrite.negative-axis).
+    """
     written = {each.name: each for each in call.attributes}
     parts: list[Hashable] = []
     for parameter in made.parameters:
         if parameter.name in UNCOUNTED:
             continue
         value = names.get(parameter.name)
+        if (
+            call.operator in COUNTING
+            and parameter.name == "axis"
+            and type(value) is int
+            and rank
+            and -rank <= value < 0
+        ):
+            value += rank
         if isinstance(value, Unknown | TensorFacts) or first_unknown(value) is not None:
             own = written.get(parameter.name)
             value = "absent" if own is None else frozen(own)
@@ -78,6 +91,13 @@ def effective_key(call: Call, made: Signature, names: Mapping[str, Any]) -> Hash
     known = {parameter.name for parameter in made.parameters} | UNCOUNTED
     parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
     return "effective", meaning(call, made), tuple(sorted(parts, key=repr)), call.outputs
+
+
+def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
+    """A key of `effective_key` with another value of a parameter."""
+    assert isinstance(key, tuple)  # noqa: S101  it is made above
+    listed = tuple([(name, value) if each[0] == name else each for each in key[2]])
+    return (*key[:2], listed, *key[3:])
 
 
 def meaning(call: Call, made: Signature) -> Hashable:

@@ -136,7 +136,10 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
     yield from (("box", text) for text in found.box)
     for output in found.outputs:
         if output.difference is not None:
-            yield "difference", f"{output.first}: two implementations differ by at most {output.difference:.6g} on the box"
+            yield (
+                "difference",
+                f"{output.first}: two implementations differ by at most {output.difference:.6g} on the box",
+            )
     if found.constants:
         worst = max(each.relative for each in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")

@@ -1,4 +1,6 @@
-"""Pad by +0 before Conv is padding of Conv: by its definition padding enters the products as +0."""
+"""Forms of Conv and Gemm: Pad by +0 before Conv is padding of Conv, because by its definition padding enters the products as
++0; a constant matrix is stored as it is used.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,15 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from sonnx.equivalence.movements import size
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.elementwise import collapsed
+from sonnx.equivalence.keys import with_parameter
+from sonnx.equivalence.movements import constant_of, size
+from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import patterns
+
+MAX_TRANSPOSED = 1 << 22
+"""Elements of the largest matrix that is stored as it is used."""
 
 
 def without_pad(
@@ -25,12 +32,30 @@ def without_pad(
     if source is None or zero is None or zero.array is None or source.shape is None or not isinstance(pads, tuple):
         return list(inputs), key, application
     amounts = _amounts(first, source, zero)
-    if amounts is None or not isinstance(key, tuple):
+    if amounts is None:
         return list(inputs), key, application
     total = tuple([old + new for old, new in zip(pads, amounts, strict=True)])
-    listed = tuple([("pads", total) if each[0] == "pads" else each for each in key[2]])
     names = {**application.names, "pads": total}
-    return [source, *inputs[1:]], (key[0], key[1], listed, *key[3:]), dataclasses.replace(application, names=names)
+    return [source, *inputs[1:]], with_parameter(key, "pads", total), dataclasses.replace(application, names=names)
+
+
+def of_constants(
+    store: Store, operator: str, inputs: Sequence[Term | None], key: Hashable, application: Application
+) -> tuple[list[Term | None], Hashable, Application]:
+    """The same of a Gemm whose constants have one form: the matrix as it is used, and an addend without axes that it is
+    repeated along (theorem rewrite.broadcast-constant).
+    """
+    made = list(inputs)
+    if operator != "Gemm" or len(made) < 2:
+        return made, key, application
+    matrix, added = made[1], made[2] if len(made) > 2 else None
+    if added is not None and added.array is not None and added.array.size:
+        made[2] = constant_of(store, collapsed(added.array))
+    if matrix is not None and matrix.array is not None and application.names.get("transB", 0):
+        if matrix.array.ndim == 2 and matrix.array.size <= MAX_TRANSPOSED:
+            made[1], key = constant_of(store, matrix.array.T), with_parameter(key, "transB", 0)
+            application = dataclasses.replace(application, names={**application.names, "transB": 0})
+    return made, key, application
 
 
 def _amounts(padded: Term, source: Term, zero: Term) -> tuple[int, ...] | None:
