@@ -19,7 +19,7 @@ NEUTRAL: Mapping[str, Mapping[int, str]] = {
     "GRU": {5: "+0"},
     "LSTM": {3: "-0", 4: "steps", 5: "+0", 6: "+0", 7: "+0"},
 }
-"""By operator and place of an input, the value that leaving it out means; "steps" is the defined name of the operator."""
+"""By operator and place of an input, the value that leaving it out means; "steps" is a defined name of the operator."""
 
 PEEPHOLES, CELL = 7, 6
 """Inputs of LSTM: peepholes of 0 change nothing only where the cell starts at a finite number."""

@@ -66,8 +66,7 @@ class Real:
         """The shape, broadcast."""
         if self.array is not None:
             return self.array.shape
-        found: tuple[int, ...] = np.broadcast_shapes(*(each.shape for each in self.parts))
-        return found
+        return tuple(map(int, np.broadcast_shapes(*(each.shape for each in self.parts))))
 
     @cached_property
     def roundings(self) -> int:

@@ -1,5 +1,7 @@
-"""Forms of Conv and Gemm: Pad by +0 before Conv is padding of Conv, because by its definition padding enters the products as
-+0; a constant matrix is stored as it is used.
+"""Forms of Conv and Gemm.
+
+Pad by +0 before Conv is padding of Conv, because by its definition padding enters the products as +0.  The constants of
+Gemm are stored as they are used.
 """
 
 from __future__ import annotations
@@ -51,10 +53,10 @@ def of_constants(
     matrix, added = made[1], made[2] if len(made) > 2 else None
     if added is not None and added.array is not None and added.array.size:
         made[2] = constant_of(store, collapsed(added.array))
-    if matrix is not None and matrix.array is not None and application.names.get("transB", 0):
-        if matrix.array.ndim == 2 and matrix.array.size <= MAX_TRANSPOSED:
-            made[1], key = constant_of(store, matrix.array.T), with_parameter(key, "transB", 0)
-            application = dataclasses.replace(application, names={**application.names, "transB": 0})
+    used = None if matrix is None or not application.names.get("transB", 0) else matrix.array
+    if used is not None and used.ndim == 2 and used.size <= MAX_TRANSPOSED:
+        made[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
+        application = dataclasses.replace(application, names={**application.names, "transB": 0})
     return made, key, application
 
 
