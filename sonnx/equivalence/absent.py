@@ -32,7 +32,7 @@ def without_neutral(operator: str, inputs: Sequence[Term | None], names: Mapping
         return made
     for index, value in NEUTRAL.get(operator, {}).items():
         each = made[index] if index < len(made) else None
-        kept = index == PEEPHOLES and made[CELL] is not None
+        kept = index == PEEPHOLES and len(made) > CELL and made[CELL] is not None
         if each is not None and not kept and _is(each, value, names):
             made[index] = None
     while made and made[-1] is None:
