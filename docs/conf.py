@@ -45,6 +45,7 @@ CONTENTS = {
         "comparing",
         "suite",
         "bounds",
+        "equivalence",
         "ways-in",
         "versioning",
     ],

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sonnx.api import audit, bound, check, compare, explain, fix, prepare, prove, run, verify
+from sonnx.api import audit, bound, check, compare, equivalent, explain, fix, prepare, prove, run, verify
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.equivalence import EquivalenceReport
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
@@ -24,6 +25,7 @@ __all__ = [
     "Bounds",
     "CheckReport",
     "ComparisonReport",
+    "EquivalenceReport",
     "ErrorCondition",
     "EvidencePack",
     "Explanation",
@@ -43,6 +45,7 @@ __all__ = [
     "bound",
     "check",
     "compare",
+    "equivalent",
     "explain",
     "fix",
     "prepare",
@@ -55,6 +58,7 @@ __all__ = [
 _LATER = {
     "Bounds": "sonnx.bounds.result",
     "ComparisonReport": "sonnx.report.comparison",
+    "EquivalenceReport": "sonnx.report.equivalence",
     "EvidencePack": "sonnx.evidence.pack",
     "Explanation": "sonnx.report.explain",
     "FixResult": "sonnx.rewriter.rewriting",

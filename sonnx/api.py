@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sonnx.numerics.formats import Array
     from sonnx.report.bounds import BoundsReport
     from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.equivalence import EquivalenceReport
     from sonnx.report.explain import Explanation
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
@@ -493,6 +494,54 @@ def fix(
         fold_batch_normalization=fold_batch_normalization,
         strict_versions=strict_versions, samples=samples, limits=limits, name=name,
     )  # fmt: skip
+
+
+def equivalent(
+    first: Source,
+    second: Source,
+    edition: str | None = None,
+    *,
+    renamed: Mapping[str, str] | Collection[str] = (),
+    box: Collection[str] = (),
+    hypotheses: str = DEFAULT_HYPOTHESES,
+    identical: bool = False,
+    runs: int = 8,
+    seed: int = 0,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    names: tuple[str, str] | None = None,
+) -> EquivalenceReport:
+    """Whether two models are the same function, for every input.
+
+    Arguments beside those that `sonnx.api` explains:
+        first, second: the models.
+        renamed: for inputs and outputs of the first model their names in the second one, or texts `OLD=NEW`.
+        box: texts `NAME=[LOW,HIGH]`, the ranges of inputs on which the difference of two implementations is bounded.
+        hypotheses: about implementations, a predefined name or a file.
+        identical: only models with equal bits have exit code 0.
+        runs: generated sets of inputs on which both models run, where the comparison does not decide.
+        seed: of these inputs.
+        names: what the result calls the models.
+
+    Raises:
+        UsageError: an unknown edition or symbol.
+        BadInput: the models have other inputs or outputs, or inputs of other types.
+    """
+    from sonnx.equivalence.decision import compare_models, renamed_of, side_of
+    from sonnx.equivalence.result import EquivalenceOptions
+    from sonnx.report.equivalence import EquivalenceReport
+
+    sides = []
+    for index, source in enumerate(map(encoded, (first, second))):
+        model, digest = open_model(source, hashed=True, limits=limits)
+        folder = None if isinstance(source, bytes) else Path(source).parent
+        sides.append(side_of(model, _name(source, names and names[index]), digest, folder))
+    options = EquivalenceOptions(
+        edition, dict(bind or {}), {name: tuple(shape) for name, shape in (input_shapes or {}).items()},
+        dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), tuple(box), hypotheses, runs, seed,
+    )  # fmt: skip
+    return EquivalenceReport(compare_models(sides[0], sides[1], options), identical)
 
 
 def audit(

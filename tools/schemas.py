@@ -38,6 +38,7 @@ from sonnx.profile.text_types import Limit
 from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
+from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_proof_json import ProofDocument
 from sonnx.report.rewrites_json import RecordFile
@@ -64,6 +65,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/bounds.schema.json": BoundsDocument,
     "sonnx/report/comparison.schema.json": ComparisonDocument,
     "sonnx/report/difference.schema.json": DifferenceDocument,
+    "sonnx/report/equivalence.schema.json": EquivalenceDocument,
     "sonnx/report/proof.schema.json": ProofDocument,
     "sonnx/report/report.schema.json": CheckDocument,
     "sonnx/report/rewrites.schema.json": RecordFile,

@@ -1,0 +1,235 @@
+"""The comparison of models: mutants against exact runs, and models against optimizers.
+
+    python -m benchmarks.equivalence mutants --seeds 0:300
+    python -m benchmarks.equivalence optimizers [--held-out] MODEL …
+    python -m benchmarks.equivalence optimizers --light
+
+The optimizers are onnxruntime (basic, extended), onnxsim and onnxslim, where they are installed.  The light networks
+get random weights, because the filled weights of the onnx package are equal under any permutation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from sonnx.base.files import sha256
+from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.result import Answer, Equivalence, EquivalenceOptions
+from sonnx.model.reader import read
+from tests.support.equivalence_mutants import judged, pairs, refuted
+
+TIME_LIMIT, NOT_INSTALLED = 300, 9
+"""Seconds that an optimizer may take, and the exit code of its process where it is not installed."""
+
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+
+
+def compared(first: bytes, second: bytes, options: EquivalenceOptions) -> Equivalence:
+    """The comparison of two files."""
+    sides = [side_of(read(data), name, sha256(data), None) for data, name in ((first, "a"), (second, "b"))]
+    return compare_models(sides[0], sides[1], options)
+
+
+# ------------------------------------------------------------------ mutants
+
+
+def mutants(seeds: range, runs: int) -> int:
+    """Judge the mutants of many seeds; 1 if an answer was wrong."""
+    seen, answers, wrong, shown, differing = set[tuple[bytes, bytes]](), Counter[str](), 0, 0, 0
+    invalid = 0
+    for seed in seeds:
+        for pair in pairs(seed):
+            if (pair.first, pair.second) in seen:
+                continue
+            seen.add((pair.first, pair.second))
+            found = compared(pair.first, pair.second, EquivalenceOptions(runs=runs))
+            judge = judged(pair, 4 if found.proved else 2)
+            if not judge.ran or judge.bits.startswith("one has no value"):
+                invalid += 1
+                continue
+            answers[found.answer] += 1
+            why = refuted(pair, found, judge)
+            if why:
+                wrong += 1
+                print(f"wrong: seed {seed}, {pair.family}, {pair.kind}: {found.answer}; {why}", flush=True)
+            if not found.proved and (judge.bits or found.answer is Answer.DIFFERENT):
+                differing += 1
+                shown += found.answer is Answer.DIFFERENT
+        if seed % 10 == 9:
+            print(
+                f"seed {seed}: {len(seen)} pairs, {dict(answers)}, {shown} of {differing}", file=sys.stderr, flush=True
+            )
+    print(f"{len(seen) - invalid} distinct valid mutants, {invalid} without value: {dict(answers)}; {wrong} wrong; "
+          f"{shown} of {differing} that differ in exact values are shown different")  # fmt: skip
+    return int(wrong > 0)
+
+
+# ------------------------------------------------------------------ optimizers
+
+
+def onnxruntime_level(level: str) -> Callable[[Path, Path], None]:
+    """The optimizer of onnxruntime at a level."""
+
+    def optimize(source: Path, target: Path) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_ENABLE_{level}")
+        options.optimized_model_filepath = str(target)
+        options.log_severity_level = 3
+        options.intra_op_num_threads = 1
+        onnxruntime.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
+
+    return optimize
+
+
+def simplified(source: Path, target: Path) -> None:
+    """Onnxsim."""
+    import onnxsim
+
+    made, _ = onnxsim.simplify(onnx.load(source), certify=False)  # which may take minutes
+    onnx.save(made, target)
+
+
+def slimmed(source: Path, target: Path) -> None:
+    """Onnxslim."""
+    import onnxslim
+
+    made = onnxslim.slim(str(source))
+    onnx.save(made, target)
+
+
+OPTIMIZERS: dict[str, Callable[[Path, Path], None]] = {
+    "onnxruntime basic": onnxruntime_level("BASIC"),
+    "onnxruntime extended": onnxruntime_level("EXTENDED"),
+    "onnxsim": simplified,
+    "onnxslim": slimmed,
+}
+
+
+def with_random_weights(path: Path) -> onnx.ModelProto:
+    """A light network whose filled weights are random numbers."""
+    model, random = onnx.load(path), np.random.default_rng(0)
+    given = {each.name: each for each in model.graph.initializer}
+    kept, made = [], []
+    for node in model.graph.node:
+        if node.op_type != "ConstantOfShape" or node.input[0] not in given:
+            kept.append(node)
+            continue
+        shape = tuple(int(each) for each in numpy_helper.to_array(given[node.input[0]]))
+        if len(shape) > 1:
+            array = random.standard_normal(shape) * np.sqrt(2 / max(1, np.prod(shape[1:])))
+        else:
+            array = random.uniform(0.5, 1.5, shape)
+        made.append(numpy_helper.from_array(array.astype(np.float32), node.output[0]))
+    used = {name for node in kept for name in node.input}
+    initializers = [each for each in (*model.graph.initializer, *made) if each.name in used]
+    inputs = [each for each in model.graph.input if each.name not in given]
+    for field, listed in (("node", kept), ("initializer", initializers), ("input", inputs)):
+        model.graph.ClearField(field)
+        getattr(model.graph, field).extend(listed)
+    model.ir_version = max(model.ir_version, 4)
+    return model
+
+
+def models(paths: Sequence[Path], light: bool) -> Iterator[tuple[str, onnx.ModelProto]]:
+    """The models to compare, by name."""
+    for path in paths:
+        yield path.parent.name if path.stem == "model" else path.stem, onnx.load(path)
+    for path in sorted(LIGHT.glob("*.onnx")) if light else ():
+        yield path.stem, with_random_weights(path)
+
+
+def optimizers(paths: Sequence[Path], light: bool, runs: int) -> int:
+    """Compare each model with what each optimizer makes of it; 1 if a pair is not decided."""
+    counted, open_pairs = Counter[str](), 0
+    print("| model | optimizer | answer | folded constants | seconds |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
+        for name, model in models(paths, light):
+            onnx.save(model, source)
+            for title, optimize in OPTIMIZERS.items():
+                failed = _optimized(optimize, source, target)
+                if failed:
+                    print(f"| {name} | {title} | {failed} | | |", flush=True)
+                    continue
+                found, seconds = _timed(source, target, runs)
+                answer = found if isinstance(found, str) else _described(found)
+                counted[answer.partition(";")[0]] += 1
+                open_pairs += isinstance(found, str) or not found.proved
+                folded = "" if isinstance(found, str) else str(len(found.constants))
+                print(f"| {name} | {title} | {answer} | {folded} | {seconds:.2f} |", flush=True)
+    print(f"\n{sum(counted.values())} pairs: {dict(counted)}")
+    return int(open_pairs > 0)
+
+
+def _optimized(optimize: Callable[[Path, Path], None], source: Path, target: Path) -> str:
+    """Run an optimizer in a child process, which may fail in any way; why there is no model, "" where there is one."""
+    target.unlink(missing_ok=True)
+    child = multiprocessing.get_context("fork").Process(target=_in_child, args=(optimize, source, target))
+    child.start()
+    child.join(TIME_LIMIT)
+    if child.is_alive():
+        child.kill()
+        child.join()
+        return f"the optimizer did not end in {TIME_LIMIT} s"
+    if child.exitcode == NOT_INSTALLED:
+        return "not installed"
+    return "" if child.exitcode == 0 and target.exists() else "the optimizer failed"
+
+
+def _in_child(optimize: Callable[[Path, Path], None], source: Path, target: Path) -> None:
+    try:
+        optimize(source, target)
+    except ImportError:
+        sys.exit(NOT_INSTALLED)
+
+
+def _timed(source: Path, target: Path, runs: int) -> tuple[Any, float]:
+    start = time.perf_counter()
+    try:
+        found: Any = compared(source.read_bytes(), target.read_bytes(), EquivalenceOptions(runs=runs))
+    except Exception as error:  # noqa: BLE001  a table has a row for it
+        found = f"refused; {error}"
+    return found, time.perf_counter() - start
+
+
+def _described(found: Equivalence) -> str:
+    more = f"; for {', '.join(f'{n} {list(s)}' for n, s in found.binding.items())}" if found.binding else ""
+    if found.unmatched is not None and not found.proved:
+        more += f"; {found.unmatched.first} against {found.unmatched.second}: {found.unmatched.reason}"
+    return found.answer.value + more
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("mutants")
+    one.add_argument("--seeds", default="0:30", metavar="FROM:TO")
+    one.add_argument("--runs", type=int, default=8)
+    other = commands.add_parser("optimizers")
+    other.add_argument("models", nargs="*", type=Path)
+    other.add_argument("--light", action="store_true")
+    other.add_argument("--runs", type=int, default=0)
+    options = parser.parse_args()
+    if options.command == "mutants":
+        first, _, last = options.seeds.partition(":")
+        return mutants(range(int(first), int(last)), options.runs)
+    return optimizers(options.models, options.light, options.runs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

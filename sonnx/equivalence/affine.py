@@ -1,0 +1,439 @@
+"""The affine normal form of a term over the reals: a sum of linear images of atoms, and a constant.
+
+    term = L1(atom1) + L2(atom2) + … + b,   L: a factor for each element, a Conv, or a product with a matrix
+
+Scales by channel go into weights, constants into one sum, both as formulas of constants (`constants.py`).  The form
+holds over the reals wherever all numbers are finite (theorems equivalence.*); it says nothing about rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+
+import numpy as np
+
+from sonnx.equivalence import constants, movements
+from sonnx.equivalence.constants import Real
+from sonnx.equivalence.elementwise import NARY
+from sonnx.equivalence.terms import Store, Term
+from sonnx.numerics.formats import Array
+
+MAX_SPREAD = 1 << 22
+"""Elements of a constant that is written out for another shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A linear image of an atom.
+
+    Attributes:
+        kind: diagonal, conv, product.
+        key: what beside weight and atom decides the image: the attributes of a Conv.
+        atom: the term.
+        weight: the factors; None for the factor 1 of a diagonal.
+        reshaped: whether the result has another shape than the image itself.
+    """
+
+    kind: str
+    key: Hashable
+    atom: Term
+    weight: Real | None
+    reshaped: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """A sum of parts and a bias, of a shape; `shape` is None where it is not known, then `rank` may be."""
+
+    parts: tuple[Part, ...]
+    bias: Real | None
+    shape: tuple[int, ...] | None
+    rank: int | None
+
+    def is_atom(self, term: Term) -> bool:
+        """Whether the form says nothing: the term itself."""
+        return (
+            self.bias is None and len(self.parts) == 1 and self.parts[0].kind == "diagonal"
+            and self.parts[0].weight is None and self.parts[0].atom is term
+        )  # fmt: skip
+
+
+@dataclass
+class Forms:
+    """The affine forms of terms, each computed once."""
+
+    store: Store
+    _known: dict[int, Affine] = field(default_factory=dict)
+
+    def of(self, term: Term) -> Affine:
+        """The affine form of a floating-point term."""
+        waiting = [term]
+        while waiting:  # operands first: models are deeper than Python's stack
+            each = waiting[-1]
+            if each.number in self._known:
+                waiting.pop()
+                continue
+            needed = [one for one in _read(each) if one.number not in self._known]
+            if needed:
+                waiting += needed
+                continue
+            self._known[each.number] = self._made(each)
+            waiting.pop()
+        return self._known[term.number]
+
+    def _made(self, term: Term) -> Affine:
+        build = None if term.domain or _along_axis(term) else _BUILDERS.get(term.operator)
+        found = build(self, term) if build is not None and term.is_float else None
+        return found or atom(term)
+
+    def real(self, array: Array) -> Real:
+        """The numbers of a constant."""
+        return constants.leaf(self.store, array)
+
+
+def _along_axis(term: Term) -> bool:
+    """Whether the operands are broadcast along an axis, as before operator set 7."""
+    written = term.application.attributes if term.application is not None else {}
+    return term.operator in NARY and ("axis" in written or "broadcast" in written)
+
+
+def atom(term: Term) -> Affine:
+    """The form of a term of which nothing is known."""
+    return Affine((Part("diagonal", None, term, None),), None, term.shape, term.rank)
+
+
+def _read(term: Term) -> list[Term]:
+    """The operands whose form the form of a term is made of."""
+    if term.operator not in _BUILDERS or term.domain or not term.is_float:
+        return []
+    listed = term.inputs[:1] if term.operator in ("BatchNormalization", "Conv") else term.inputs
+    return [each for each in listed if each is not None and each.is_float and not each.is_constant]
+
+
+def _finite(term: Term | None) -> Array | None:
+    """The value of a finite floating-point constant."""
+    if term is None or term.array is None or not term.is_float:
+        return None
+    return term.array if bool(np.isfinite(term.array.astype(np.float64)).all()) else None
+
+
+# ------------------------------------------------------------------ operators
+
+
+def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, rank: int | None) -> Affine | None:
+    """The form of an operand, broadcast to the shape of a result."""
+    if term is None or not term.is_float:
+        return None
+    if term.is_constant:
+        value = _finite(term)
+        return None if value is None else Affine((), forms.real(value).least(), shape, rank)
+    if term.shape is not None and shape is not None and term.shape != shape:
+        numbered = np.arange(movements.size(term), dtype=np.int32).reshape(term.shape)
+        if prod(shape) > movements.MAX_ELEMENTS:
+            return None
+        places = np.broadcast_to(numbered, shape).reshape(-1)
+        return replace(atom(movements.moved(forms.store, [term], places, shape)), shape=shape, rank=rank)
+    if term.shape is None or shape is None:
+        return forms.of(term) if rank is not None and term.rank == rank else None
+    return forms.of(term)
+
+
+def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:
+    found = [_operand(forms, each, term.shape, term.rank) for each in term.inputs]
+    if any(each is None for each in found) or (term.shape is None and not _unstretched(term)):
+        return None
+    parts: list[Part] = []
+    biases: list[Real | None] = []
+    minus = constants.number(forms.store, -1.0)
+    for each, sign in zip(found, signs, strict=True):
+        assert each is not None  # noqa: S101  none is
+        scaled = each if sign > 0 else _scaled(each, minus)
+        if scaled is None:
+            return None
+        parts += scaled.parts
+        biases.append(scaled.bias)
+    return Affine(_merged(forms.store, parts), constants.total(biases), term.shape, term.rank)
+
+
+def _unstretched(term: Term) -> bool:
+    """Whether the operands that vary have one rank, and no constant has an axis that one of them may lack."""
+    varying = [each for each in term.inputs if each is not None and not each.is_constant]
+    if len({each.rank for each in varying}) != 1 or varying[0].rank is None:
+        return False
+    for each in term.inputs:
+        for other in varying:
+            if each is None or each.array is None or not isinstance(other.facts.shape, tuple):
+                continue
+            pairs = zip(reversed(each.array.shape), reversed(other.facts.shape), strict=False)
+            if each.array.ndim > len(other.facts.shape) or any(extent not in (1, own) for extent, own in pairs):
+                return False
+    return True
+
+
+def _sum(forms: Forms, term: Term) -> Affine | None:
+    return _add(forms, term, (1,) * len(term.inputs))
+
+
+def _sub(forms: Forms, term: Term) -> Affine | None:
+    return _add(forms, term, (1, -1))
+
+
+def _neg(forms: Forms, term: Term) -> Affine | None:
+    return _add(forms, term, (-1,))
+
+
+def _merged(store: Store, parts: list[Part]) -> tuple[Part, ...]:
+    """The parts, those of one atom and kind added up."""
+    made: dict[Hashable, Part] = {}
+    for each in parts:
+        key = each.kind, each.key, each.atom.number
+        if key in made:
+            one = constants.number(store, 1.0)
+            weight = constants.total([made[key].weight or one, each.weight or one])
+            made[key] = replace(each, weight=weight)
+        else:
+            made[key] = each
+    return tuple(made.values())
+
+
+def _mul(forms: Forms, term: Term) -> Affine | None:
+    if len(term.inputs) != 2 or (term.shape is None and not _unstretched(term)):
+        return None
+    one, other = term.inputs
+    if one is not None and one.is_constant:
+        one, other = other, one
+    factor = _finite(other)
+    if one is None or one.is_constant or factor is None:
+        return None
+    form = _operand(forms, one, term.shape, term.rank)
+    real = forms.real(factor).least()
+    return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
+
+
+def _div(forms: Forms, term: Term) -> Affine | None:
+    one, other = term.inputs
+    divisor = _finite(other)
+    if one is None or one.is_constant or divisor is None or (term.shape is None and not _unstretched(term)):
+        return None
+    if not divisor.astype(np.float64).all():
+        return None
+    form, real = _operand(forms, one, term.shape, term.rank), constants.inverse(forms.real(divisor).least())
+    return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
+
+
+def _whole(form: Affine, one: Term, term: Term) -> Affine:
+    """The operand as an atom, where its parts do not take a factor."""
+    return replace(atom(one), shape=form.shape, rank=form.rank) if one.shape == term.shape else form
+
+
+def _scaled(form: Affine, factor: Real) -> Affine | None:
+    """The form with a factor for each element of the result; None where a part does not take it."""
+    parts = []
+    for each in form.parts:
+        if each.kind == "diagonal":
+            weight = factor if each.weight is None else each.weight * factor
+            parts.append(replace(each, weight=weight))
+            continue
+        assert each.weight is not None  # noqa: S101  other kinds have one
+        fitting = _for_rows(factor, each, form)
+        if fitting is None:
+            return None
+        parts.append(replace(each, weight=each.weight * fitting))
+    bias = None if form.bias is None else form.bias * factor
+    return Affine(tuple(parts), bias, form.shape, form.rank)
+
+
+def _for_rows(factor: Real, part: Part, form: Affine) -> Real | None:
+    """A factor of the result as one of the weight: by output channel of a Conv, by column of a matrix."""
+    assert part.weight is not None  # noqa: S101  see above
+    if prod(factor.shape) == 1:
+        return factor
+    rank = len(part.weight.shape)
+    if part.kind == "conv" and form.rank == rank and not part.reshaped:
+        if factor.shape != (part.weight.shape[0], *[1] * (rank - 2)):
+            return None
+        return factor.mapped(lambda array: array.reshape(-1, *[1] * (rank - 1)))
+    columns = part.weight.shape[1:]
+    if part.kind == "product" and factor.shape == columns and (not part.reshaped or form.shape is not None):
+        return factor if form.shape is None or form.shape[-1:] == columns else None
+    return None
+
+
+def _normalization(forms: Forms, term: Term) -> Affine | None:
+    application = term.application
+    first, *others = term.inputs
+    values = [_finite(each) for each in others]
+    if application is None or first is None or first.is_constant or len(values) != 4 or term.rank is None:
+        return None
+    if term.output != 0 or application.names.get("training_mode", 0) != 0 or application.names.get("is_test", 1) == 0:
+        return None
+    if any(each is None for each in values) or application.names.get("spatial", 1) != 1:
+        return None
+    rank = term.rank
+    scale, bias, mean, variance = (
+        forms.real(each.reshape(-1, *[1] * (rank - 2))).least() for each in values if each is not None
+    )
+    stated = application.names.get("epsilon")
+    if not isinstance(stated, float | int):
+        return None
+    epsilon = constants.number(forms.store, float(stated))
+    spread = variance + epsilon
+    if not bool((spread.enclosure.low > 0).all()):
+        return None
+    factor = scale * constants.inverse(constants.root(spread))
+    form = forms.of(first)
+    scaled = _scaled(form, factor) or _scaled(atom(first), factor)
+    if scaled is None:
+        return None
+    minus = constants.number(forms.store, -1.0) * mean * factor
+    return replace(scaled, bias=constants.total([scaled.bias, bias, minus]), shape=term.shape, rank=rank)
+
+
+def _conv(forms: Forms, term: Term) -> Affine | None:
+    first, weight, *rest = term.inputs
+    kernels = _finite(weight)
+    offset = rest[0] if rest else None
+    if first is None or first.is_constant or kernels is None or (offset is not None and _finite(offset) is None):
+        return None
+    if kernels.ndim < 3 or not isinstance(term.key, tuple):
+        return None
+    bias = (
+        None
+        if offset is None or offset.array is None
+        else forms.real(offset.array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
+    )
+    key = ("conv", term.key, kernels.shape)
+    source, factor = _through_scale(forms, first, kernels, _group(term))
+    made = forms.real(kernels) if factor is None else forms.real(kernels) * factor
+    return Affine((Part("conv", key, source, made),), bias, term.shape, kernels.ndim)
+
+
+def _group(term: Term) -> int:
+    group = term.application.names.get("group", 1) if term.application is not None else 0
+    return group if isinstance(group, int) else 0
+
+
+def _through_scale(forms: Forms, first: Term, kernels: Array, group: int) -> tuple[Term, Real | None]:
+    """The atom below factors by input channel, and the factors as one of the weight."""
+    form = forms.of(first)
+    if form.bias is not None or len(form.parts) != 1 or form.parts[0].kind != "diagonal":
+        return first, None
+    [part] = form.parts
+    if part.weight is None or part.atom.shape != first.shape or first.shape is None:
+        return first, None
+    if prod(part.weight.shape) == 1:
+        return part.atom, part.weight
+    if group == 1 and part.weight.shape == (kernels.shape[1], *[1] * (kernels.ndim - 2)):
+        return part.atom, part.weight.mapped(lambda array: array.reshape(1, -1, *[1] * (kernels.ndim - 2)))
+    return first, None
+
+
+def _gemm(forms: Forms, term: Term) -> Affine | None:
+    if term.application is None:
+        return None
+    names = term.application.names
+    first, second, *rest = term.inputs
+    matrix, added = _finite(second), rest[0] if rest else None
+    if first is None or first.is_constant or matrix is None or names.get("transA", 0) or matrix.ndim != 2:
+        return None
+    alpha, beta = (float(names.get(name, 1.0)) for name in ("alpha", "beta"))
+    if not np.isfinite([alpha, beta]).all() or names.get("broadcast", 1) == 0:
+        return None
+    weight = forms.real(np.ascontiguousarray(matrix.T) if names.get("transB", 0) else matrix)
+    if alpha != 1:
+        weight = weight * constants.number(forms.store, alpha)
+    parts, bias = [_product(forms, first, weight)], None
+    if added is not None and beta != 0:
+        stretched = _operand(forms, added, term.shape, 2)
+        if stretched is not None and beta != 1:
+            stretched = _scaled(stretched, constants.number(forms.store, beta))
+        if stretched is None:
+            return None
+        parts, bias = [*parts, *stretched.parts], stretched.bias
+    return Affine(_merged(forms.store, parts), bias, term.shape, 2)
+
+
+def _matmul(forms: Forms, term: Term) -> Affine | None:
+    first, second = term.inputs
+    if first is not None and second is not None and not first.is_constant and not second.is_constant:
+        return _bilinear(forms, term, first, second)
+    matrix = _finite(second)
+    if first is None or first.is_constant or matrix is None or matrix.ndim != 2 or first.rank is None or first.rank < 2:
+        return None
+    return Affine((_product(forms, first, forms.real(matrix)),), None, term.shape, term.rank)
+
+
+def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
+    """The product of two terms that vary: single numbers that scale either one scale the product."""
+    atoms, factors = [], list[Real]()
+    for each in (first, second):
+        form = forms.of(each)
+        part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
+        if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
+            atoms.append(each)
+        elif part.atom.facts.shape != each.facts.shape:
+            return None
+        else:
+            atoms.append(part.atom)
+            factors.append(part.weight)
+    if not factors:
+        return None
+    inner = forms.store.applied(
+        term.operator, term.key, atoms, 0, term.facts, application=term.application, origin=term.origin
+    )
+    weight = factors[0] if len(factors) == 1 else factors[0] * factors[1]
+    return Affine((Part("diagonal", None, inner, weight),), None, term.shape, term.rank)
+
+
+def _product(forms: Forms, first: Term, weight: Real) -> Part:
+    """The product of the rows of a term with a matrix; where the shape is known, of a term of rank 2."""
+    shape = first.shape
+    if shape is not None and len(shape) > 2:
+        first = movements.moved(forms.store, [first], None, (prod(shape[:-1]), shape[-1]))
+    return Part("product", weight.shape, first, weight)
+
+
+def _moved(forms: Forms, term: Term) -> Affine | None:
+    """A movement of one source: of factors and biases; one that keeps the order is only another shape."""
+    if len(term.inputs) != 1 or term.inputs[0] is None or term.shape is None:
+        return None
+    [source] = term.inputs
+    if source is None or source.shape is None:
+        return None
+    form, shape = forms.of(source), term.shape
+    if form.is_atom(source) or (any(each.kind != "diagonal" for each in form.parts) and term.places is not None):
+        return None
+    spread, places, old = prod(shape), term.places, source.shape
+
+    def change(array: Array) -> Array:
+        flat = np.broadcast_to(array, old).reshape(-1)
+        return (flat if places is None else flat[places]).reshape(shape)
+
+    reals = [form.bias, *(each.weight for each in form.parts if each.kind == "diagonal")]
+    if any(each is not None and prod(each.shape) > 1 for each in reals) and max(spread, prod(old)) > MAX_SPREAD:
+        return None
+    parts = []
+    for each in form.parts:
+        if each.kind != "diagonal":
+            parts.append(replace(each, reshaped=True))
+            continue
+        weight = None if each.weight is None else _spread(each.weight, change)
+        moved = movements.moved(forms.store, [each.atom], places, shape)
+        parts.append(Part("diagonal", None, moved, weight))
+    bias = None if form.bias is None else _spread(form.bias, change)
+    return Affine(tuple(parts), bias, shape, len(shape))
+
+
+def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
+    """Numbers whose elements are moved; each constant is written out in the old shape by `change`, then collapsed."""
+    if real.array is not None:
+        return real if real.array.size == 1 else constants.leaf(real.store, change(real.array)).least()
+    return Real(real.kind, tuple([_spread(each, change) for each in real.parts]), real.store)
+
+
+_BUILDERS: Mapping[str, Callable[[Forms, Term], Affine | None]] = {
+    "Add": _sum, "BatchNormalization": _normalization, "Conv": _conv, "Div": _div, "Gemm": _gemm, "MatMul": _matmul,
+    "Mul": _mul, "Neg": _neg, "Sub": _sub, "Sum": _sum, "moved": _moved,
+}  # fmt: skip

@@ -1,0 +1,353 @@
+"""Real numbers made of constants: symbolic first, enclosed where symbols do not decide.
+
+A `Real` is an array of real numbers: a constant of the model, or a sum, product, quotient or root of such arrays.  Two
+are equal where their polynomials over the constants are; no number is computed for that, so nothing is absorbed.  Where
+they are not, both are enclosed in float64, and their difference is compared with what the roundings of a fold allow:
+k roundings in any order are off by at most k u / (1 - k u) of the formula with absolute values (`rounded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sonnx.equivalence import movements
+from sonnx.equivalence.elementwise import collapsed
+from sonnx.equivalence.terms import Store, Term
+from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, UNIT
+from sonnx.numerics.formats import Array
+
+MAX_MONOMIALS = 64
+"""Terms of a polynomial that is kept as one."""
+
+Monomial = tuple[Hashable, ...]
+Polynomial = Mapping[Monomial, int]
+
+
+class Enclosure(NamedTuple):
+    """Arrays of float64: the numbers lie within `radius` of `middle`; `size` is at least the formula with absolute
+    values.
+    """
+
+    middle: Array
+    radius: Array
+    size: Array
+
+    @property
+    def low(self) -> Array:
+        """At most the numbers."""
+        return np.asarray(np.nextafter(self.middle - self.radius, -np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class Real:
+    """An array of real numbers.
+
+    Attributes:
+        kind: leaf, sum, product, inverse, root.
+        parts: what it is made of.
+        store: the terms.
+        term: the constant of a leaf, None of rows of one.
+        array: the numbers of a leaf.
+    """
+
+    kind: str
+    parts: tuple[Real, ...]
+    store: Store
+    term: Term | None = None
+    array: Array | None = None
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, broadcast."""
+        if self.array is not None:
+            return self.array.shape
+        return tuple(map(int, np.broadcast_shapes(*(each.shape for each in self.parts))))
+
+    @cached_property
+    def roundings(self) -> int:
+        """The operations that make it, each of which an implementation rounds once."""
+        own = len(self.parts) - 1 if self.kind in ("sum", "product") else 0 if self.kind == "leaf" else 1
+        return own + sum(each.roundings for each in self.parts)
+
+    @cached_property
+    def polynomial(self) -> Polynomial:
+        """The polynomial over the constants, and over inverses and roots of polynomials."""
+        if self.kind == "leaf":
+            assert self.term is not None  # noqa: S101  a leaf has one
+            one = self.array
+            if one is not None and one.shape == () and one == 1:
+                return {(): 1}
+            if one is not None and one.shape == () and one == 0:
+                return {}
+            if one is not None and one.shape == () and one == -1:
+                return {(): -1}
+            return {(self.term.number,): 1}
+        polynomials = [each.polynomial for each in self.parts]
+        made: dict[Monomial, int] = {}
+        if self.kind == "sum":
+            for each in polynomials:
+                for monomial, factor in each.items():
+                    made[monomial] = made.get(monomial, 0) + factor
+            return {monomial: factor for monomial, factor in made.items() if factor}
+        if self.kind == "product":
+            product: dict[Monomial, int] = {(): 1}
+            for each in polynomials:
+                if len(product) * len(each) > MAX_MONOMIALS:
+                    return {(("opaque", id(self)),): 1}
+                made = {}
+                for one_factors, first in product.items():
+                    for other, second in each.items():
+                        both = tuple(sorted((*one_factors, *other), key=repr))
+                        made[both] = made.get(both, 0) + first * second
+                product = {monomial: factor for monomial, factor in made.items() if factor}
+            return product
+        return {((self.kind, _frozen(polynomials[0])),): 1}
+
+    @cached_property
+    def key(self) -> Hashable:
+        """Equal keys are equal numbers."""
+        return _frozen(self.polynomial)
+
+    @cached_property
+    def enclosure(self) -> Enclosure:
+        """The numbers in float64, rounded outward."""
+        with np.errstate(all="ignore"):
+            if self.kind == "leaf":
+                assert self.array is not None  # noqa: S101  a leaf has one
+                values = self.array.astype(np.float64)
+                return Enclosure(values, ZERO, np.abs(values))
+            inner = [each.enclosure for each in self.parts]
+            if self.kind == "inverse":
+                return _inverse(inner[0])
+            if self.kind == "root":
+                return _root(inner[0])
+            made = inner[0]
+            for each in inner[1:]:
+                made = (_sum if self.kind == "sum" else _product)(made, each)
+            return made
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every number is known to be finite."""
+        found = self.enclosure
+        return bool(np.isfinite(found.middle).all() and np.isfinite(found.radius).all())
+
+    def mapped(self, change: Callable[[Array], Array]) -> Real:
+        """The same on constants whose elements are moved, each constant broadcast to the shape of the whole first."""
+        return self._mapped(self.shape, change)
+
+    def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
+        if self.array is not None:
+            return self if self.array.size == 1 else leaf(self.store, change(np.broadcast_to(self.array, shape)))
+        return Real(self.kind, tuple([each._mapped(shape, change) for each in self.parts]), self.store)
+
+    def least(self) -> Real:
+        """The same with each constant in its collapsed form."""
+        if self.array is not None:
+            return leaf(self.store, collapsed(self.array))
+        return Real(self.kind, tuple([each.least() for each in self.parts]), self.store)
+
+    def rows(self, part: slice, shape: tuple[int, ...]) -> Real:
+        """The numbers of some indices of the first axis of a shape to which this is broadcast."""
+        if self.array is not None:
+            whole = self.array.ndim == len(shape) and self.array.ndim > 0 and self.array.shape[0] > 1
+            return Real("leaf", (), self.store, array=self.array[part]) if whole else self
+        return Real(self.kind, tuple([each.rows(part, shape) for each in self.parts]), self.store)
+
+    def __add__(self, other: Real) -> Real:
+        return Real("sum", (self, other), self.store)
+
+    def __mul__(self, other: Real) -> Real:
+        return Real("product", (self, other), self.store)
+
+
+def _frozen(polynomial: Polynomial) -> Hashable:
+    return tuple(sorted(polynomial.items(), key=repr))
+
+
+def leaf(store: Store, array: Array) -> Real:
+    """The numbers of a constant array of floating-point numbers."""
+    term = movements.constant_of(store, array)
+    return Real("leaf", (), store, term, term.array)
+
+
+def number(store: Store, value: float) -> Real:
+    """One number."""
+    return leaf(store, np.array(value, np.float64))
+
+
+def inverse(value: Real) -> Real:
+    """1 / value."""
+    return Real("inverse", (value,), value.store)
+
+
+def root(value: Real) -> Real:
+    """The square root."""
+    return Real("root", (value,), value.store)
+
+
+# ------------------------------------------------------------------ enclosures
+
+
+ZERO = np.zeros(())
+GROWTH = 1 + 16 * UNIT
+"""Makes a bound computed in float64 with a few roundings at least the exact one."""
+
+
+def _sum(one: Enclosure, other: Enclosure) -> Enclosure:
+    middle = one.middle + other.middle
+    radius = (one.radius + other.radius + np.abs(middle) * UNIT) * GROWTH + TINY
+    exact = _exact_sum(one.middle, other.middle, middle) & (one.radius == 0) & (other.radius == 0)
+    return Enclosure(middle, np.where(exact, 0.0, radius), (one.size + other.size) * GROWTH)
+
+
+def _exact_sum(x: Array, y: Array, total: Array) -> Array:
+    """Where x + y = total over the reals (Knuth's error of a sum is 0)."""
+    part = total - x
+    error = (x - (total - part)) + (y - part)
+    return np.asarray((error == 0) & np.isfinite(total))
+
+
+def _product(one: Enclosure, other: Enclosure) -> Enclosure:
+    middle, size = one.middle * other.middle, one.size * other.size * GROWTH + TINY
+    radius = np.abs(middle) * UNIT
+    if one.radius.any():
+        radius = radius + one.radius * (np.abs(other.middle) + other.radius)
+    if other.radius.any():
+        radius = radius + np.abs(one.middle) * other.radius
+    return Enclosure(middle, radius * GROWTH + TINY, size)
+
+
+def _inverse(of: Enclosure) -> Enclosure:
+    """1 / x; |1 / x - 1 / m| is at most r / (|m| (|m| - r))."""
+    magnitude = np.abs(of.middle)
+    least = (magnitude - of.radius) * (1 - 4 * UNIT)
+    certain = least > 0
+    least = np.where(certain, least, 1.0)
+    middle = 1 / np.where(certain, of.middle, 1.0)
+    radius = (of.radius / least / np.where(certain, magnitude, 1.0) + np.abs(middle) * UNIT) * GROWTH + TINY
+    size = of.size / least / least * GROWTH  # how far a relative error of a rounding is magnified
+    return Enclosure(middle, np.where(certain, radius, np.inf), np.where(certain, size, np.inf))
+
+
+def _root(of: Enclosure) -> Enclosure:
+    """The root of x; |root x - root m| is at most r / root m."""
+    certain = of.middle > of.radius
+    argument = np.where(certain, of.middle, 1.0)
+    middle = np.sqrt(argument)
+    radius = (of.radius / middle + middle * UNIT) * GROWTH + TINY
+    return Enclosure(middle, np.where(certain, radius, np.inf), np.where(certain, of.size / middle * GROWTH, np.inf))
+
+
+# ------------------------------------------------------------------ comparison
+
+
+class Difference(NamedTuple):
+    """How two arrays of numbers differ.
+
+    `largest` is at least the largest distance of two numbers, `gain` at least the largest sum of those that one output
+    reads, `allowed` what the roundings of a fold explain of the number with the largest distance, `size` the largest
+    magnitude of either.  `explained`: every distance is within what is allowed.
+    """
+
+    largest: float
+    gain: float
+    allowed: float
+    size: float
+    explained: bool
+
+
+NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 0.0, True)
+
+
+def difference(
+    one: Real | None, other: Real | None, unit_of: str, store: Store, output_axis: int | None = None
+) -> Difference:
+    """How two arrays of numbers differ; None stands for 0.
+
+    Nothing is allowed where both are made by equally many operations: then neither is the other one folded.
+
+    Args:
+        one: the numbers of the first model.
+        other: those of the second one.
+        unit_of: the element type in which a fold is rounded.
+        store: of the terms.
+        output_axis: 0 where an output reads the numbers of one index of the first axis, as of the weight of a Conv; 1
+            where it reads those of one index of the second axis, as of a matrix; None where it reads one number.
+    """
+    first = number(store, 0.0) if one is None else one
+    second = number(store, 0.0) if other is None else other
+    if first.key == second.key:
+        return NO_DIFFERENCE
+    count = max(first.roundings, second.roundings) if first.roundings != second.roundings else 0
+    shape = np.broadcast_shapes(first.shape, second.shape)
+    sums, most, size, allowed, explained = np.zeros(()), 0.0, 0.0, 0.0, True
+    with np.errstate(all="ignore"):
+        for part in _parts(shape):
+            rows = (first, second) if part is None else (first.rows(part, shape), second.rows(part, shape))
+            a, b = rows[0].enclosure, rows[1].enclosure
+            distance = np.atleast_1d(_distance(a, b))
+            limit = np.atleast_1d(_allowed(a, b, count, unit_of))
+            here = float(np.max(distance, initial=0.0))
+            explained = explained and bool((distance <= limit).all()) and bool(np.isfinite(here))
+            if not here <= most:  # larger, or NaN
+                allowed = float(np.broadcast_to(limit, distance.shape).reshape(-1)[int(np.argmax(distance))])
+                most = here
+            size = max(size, float(np.max(a.size, initial=0.0)), float(np.max(b.size, initial=0.0)))
+            if output_axis is not None:
+                full = np.broadcast_to(distance, (*np.shape(distance)[:1], *shape[1:]) if part else shape)
+                if output_axis:
+                    sums = sums + full.sum(axis=0)
+                else:
+                    sums = np.maximum(sums, full.sum(axis=tuple(range(1, full.ndim))).max(initial=0.0))
+    gain = most if output_axis is None else float(np.max(sums, initial=0.0)) * (1 + 2.0**-20)
+    return Difference(most, gain, allowed, size, explained)
+
+
+BLOCK = 1 << 16
+"""Numbers that are compared at a time, so that they stay near the processor."""
+
+
+def _parts(shape: tuple[int, ...]) -> Iterator[slice | None]:
+    """Slices of the first axis; None for all at once."""
+    whole = int(np.prod(shape)) if shape else 1
+    if whole <= BLOCK or shape[0] < 2:
+        yield None
+        return
+    step = max(1, BLOCK // (whole // shape[0]))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
+
+
+def _distance(a: Enclosure, b: Enclosure) -> Array:
+    """At least the distance of two numbers; 0 where both are the same number of float64."""
+    distance = np.abs(a.middle - b.middle)
+    if a.radius.any() or b.radius.any():
+        distance = distance + a.radius + b.radius
+    return np.asarray(distance * GROWTH)
+
+
+def _allowed(a: Enclosure, b: Enclosure, count: int, unit_of: str) -> Array:
+    """What so many roundings explain."""
+    if not count:
+        return ZERO
+    return np.asarray(np.maximum(a.size, b.size) * rounded(count, unit_of) + FORMATS[unit_of].tiny * (1 + count))
+
+
+def rounded(count: int, element: str) -> float:
+    """K u / (1 - k u): what k roundings of a type may change, of the formula with absolute values."""
+    unit = FORMATS[element].unit
+    return count * unit / (1 - count * unit) * (1 + 8 * UNIT) + TINY
+
+
+def total(parts: Sequence[Real | None]) -> Real | None:
+    """The sum of what is there."""
+    listed = [each for each in parts if each is not None]
+    if not listed:
+        return None
+    return listed[0] if len(listed) == 1 else Real("sum", tuple(listed), listed[0].store)

@@ -1,0 +1,242 @@
+"""The domain of terms on the interpreter of models: a value is a term, shared by all models of one comparison.
+
+What a call is, its shapes and its parameters are those of a run (`RunDomain`).  Constants are computed by the executor,
+so a folded constant has the exact bits of the profile.  An operator without a definition here is an atom: equal inputs,
+attributes and operator set give equal outputs, which is assumed and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import Stop
+from sonnx.equivalence import absent, elementwise, keys, movements, product_forms
+from sonnx.equivalence.stated import fused_operators, stated_operators
+from sonnx.equivalence.terms import Store, Term
+from sonnx.executor.executor import active_rules
+from sonnx.executor.preparation import PreparedNode, RunDomain
+from sonnx.graph.call import Call
+from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
+from sonnx.graph.interpreter import Transferred
+from sonnx.graph.transfer import complete_types, output_facts
+from sonnx.language.evaluator import RUN_TIME, TensorFacts, evaluate
+from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
+from sonnx.model.scopes import canonical_domain
+from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.formats import Array
+from sonnx.operators import find_operator
+
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+"""Operators whose output is no function of their inputs."""
+
+INFERS_SINCE = 7
+"""The operator set from which on Dropout trains only where an input says so."""
+
+MAX_FOLDED = 1 << 22
+"""Elements of the operands of a computation on constants that is made; movements have a limit of their own."""
+
+FAILURES = (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
+"""What a definition may raise for a model that no text gives values."""
+
+NO_DEFINITION = "operators without a definition here are functions of their inputs and attributes: {}"
+DEFAULTS = "inputs with a default keep it: {}"
+DECLARED = "declared shapes of values that operators without a definition here make"
+
+
+class TermDomain:
+    """Values are terms; a call gives the node it was made for.
+
+    Args:
+        store: the terms of all models.
+        edition: the edition whose texts define the operators.
+        folder: where the model file stands.
+    """
+
+    def __init__(self, store: Store, edition: str | None, folder: Path | None) -> None:
+        self.store, self.folder = store, folder
+        self.rules = active_rules(edition)
+        self.run = RunDomain(self.rules, conforming=False)
+
+    def declared(self, type_: Type) -> Term:
+        """A value that no node has made yet; what reads it equals nothing."""
+        facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
+        return self.store.fresh("declared", facts, "")
+
+    def constant(self, tensor: Tensor, replaceable: bool) -> Term:
+        """The value of an initializer; a default stays as it is, which is assumed and said."""
+        if replaceable:
+            self.store.assume(DEFAULTS.format(tensor.name))
+        return movements.constant_of(self.store, decode(tensor, self.folder))
+
+    def sparse(self, tensor: SparseTensor) -> Term:
+        """A sparse constant equals nothing."""
+        return self.store.fresh("sparse", NOTHING_STATED, tensor.name)
+
+    def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
+        """The terms of the outputs of a call."""
+        made = self._made(call, inputs, outputs)
+        return Transferred(
+            [each if stands is not None else None for each, stands in zip(made, outputs, strict=True)], ""
+        )
+
+    def _made(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
+        count = len(outputs)
+        undefined = any(each is not None and each.operator == "declared" for each in inputs)
+        has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
+        if undefined or has_graph or call.calls_function or call.operator in RANDOM:
+            return [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
+        facts = [None if each is None else each.facts for each in inputs]
+        with np.errstate(all="ignore"):
+            after, prepared = self.run.call(call, facts, [NOTHING_STATED] * count)
+            if isinstance(prepared, PreparedNode):
+                known = self._known(call, prepared, inputs, after)
+                if known is not None and len(known) >= count:
+                    return known[:count]
+        return self._unknown(call, inputs, outputs)
+
+    # ------------------------------------------------------------------ calls whose shapes are known
+
+    def _known(
+        self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], after: Sequence[TensorFacts | None]
+    ) -> list[Term] | None:
+        operator = find_operator(call.operator)
+        if operator is None or canonical_domain(call.domain):
+            return None
+        folded = self._folded(call, prepared, inputs, reads_shapes_only=operator.reads_shapes_only)
+        if folded is not None:
+            return folded
+        if call.operator in movements.MOVING:
+            try:
+                moved = movements.moved_by(self.store, call.operator, prepared, inputs)
+            except FAILURES:
+                moved = None
+            if moved is not None:
+                return moved
+        key, given = self._key(call, prepared.application, inputs)
+        specs = [each if each is not None else NOTHING_STATED for each in after]
+        if call.operator in elementwise.ALL and len(specs) == 1:
+            return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
+        given = absent.without_neutral(call.operator, given, prepared.application.names)
+        given, key, application = product_forms.without_pad(call.operator, given, key, prepared.application)
+        given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
+        return [
+            self.store.applied(call.operator, key, given, index, _varying(each), application=application)
+            for index, each in enumerate(specs)
+        ]
+
+    def _folded(
+        self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], *, reads_shapes_only: bool
+    ) -> list[Term] | None:
+        """The outputs of a call on constants, as the executor computes them."""
+        if not reads_shapes_only and any(each is not None and each.array is None for each in inputs):
+            return None
+        if any(each is not None and each.array is None and each.shape is None for each in inputs):
+            return None
+        arrays = [None if each is None else _array(each) for each in inputs]
+        sizes = [each.size for each in arrays if each is not None]
+        sizes += [prod(shape) for shape, _ in prepared.output_specs or ()]
+        most = MAX_FOLDED if call.operator not in movements.MOVING else movements.MAX_ELEMENTS * 8
+        if not reads_shapes_only and max(sizes, default=0) > most:
+            return None
+        try:
+            if prepared.kernel is not None and prepared.output_specs is not None:
+                found: Sequence[Array] = (prepared.kernel(arrays, np.empty(*prepared.output_specs[0])),)
+            else:
+                found = prepared.definition(prepared.application, arrays)
+        except FAILURES:
+            return None
+        return [movements.constant_of(self.store, np.array(each)) for each in found]
+
+    def _key(
+        self, call: Call, application: Application, inputs: Sequence[Term | None]
+    ) -> tuple[Hashable, list[Term | None]]:
+        """The key of a call, and the inputs that it does not have."""
+        if call.signature is None:
+            return keys.written_key(call), list(inputs)
+        rank = inputs[0].rank if inputs and inputs[0] is not None else None
+        key = keys.effective_key(call, call.signature, application.names, rank)
+        given = [
+            None if keys.stated_by(call.signature, application.names, index) else each
+            for index, each in enumerate(inputs)
+        ]
+        while given and given[-1] is None:
+            given.pop()
+        return key, given
+
+    # ------------------------------------------------------------------ calls of which less is known
+
+    def _unknown(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
+        """The outputs of a call whose shapes depend on symbols or values, or that has no definition here."""
+        domain = canonical_domain(call.domain)
+        if call.operator in ("Dropout", "Identity") and not domain:
+            return self._passed_on(call, inputs, outputs)
+        if call.signature is not None and not domain:
+            facts = [None if each is None else each.facts for each in inputs]
+            names = environment(call.signature, call.attributes, facts, [NOTHING_STATED] * len(outputs))
+            complete_types(call.signature, names)
+            application = Application(
+                call.operator, call.signature.version, call.signature.text, names,
+                {each.name: each for each in call.attributes}, outputs=len(outputs),
+            )  # fmt: skip
+            key, given = self._key(call, application, inputs)
+            specs = _shapes(call, names, len(outputs))
+        else:
+            key, given, application, specs = keys.written_key(call), list(inputs), None, [NOTHING_STATED] * len(outputs)
+            known = stated_operators().get(call.operator) if not domain else None
+            keeps = known is not None and known.keeps_shape and inputs and inputs[0] is not None
+            if (find_operator(call.operator) is None or domain) and not _has_meaning(domain, call.operator):
+                name = f"{domain}.{call.operator}" if domain else call.operator
+                self.store.assume(NO_DEFINITION.format(name))
+            if keeps and inputs[0] is not None:
+                specs = [_varying(inputs[0].facts), *specs[1:]]
+            elif any(each is not None and _facts(each).shape is not NOTHING_STATED.shape for each in outputs):
+                self.store.assume(DECLARED)
+                specs = [_facts(each) for each in outputs]
+        if call.operator in elementwise.COMMUTATIVE and not domain:
+            given = sorted(given, key=lambda each: each.number if each is not None else 0)
+        return [
+            self.store.applied(call.operator, key, given, index, each, application=application, domain=domain)
+            for index, each in enumerate(specs)
+        ]
+
+    def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
+        """Identity and Dropout of a value of unknown shape: the value itself; nothing is known of training."""
+        fresh = [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
+        infers = call.operator == "Identity" or ((call.operator_set or 0) >= INFERS_SINCE and len(inputs) < 3)
+        first = inputs[0] if inputs else None
+        return [first, *fresh[1:]] if infers and first is not None else fresh
+
+
+def _has_meaning(domain: str, operator: str) -> bool:
+    """Whether `expansion.py` knows a fused operator."""
+    return (domain, operator) in fused_operators() or (domain, operator) == ("com.microsoft", "FusedMatMul")
+
+
+def _array(term: Term) -> Array:
+    """The value of a term, or zeros of its shape where the value is not read."""
+    return np.broadcast_to(np.zeros(()), term.shape or ()) if term.array is None else term.array
+
+
+def _facts(term: Term | None) -> TensorFacts:
+    return NOTHING_STATED if term is None else term.facts
+
+
+def _varying(facts: TensorFacts) -> TensorFacts:
+    return facts._replace(values=RUN_TIME)
+
+
+def _shapes(call: Call, names: dict[str, Any], count: int) -> list[TensorFacts]:
+    """What the operator's data file says of the outputs, with dimensions that are not known."""
+    made = call.signature
+    assert made is not None  # noqa: S101  for the type checker
+    stated = [NOTHING_STATED] * count
+    after = output_facts(made, names, stated, (), lambda output: evaluate(made.shapes[output.name], names))
+    return [_varying(each) if isinstance(each, TensorFacts) else NOTHING_STATED for each in after]

@@ -1,0 +1,169 @@
+"""Operators on elements: a movement of an operand becomes a movement of the result, and constants take one form.
+
+f(moved x) is moved f(x), because f reads each element by itself; so both orders of a model give one term.  A constant
+operand loses the axes along which all its elements are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import prod
+
+import numpy as np
+
+from sonnx.base.errors import Stop
+from sonnx.equivalence import movements
+from sonnx.equivalence.terms import Store, Term
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
+from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.formats import TEXT, Array, patterns
+from sonnx.operators import find_operator
+
+UNARY = frozenset(
+    {"Abs", "Acos", "Ceil", "Clip", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Neg",
+     "Not", "Reciprocal", "Relu", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Tanh"}
+)  # fmt: skip
+"""Operators on one element; further operands of Clip are single numbers."""
+
+COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Equal"})
+"""Operators whose operands may change places without changing a bit: a NaN that is computed is one NaN."""
+
+NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Less", "Greater", "Where"}
+ALL = UNARY | NARY
+
+FAILURES = (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError)
+
+
+def applied(
+    store: Store,
+    operator: str,
+    key: Hashable,
+    application: Application,
+    inputs: Sequence[Term | None],
+    facts: TensorFacts,
+) -> Term:
+    """The output of an operator on elements, of known shape, in its normal form."""
+    shape: tuple[int, ...] = tuple(facts.shape)  # type: ignore[arg-type]  # known
+    axis_form = "axis" in application.attributes or "broadcast" in application.attributes
+    operands = [each for each in inputs if each is not None]
+    if axis_form or len(operands) < len(inputs) or any(each.shape is None for each in operands):
+        return store.applied(operator, key, inputs, 0, _varying(facts), application=application)
+    if prod(shape) <= movements.MAX_ELEMENTS:
+        outside = _moved_outside(store, operator, key, application, operands, facts, shape)
+        if outside is not None:
+            return outside
+    operands = [_least(store, each) if operator in NARY else each for each in operands]
+    if operator in COMMUTATIVE:
+        operands.sort(key=lambda each: each.number)
+    full = any(each.shape == shape and not each.is_constant for each in operands)
+    key = key if full else (key, shape)
+    return store.applied(operator, key, operands, 0, _varying(facts), application=application)
+
+
+def _varying(facts: TensorFacts) -> TensorFacts:
+    return facts._replace(values=RUN_TIME)
+
+
+def _moved_outside(
+    store: Store,
+    operator: str,
+    key: Hashable,
+    application: Application,
+    operands: Sequence[Term],
+    facts: TensorFacts,
+    shape: tuple[int, ...],
+) -> Term | None:
+    """The movement of the result of the operator on what an operand is moved from; None where no operand is moved.
+
+    Of several operands the one is taken whose source has the least number, so that the form is one and the same.
+    """
+    if operator in UNARY:
+        [first, *others] = operands
+        if first.operator != "moved" or any(each.shape != () for each in others):
+            return None
+        sources = [each for each in first.inputs if each is not None]
+        made = [_on_source(store, operator, key, application, [each, *others], facts) for each in sources]
+        if any(each is None for each in made):
+            return None
+        return movements.moved(store, [each for each in made if each is not None], first.places, shape)
+    varying = [each for each in operands if not each.is_constant and each.shape == shape]
+    if not varying:
+        return None
+    chosen = min(varying, key=_base)
+    if not _is_permutation(chosen):
+        return None
+    source = chosen.inputs[0]
+    if source is None or source.shape is None or movements.size(source) != prod(shape):
+        return None
+    back = None if chosen.places is None else np.argsort(chosen.places, kind="stable").astype(np.int32)
+    moved = []
+    for each in operands:
+        if each is chosen:
+            moved.append(source)
+            continue
+        stretched = np.broadcast_to(np.arange(movements.size(each), dtype=np.int32).reshape(each.shape or ()), shape)
+        flat = stretched.reshape(-1)
+        moved.append(movements.moved(store, [each], flat if back is None else flat[back], source.shape))
+    on_source = facts._replace(shape=movements.known_extents(source.shape))
+    inner = applied(store, operator, key, application, moved, on_source)
+    return movements.moved(store, [inner], chosen.places, shape)
+
+
+def _base(term: Term) -> tuple[int, int]:
+    source = term.inputs[0] if _is_permutation(term) else None
+    return (term.number if source is None else source.number), term.number
+
+
+def _is_permutation(term: Term) -> bool:
+    """Whether a term has each element of one source once."""
+    if term.operator != "moved" or len(term.inputs) != 1:
+        return False
+    [source] = term.inputs
+    if term.places is None:
+        return True
+    if source is None or term.places.size != movements.size(source):
+        return False
+    return bool((np.bincount(term.places, minlength=term.places.size) == 1).all())
+
+
+def _on_source(
+    store: Store,
+    operator: str,
+    key: Hashable,
+    application: Application,
+    operands: Sequence[Term],
+    facts: TensorFacts,
+) -> Term | None:
+    """An operator on one element, on what its operand is moved from."""
+    source = operands[0]
+    found = facts._replace(shape=movements.known_extents(source.shape or ()))
+    if not source.is_constant:
+        return applied(store, operator, key, application, operands, found)
+    made = find_operator(operator)
+    if made is None or any(not each.is_constant for each in operands):
+        return None
+    try:
+        [array] = made.define(application, [each.array for each in operands])
+    except FAILURES:
+        return None
+    return movements.constant_of(store, np.array(array))
+
+
+def _least(store: Store, term: Term) -> Term:
+    """A constant operand without the axes along which its elements are equal, bit for bit."""
+    if term.array is None or term.array.dtype == TEXT or term.array.size == 0:
+        return term
+    found = collapsed(term.array)
+    return term if found.shape == term.array.shape else movements.constant_of(store, found)
+
+
+def collapsed(array: Array) -> Array:
+    """An array without leading axes of extent 1, after each axis along which it is constant became one of extent 1."""
+    for axis in range(array.ndim):
+        if array.shape[axis] > 1:
+            bits = patterns(array)
+            if bool((bits == bits.take([0], axis)).all()):
+                array = array.take([0], axis)
+    while array.ndim and array.shape[0] == 1:
+        array = array[0]
+    return np.ascontiguousarray(array) if array.ndim else array

@@ -1,0 +1,203 @@
+"""What stands for more than one operator: functions, branches that are known, fused operators; and nodes with graphs.
+
+A fused operator has the meaning that `fused.toml` gives it, which is assumed and said.  A node whose graphs stay is an
+atom of its inputs, of the values that its graphs use, and of the graphs as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.equivalence import keys, movements
+from sonnx.equivalence.domain import RANDOM, TermDomain
+from sonnx.equivalence.stated import STEP, Fused, fused_operators
+from sonnx.equivalence.terms import Term
+from sonnx.executor.control_flow import Inlining
+from sonnx.graph.environment import NOTHING_STATED
+from sonnx.graph.interpreter import Place, Visit
+from sonnx.language.evaluator import TensorFacts
+from sonnx.model.ir import Attribute, Model, Node, subgraphs
+from sonnx.model.scopes import canonical_domain, captured
+from sonnx.numerics.formats import ELEMENTS
+
+MICROSOFT = "com.microsoft"
+ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
+"""Operators without parameters that fused operators may name."""
+
+MEANING = "{} means what sonnx states for it (fused.toml)"
+
+
+class Expansion:
+    """Puts other nodes in the place of a node while a model is interpreted in the domain of terms."""
+
+    def __init__(self, model: Model, domain: TermDomain) -> None:
+        self.domain, self.store = domain, domain.store
+        self.inlining = Inlining(model)
+        self.made = 0
+
+    def before(self, node: Node) -> Node:
+        """The node itself."""
+        return node
+
+    def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
+        """The nodes that stand for this one; None where it stays."""
+        node = visit.node
+        fused = fused_operators().get((canonical_domain(node.domain), node.operator))
+        if not visit.call.calls_function and canonical_domain(node.domain) == MICROSOFT:
+            if node.operator == "FusedMatMul":
+                return self._matrices(visit, place)
+            if fused is not None:
+                return self._steps(fused, visit, place)
+            return None
+        has_graph = next(subgraphs(node), None) is not None if node.attributes else False
+        if not visit.call.calls_function and not has_graph:
+            return None
+        instead = self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
+        if instead is None and has_graph:
+            self._atom(visit, place)
+        return instead
+
+    def _atom(self, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+        """The outputs of a node with graphs that stay, where what the graphs use is known."""
+        node = visit.node
+        if _is_random(node):
+            return
+        inner = [(name, place.value(name)) for name in sorted(captured(node))]
+        around = [(name, value) for name, value in inner if value is not None]
+        inputs = [*place.values(visit.inputs), *(value for _, value in around)]
+        if any(each is not None and each.operator == "declared" for each in inputs):
+            return
+        self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
+        key = (keys.written_key(visit.call), tuple([name for name, _ in around]), len(visit.inputs))
+        for index, name in enumerate(node.outputs):
+            if name:
+                made = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
+                place.define(name, made)
+
+    def _matrices(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """FusedMatMul: alpha times the product of both inputs, each transposed as the attributes say."""
+        node, terms = visit.node, place.values(visit.inputs)
+        attributes = {each.name: each.value for each in node.attributes}
+        if len(terms) != 2 or attributes.keys() - {"alpha", "transA", "transB", "transBatchA", "transBatchB"}:
+            return None
+        made, names, result = [], [], node.outputs[0]
+        for letter, term, name in zip("AB", terms, node.inputs, strict=True):
+            if term is None or term.rank is None or term.rank < 2:
+                return None
+            perm = [*range(term.rank)]
+            if attributes.get(f"transBatch{letter}", 0):
+                perm = [*perm[1:-1], perm[0], perm[-1]]
+            if attributes.get(f"trans{letter}", 0):
+                perm = [*perm[:-2], perm[-1], perm[-2]]
+            names.append(f"{result} ({letter})")
+            kept = Attribute("perm", "ints", tuple(perm), fields=("ints",))
+            made.append(Node("", "Transpose", "", "", (name,), (names[-1],), (kept,)))
+        made.append(Node("", "MatMul", "", "", tuple(names), (f"{result} (product)",), ()))
+        alpha = self._number("$alpha|1.0", {each.name: each for each in node.attributes}, terms[0], place)
+        if alpha is None:
+            return None
+        self.store.assume(MEANING.format("com.microsoft.FusedMatMul"))
+        return [*made, Node(node.name, "Mul", "", "", (f"{result} (product)", alpha), (result,), ())]
+
+    def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        node = visit.node
+        given = dict(zip(fused.inputs, node.inputs, strict=False))
+        unused = [each for each in node.attributes if each.name not in fused.attributes and each.value not in ((), "")]
+        if len(node.inputs) > len(fused.inputs) or any(node.outputs[1:]) or unused:
+            return None
+        first = place.values(visit.inputs)[0]
+        attributes = {each.name: each for each in node.attributes}
+        names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
+        made: list[Node] = []
+        for step in fused.steps:
+            one = self._step(step, names, attributes, first, place)
+            if one is None:
+                return None
+            made += one
+        self.store.assume(MEANING.format(f"{fused.domain}.{fused.operator}"))
+        result = names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
+        return [*made, Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())]
+
+    def _step(
+        self,
+        text: str,
+        names: dict[str, str],
+        attributes: Mapping[str, Attribute],
+        first: Term | None,
+        place: Place[Term, str],
+    ) -> list[Node] | None:
+        """The node of one step; none where an input is left out, so that the first one is passed on."""
+        found = STEP.fullmatch(text)
+        if found is None:
+            raise ValueError(f"the step {text!r} has another form")
+        target, operator, inputs, wanted = found.groups()
+        listed = []
+        for word in (each.strip() for each in inputs.split(",")):
+            if re.fullmatch(r"[A-Za-z_]\w*", word):
+                listed.append(names.get(word, ""))
+            else:
+                constant = self._number(word, attributes, first, place)
+                if constant is None:
+                    return None
+                listed.append(constant)
+        if operator.startswith("@"):
+            chosen = attributes.get(operator[1:])
+            operator = str(chosen.value) if chosen is not None and chosen.value else ""
+            if operator and operator not in ACTIVATIONS:
+                return None
+        optional = operator in ("Conv", "Gemm", "LayerNormalization")
+        if not operator or (not optional and not all(listed)):
+            names[target] = listed[0]
+            return []
+        kept = []
+        for word in filter(None, (each.strip() for each in (wanted or "").split(","))):
+            name, differs, value = word.partition("|")
+            if name in attributes:
+                kept.append(attributes[name])
+            elif differs:
+                kept.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
+        while listed and not listed[-1]:
+            listed.pop()
+        names[target] = f"{names['']} ({target})"
+        return [Node("", operator, "", "", tuple(listed), (names[target],), tuple(kept))]
+
+    def _number(
+        self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]
+    ) -> str | None:
+        """The name of a constant of the type of the first input: a number, or the number of an attribute."""
+        kind = ELEMENTS.get(str(first.facts.type)) if first is not None else None
+        if kind is None:
+            return None
+        if word.startswith("$"):
+            name, _, absent = word[1:].partition("|")
+            value: Any = attributes[name].value if name in attributes else float(absent)
+        else:
+            value = float(word)
+        self.made += 1
+        name = f"{word}@fused{self.made}"
+        place.define(name, movements.constant_of(self.store, np.array(value).astype(kind)))
+        return name
+
+
+class _Facts:
+    """A place as `Inlining` reads it: facts for terms."""
+
+    def __init__(self, place: Place[Term, str], around: Expansion) -> None:
+        self._place, self._around = place, around
+
+    def values(self, numbers: Sequence[int]) -> list[TensorFacts | None]:
+        """The facts of numbers."""
+        return [None if each is None else each.facts for each in self._place.values(numbers)]
+
+    def define(self, name: str, facts: TensorFacts) -> None:
+        """Give the name of an initializer of an inlined graph its term."""
+        del facts  # those of the last tensor
+        self._place.define(name, self._around.domain.constant(self._around.inlining.constants[-1], False))
+
+
+def _is_random(node: Node) -> bool:
+    return node.operator in RANDOM or any(_is_random(inner) for _, graph in subgraphs(node) for inner in graph.nodes)

@@ -1,0 +1,117 @@
+"""Keys: what beside its inputs decides the value of a call.
+
+Attributes count by their effective values, so a default that is written is one that is not; versions that an operator's
+data file calls equivalent are one.  Numbers are compared by their bits, tensors by their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from sonnx.equivalence.stated import stated_operators
+from sonnx.graph.call import Call
+from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
+from sonnx.model.ir import Attribute, Graph, Node, SparseTensor, Tensor
+from sonnx.model.scopes import canonical_domain
+from sonnx.profile.signature import Signature
+
+UNCOUNTED = frozenset({"consumed_inputs", "seed"})
+"""Attributes without meaning for a value: a memory hint of operator set 1, and the seed of training."""
+
+COUNTING = frozenset({"ArgMax", "Softmax"})
+"""Operators whose axis is one of the first input, counted from either end."""
+
+
+def frozen(value: Any) -> Hashable:
+    """A value of an attribute as an object that is equal for equal values, bit by bit."""
+    if isinstance(value, float):
+        return "float", value.hex()
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, Tensor):
+        data = None if value.data is None else bytes(value.data)
+        outside = id(value) if value.external is not None else None
+        return "tensor", value.element, value.dims, data, value.strings, outside
+    if isinstance(value, Attribute):
+        return value.name, value.kind, value.reference, frozen(value.value)
+    if isinstance(value, tuple | list):
+        return tuple([frozen(each) for each in value])
+    if isinstance(value, Graph):
+        constants = tuple([(each.name, frozen(each)) for each in value.initializers])
+        sparse = tuple([id(each) for each in value.sparse_initializers])
+        return ("graph", value.inputs, value.outputs, frozen(value.nodes), constants, sparse)
+    if isinstance(value, Node):
+        return value.operator, value.domain, value.overload, value.inputs, value.outputs, frozen(value.attributes)
+    if isinstance(value, SparseTensor):
+        return "sparse", id(value)
+    return value if isinstance(value, Hashable) else ("object", id(value))
+
+
+def written_key(call: Call) -> Hashable:
+    """The key of a call whose operator has no data file: attributes as written or as ONNX states their absence, and
+    the operator set; of one that `stated.toml` has, the operator sets of one meaning.
+    """
+    known = stated_operators().get(call.operator) if not canonical_domain(call.domain) else None
+    written = {each.name: frozen(each.value) for each in call.attributes if each.name not in UNCOUNTED}
+    written |= {each.name: frozen(each) for each in call.attributes if each.reference}
+    version: Hashable = call.operator_set
+    if known is not None:
+        version = known.meaning(call.operator_set)
+        kernel: Any = next((each.value for each in call.attributes if each.name == "kernel_shape"), ())
+        written = {name: frozen(known.default(name, len(kernel))) for name in known.defaults} | written
+    listed = sorted(written.items(), key=repr)
+    return "written", version, tuple(listed), call.outputs
+
+
+def effective_key(call: Call, made: Signature, names: Mapping[str, Any], rank: int | None) -> Hashable:
+    """The key of a call by the names of its operator's data file; a parameter that is not known counts as written, an
+    axis of an input of known rank from the first one (theorem rewrite.negative-axis).
+    """
+    written = {each.name: each for each in call.attributes}
+    parts: list[Hashable] = []
+    for parameter in made.parameters:
+        if parameter.name in UNCOUNTED:
+            continue
+        value = names.get(parameter.name)
+        if (
+            call.operator in COUNTING
+            and parameter.name == "axis"
+            and type(value) is int
+            and rank
+            and -rank <= value < 0
+        ):
+            value += rank
+        if isinstance(value, Unknown | TensorFacts) or first_unknown(value) is not None:
+            own = written.get(parameter.name)
+            value = "absent" if own is None else frozen(own)
+            parts.append((parameter.name, "as written", value))
+        else:
+            parts.append((parameter.name, frozen(value)))
+    known = {parameter.name for parameter in made.parameters} | UNCOUNTED
+    parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
+    return "effective", meaning(call, made), tuple(sorted(parts, key=repr)), call.outputs
+
+
+def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
+    """A key of `effective_key` with another value of a parameter."""
+    assert isinstance(key, tuple)  # noqa: S101  it is made above
+    listed = tuple([(name, value) if each[0] == name else each for each in key[2]])
+    return (*key[:2], listed, *key[3:])
+
+
+def meaning(call: Call, made: Signature) -> Hashable:
+    """The versions of an operator that mean the same: the specified one and its equivalents are one."""
+    known = call.known
+    same = known is not None and (made.version == known.specified or made.version in known.equivalent)
+    return "specified" if same else made.version
+
+
+def stated_by(made: Signature, names: Mapping[str, Any], index: int) -> bool:
+    """Whether an input is a parameter whose value the key has."""
+    if index >= len(made.inputs):
+        return False
+    name = made.inputs[index].name
+    if all(parameter.name != name for parameter in made.values):
+        return False
+    return first_unknown(names.get(name)) is None and not isinstance(names.get(name), Unknown | TensorFacts)

@@ -1,0 +1,207 @@
+"""Movements of elements as one map: each element of the output is one element of one source.
+
+Reshape, Transpose, Slice, Concat, Split, Expand, Gather by constants and Pad by constants compose to one array of flat
+indices.  Two movements with equal maps of equal sources are one function, so no law about pairs of operators is needed.
+The map of an operator is what its definition makes of the numbers 0, 1, 2, … in the place of the elements.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sonnx.equivalence.terms import Store, Term
+from sonnx.executor.preparation import PreparedNode, facts_of
+from sonnx.language.evaluator import TensorFacts
+from sonnx.language.known_numbers import KnownNumbers
+from sonnx.numerics.formats import ELEMENTS, TEXT, Array, patterns
+
+MAX_ELEMENTS = 1 << 25
+"""Elements of the largest map; a larger value keeps its operator."""
+
+MOVING: Mapping[str, bool] = {
+    "Concat": True, "Dropout": False, "Expand": False, "Flatten": False, "Gather": False, "Identity": False,
+    "Pad": False, "Reshape": False, "Slice": False, "Split": False, "Squeeze": False, "Transpose": False,
+    "Unsqueeze": False,
+}  # fmt: skip
+"""The operators that move elements; whether every input is moved, or the first one only."""
+
+KEEPING = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+"""Those of them that keep the order of the elements."""
+
+
+def size(term: Term) -> int:
+    """The number of elements of a term of known shape."""
+    return prod(term.shape or ())
+
+
+def known_extents(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape as a fact."""
+    return KnownNumbers(shape)  # type: ignore[return-value]  # whole numbers
+
+
+def shaped(element: Any, shape: Sequence[int]) -> TensorFacts:
+    """The facts of a value of this type and shape that is computed at run time."""
+    return TensorFacts(element, known_extents(shape))
+
+
+def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequence[Term | None]) -> list[Term] | None:
+    """The outputs of an operator that moves elements, None where it keeps its operator: a shape or an index varies,
+    or the map is too large.
+    """
+    sources = [each for each in (inputs if MOVING[operator] else inputs[:1]) if each is not None]
+    others = [None if each is None else each.array for each in inputs[1:]]
+    specs = prepared.output_specs
+    if not sources or specs is None or any(each.shape is None for each in sources):
+        return None
+    if not MOVING[operator] and any(each is not None and each.array is None for each in inputs[1:]):
+        return None
+    total = sum(map(size, sources))
+    if max([total, *(prod(shape) for shape, _ in specs)]) > MAX_ELEMENTS:
+        return None
+    if operator in KEEPING:
+        return [moved(store, sources, None, specs[0][0])]
+    if operator == "Pad":
+        found = _padded(store, prepared, sources[0], others)
+        return None if found is None else [found]
+    numbered = _numbered(sources, np.int32)
+    given = numbered if MOVING[operator] else [numbered[0], *others]
+    made = prepared.definition(prepared.application, given)
+    if operator == "Dropout":
+        return [moved(store, sources, None, specs[0][0]), *(constant_of(store, each) for each in made[1:])]
+    return [
+        moved(store, sources, np.ascontiguousarray(each).reshape(-1), shape)
+        for each, (shape, _) in zip(made, specs, strict=True)
+    ]
+
+
+def _numbered(sources: Sequence[Term], kind: Any, first: int = 0) -> list[Array]:
+    """The number of each element of the sources, in their shapes."""
+    made = []
+    for each in sources:
+        made.append(np.arange(first, first + size(each), dtype=kind).reshape(each.shape or ()))
+        first += size(each)
+    return made
+
+
+def _padded(store: Store, prepared: PreparedNode, source: Term, others: Sequence[Array | None]) -> Term | None:
+    """Pad: what is added is an element of the constant, the number 0 in the map of the definition."""
+    application, kind = prepared.application, ELEMENTS[str(source.facts.type)]
+    if kind == TEXT:
+        return None
+    if "value" in application.names:
+        value = np.array(application.names["value"]).astype(kind)
+        application = dataclasses.replace(application, names={**application.names, "value": 0})
+        given = list(others)
+    else:
+        value = others[1] if len(others) > 1 and others[1] is not None else np.zeros((), kind)
+        given = [*others[:1], np.zeros((), np.int32), *others[2:]]
+    assert value is not None  # noqa: S101  for the type checker
+    [numbered] = _numbered([source], np.int32, first=1)
+    [made] = prepared.definition(application, [numbered, *given])
+    constant = store.constant(value.reshape(1), facts_of(value.reshape(1)))
+    [(shape, _)] = prepared.output_specs or ()
+    return moved(store, [constant, source], np.ascontiguousarray(made).reshape(-1), shape)
+
+
+def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Sequence[int]) -> Term:
+    """The term of moved elements in its normal form: what no source moves any more, each source that is used once, in
+    the order of their numbers, all constant elements in one sorted constant; a source itself where nothing moves.
+
+    Args:
+        store: of the terms.
+        sources: of known shapes and one type.
+        places: the place of each element of the result in the elements of the sources one after the other; None where
+            there is one source, in order.
+        shape: of the result.
+    """
+    shape = tuple(shape)
+    element = sources[0].facts.type
+    if places is not None and len(sources) == 1 and _in_order(places, size(sources[0])):
+        places = None
+    if places is None:
+        [only] = sources
+        if only.array is not None:
+            return constant_of(store, only.array.reshape(shape))
+        if only.shape == shape:
+            return only
+        if only.operator == "moved":
+            source = only.inputs[0]
+            if only.places is None and source is not None and source.shape == shape:
+                return source
+            return store.moved([each for each in only.inputs if each is not None], only.places, shaped(element, shape))
+        return store.moved([only], None, shaped(element, shape))
+    if all(each.array is not None for each in sources) or places.size == 0:
+        kind = ELEMENTS[str(element)]
+        if places.size == 0:
+            return constant_of(store, np.empty(shape, kind))
+        flat = np.concatenate([each.array.reshape(-1) for each in sources if each.array is not None])
+        return constant_of(store, flat[places].reshape(shape))
+    atoms, places = _flattened(sources, places)
+    atoms, places = _normal(store, atoms, places)
+    if len(atoms) == 1 and _in_order(places, size(atoms[0])):
+        return atoms[0] if atoms[0].shape == shape else store.moved(atoms, None, shaped(element, shape))
+    return store.moved(atoms, places, shaped(element, shape))
+
+
+def constant_of(store: Store, array: Array) -> Term:
+    """The term of a constant array."""
+    return store.constant(array, facts_of(array))
+
+
+def _in_order(places: Array, extent: int) -> bool:
+    return places.size == extent and bool((places == np.arange(extent, dtype=places.dtype)).all())
+
+
+def _flattened(sources: Sequence[Term], places: Array) -> tuple[list[Term], Array]:
+    """The map on what the sources are moved from."""
+    if not any(each.operator == "moved" for each in sources):
+        return list(sources), places
+    atoms: list[Term] = []
+    maps, start = [], 0
+    for each in sources:
+        inner = [one for one in each.inputs if one is not None] if each.operator == "moved" else [each]
+        count = sum(map(size, inner))
+        own = np.arange(count, dtype=np.int64) if each.places is None else each.places.astype(np.int64)
+        maps.append(own + start)
+        atoms += inner
+        start += count
+    return atoms, np.concatenate(maps)[places]
+
+
+def _normal(store: Store, atoms: Sequence[Term], places: Array) -> tuple[list[Term], Array]:
+    """Constants gathered in one sorted array of different patterns, sources in the order of their numbers, each once,
+    unused ones left out.
+    """
+    starts = np.cumsum([0, *map(size, atoms)])
+    owner = np.searchsorted(starts, places, side="right") - 1
+    used = np.bincount(owner, minlength=len(atoms)) > 0
+    # empty sources share a start with the next one, to which searchsorted gives their places
+    order = sorted({each.number: each for each, is_used in zip(atoms, used, strict=True) if is_used and
+                    each.array is None}.values(), key=lambda each: each.number)  # fmt: skip
+    bases = {each.number: base for each, base in zip(order, np.cumsum([0, *map(size, order)]), strict=False)}
+    rest = sum(map(size, order))
+    made = np.empty(places.size, np.int64)
+    constants: list[tuple[Array, Array]] = []
+    for index, each in enumerate(atoms):
+        if not used[index]:
+            continue
+        here = owner == index
+        local = places[here] - starts[index]
+        if each.array is None:
+            made[here] = local + bases[each.number]
+        else:
+            constants.append((here, each.array.reshape(-1)[local]))
+    if constants:
+        values = np.concatenate([array for _, array in constants])
+        kinds, inverse = np.unique(patterns(values), return_inverse=True)
+        start = 0
+        for here, array in constants:
+            made[here] = rest + inverse[start : start + array.size]
+            start += array.size
+        order.append(constant_of(store, kinds.view(values.dtype)))
+    return order, made.astype(np.int32)

@@ -1,0 +1,171 @@
+"""Options and result of a comparison of two models.  The JSON of the command is the result, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Answer(StrEnum):
+    """What is known of two models, or of two outputs."""
+
+    IDENTICAL = "identical"
+    ROUNDING = "equal up to rounding"
+    DIFFERENT = "different"
+    UNDECIDED = "not decided"
+
+
+class EquivalenceOptions(Struct, frozen=True):
+    """How two models are compared."""
+
+    edition: str | None = None
+    """The edition whose texts define the operators; the default edition if None."""
+    bind: Mapping[str, int] = {}
+    """Numbers for symbolic dimensions, of either model."""
+    input_shapes: Mapping[str, tuple[int, ...]] = {}
+    """Shapes of graph inputs, by the names of the first model."""
+    renamed: Mapping[str, str] = {}
+    """For inputs and outputs of the first model their names in the second one."""
+    box: tuple[str, ...] = ()
+    """Ranges of inputs, NAME=[LOW,HIGH]; a bound on the difference of two implementations is computed on them."""
+    hypotheses: str = "ieee-any"
+    """What is assumed of implementations, for this bound and for what roundings explain."""
+    runs: int = 8
+    """Generated sets of inputs on which undecided models are run."""
+    seed: int = 0
+    """The seed of these inputs."""
+
+
+class File(Struct, frozen=True):
+    """One of the two models."""
+
+    name: str
+    """What the result calls it."""
+    sha256: str
+    """The SHA-256 of the file."""
+    nodes: int
+    """The nodes of its main graph."""
+
+
+class ComparedOutput(Struct, frozen=True):
+    """A pair of outputs."""
+
+    first: str
+    """The name in the first model."""
+    second: str
+    """The name in the second model."""
+    answer: Answer
+    """What is known of the pair."""
+    difference: float | None = None
+    """At least the difference of two implementations on the box, None where it is not known."""
+
+
+class RoundedConstant(Struct, frozen=True):
+    """A pair of values between which constants were folded: on equal inputs x of the fold, the ideal values differ by
+    at most gain times the largest |x|, plus offset.
+    """
+
+    first: str
+    """The value in the first model, or the operator that makes it."""
+    second: str
+    """The value in the second model, or the operator that makes it."""
+    gain: float
+    """The largest sum of the differences of the weights of one element."""
+    offset: float
+    """The largest difference of the biases."""
+    relative: float
+    """The largest difference of two constants, relative to the largest of their array."""
+    roundings: int
+    """The roundings that the fold may have had."""
+
+
+class Unmatched(Struct, frozen=True):
+    """A pair of values that could not be matched."""
+
+    first: str
+    """The value in the first model, or the operator that makes it."""
+    second: str
+    """The value in the second model, or the operator that makes it."""
+    reason: str
+    """Why they do not match."""
+    common: float
+    """The share of the values they are made of that is the same."""
+
+
+class Witness(Struct, frozen=True):
+    """An input on which the models differ beyond rounding."""
+
+    number: int
+    """The number of the generated set of inputs."""
+    kind: str
+    """The kind of its numbers."""
+    seed: int
+    """Its seed; `sonnx run MODEL --random SEED` makes set 0."""
+    output: str
+    """The output that differs."""
+    at: tuple[int, ...]
+    """The index of the element."""
+    first: float
+    """Its exact value in the first model."""
+    second: float
+    """Its exact value in the second model."""
+    apart: float
+    """At least the distance of the ideal values there; 0 where the second value is out of the reach of any
+    implementation of the first model."""
+
+
+class Equivalence(Struct, frozen=True):
+    """What is known of two models, for the inputs named."""
+
+    first: File
+    """The first model."""
+    second: File
+    """The second model."""
+    edition: str
+    """The edition whose texts define the operators."""
+    answer: Answer
+    """The answer for all outputs: the weakest one."""
+    outputs: tuple[ComparedOutput, ...]
+    """The answer for each pair of outputs."""
+    binding: Mapping[str, tuple[int, ...]] = {}
+    """The shapes of inputs for which the answer holds, where it does not hold for all values of symbols."""
+    constants: tuple[RoundedConstant, ...] = ()
+    """The folded or rounded constants, the largest difference first."""
+    decisions: tuple[str, ...] = ()
+    """Operators that may jump, whose operands are not identical in both models."""
+    unmatched: Unmatched | None = None
+    """Where the models stopped to match."""
+    witness: Witness | None = None
+    """An input on which they differ."""
+    searched: int = 0
+    """The generated sets of inputs that both models ran on."""
+    bits: str = ""
+    """What these runs showed where it does not decide: the first difference in bits, or why there are no values."""
+    assumptions: tuple[str, ...] = ()
+    """What the answer rests on beside the theorems and the definitions of operators."""
+    theorems: tuple[str, ...] = ()
+    """The theorems the answer rests on."""
+    hypotheses: str = ""
+    """What is assumed of implementations in the differences of outputs; "" without a box."""
+    box: tuple[str, ...] = ()
+    """The ranges of inputs for these differences."""
+    same_content: bool = False
+    """Both files have the same bytes."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether the models are the same function, exactly or up to rounding."""
+        return self.answer in (Answer.IDENTICAL, Answer.ROUNDING)
+
+    def exit_code(self, *, identical: bool = False) -> Literal[0, 1, 3]:
+        """0 where the models are the same function, 1 where they differ, 3 where neither is known.
+
+        Args:
+            identical: 0 for identical models only; models equal up to rounding have 1 then.
+        """
+        if self.answer is Answer.UNDECIDED:
+            return 3
+        return 0 if self.answer is Answer.IDENTICAL or (self.proved and not identical) else 1

@@ -1,0 +1,82 @@
+"""The data files of the package: fused operators, and defaults of operators without a file of the profile."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_right
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+STEP = re.compile(r"(\w+) = (\w+|@\w+)\(([^;)]*)(?:;([^)]*))?\)")
+"""A step of a fused operator."""
+
+
+class Fused(Struct, frozen=True):
+    """A fused operator: its inputs, its steps in order, and where its text stands.
+
+    A step is `name = Operator(inputs; attributes)`: an input is an input of the operator, an earlier name or a number;
+    `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node,
+    with `|value` where its absence means another value than that of the step's operator.  A step whose second input is
+    left out passes its first one on.
+    """
+
+    domain: str
+    operator: str
+    inputs: tuple[str, ...]
+    steps: tuple[str, ...]
+    source: str
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that the steps use."""
+        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps)))
+
+
+class Stated(Struct, frozen=True):
+    """What ONNX states of an operator: defaults of attributes, the operator sets in which its meaning changed, and
+    whether its first output has type and shape of its first input.
+    """
+
+    defaults: Mapping[str, Any]
+    changes: tuple[int, ...]
+    keeps_shape: bool
+
+    def meaning(self, operator_set: int | None) -> str:
+        """The same for operator sets in which the operator means the same."""
+        return f"since {bisect_right(self.changes, operator_set or 0)}"
+
+    def default(self, name: str, spatial: int) -> Any:
+        """What the absence of an attribute means."""
+        value = self.defaults[name]
+        if value in ("ones", "zeros"):
+            return (int(value == "ones"),) * (spatial * (2 if name == "pads" else 1))
+        return float(np.float32(value)) if isinstance(value, float) else value
+
+
+@cache
+def fused_operators() -> Mapping[tuple[str, str], Fused]:
+    """The fused operators, by domain and name."""
+    made = [
+        Fused(each["domain"], each["name"], tuple(each["inputs"]), tuple(each["steps"]), each["source"])
+        for each in _read("fused.toml")["operator"]
+    ]
+    return {(each.domain, each.operator): each for each in made}
+
+
+@cache
+def stated_operators() -> Mapping[str, Stated]:
+    """The operators with stated defaults, by name."""
+    return {
+        name: Stated(each["defaults"], tuple(each["changes"]), each.get("keeps_shape", False))
+        for name, each in _read("stated.toml").items()
+    }
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))

@@ -1,0 +1,192 @@
+"""Terms: what the values of models are made of.  Equal terms are one object, in all models that share a store.
+
+A term is an input, a constant, elements moved from other terms (`movements.py`), or an output of an operator on terms.
+Constants are equal where type, shape and every bit agree: a digest finds them, the bytes decide.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from sonnx.language.evaluator import TensorFacts
+from sonnx.numerics.application import Application
+from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
+
+DIGESTED = 1 << 12
+"""Bytes at either end of a large constant that its digest reads."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Term:
+    """One value of a model; equal terms are one object.
+
+    Attributes:
+        number: the place among all terms of the store.
+        operator: the operator that computes it; "input", "constant" or "moved" where none does.
+        key: what beside the inputs decides the value: attributes by their effective values.
+        inputs: the terms it is computed from, None for one that is left out.
+        output: which output of the operator.
+        facts: type, shape and short values; dimensions may be unknown.
+        array: the value of a constant.
+        places: of moved elements, the place of each in the elements of all inputs one after the other; None where they
+            are those of the only input in order.
+        application: how the operator is applied; None where it has no definition here.
+        domain: of the operator, "" for the standard one.
+        origin: the node that the term was first made for.
+    """
+
+    number: int
+    operator: str
+    key: Hashable
+    inputs: tuple[Term | None, ...]
+    output: int
+    facts: TensorFacts
+    array: Array | None = None
+    places: Array | None = None
+    application: Application | None = None
+    domain: str = ""
+    origin: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape, None where a dimension is not known."""
+        shape = self.facts.shape
+        if not isinstance(shape, tuple) or any(type(each) is not int for each in shape):
+            return None
+        return tuple(shape)  # type: ignore[arg-type]  # whole numbers
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes, None where it is not known."""
+        return len(self.facts.shape) if isinstance(self.facts.shape, tuple) else None
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floating-point numbers that operators compute with."""
+        kind = ELEMENTS.get(self.facts.type) if isinstance(self.facts.type, str) else None
+        return kind is not None and format_of(kind) is not None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it has a known value."""
+        return self.array is not None
+
+    def __repr__(self) -> str:
+        return f"<{self.number}: {self.operator} of {[each and each.number for each in self.inputs]}>"
+
+
+@dataclass(eq=False)
+class Store:
+    """All terms of a comparison.
+
+    Attributes:
+        assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
+    """
+
+    assumptions: dict[str, None] = field(default_factory=dict)
+    _numbers: count[int] = field(default_factory=lambda: count(1))
+    _known: dict[Hashable, Term] = field(default_factory=dict)
+    _constants: dict[Hashable, list[Term]] = field(default_factory=dict)
+    _moved: dict[Hashable, list[Term]] = field(default_factory=dict)
+
+    def assume(self, sentence: str) -> None:
+        """Record what the result rests on."""
+        self.assumptions[sentence] = None
+
+    def input(self, name: str, facts: TensorFacts) -> Term:
+        """The value of a graph input."""
+        return self._unique(("input", name), "input", name, (), 0, facts)
+
+    def fresh(self, operator: str, facts: TensorFacts, origin: str) -> Term:
+        """A term that equals no other: nothing is known of its value."""
+        number = next(self._numbers)
+        return Term(number, operator, ("fresh", number), (), 0, facts, origin=origin)
+
+    def constant(self, array: Array, facts: TensorFacts) -> Term:
+        """A constant, found by a digest and compared byte by byte."""
+        array = np.ascontiguousarray(array) if array.ndim else array
+        bucket = self._constants.setdefault((array.dtype, array.shape, _digest(array)), [])
+        for each in bucket:
+            if each.array is not None and _same_bytes(each.array, array):
+                return each
+        made = Term(next(self._numbers), "constant", None, (), 0, facts, array=array)
+        bucket.append(made)
+        return made
+
+    def moved(self, inputs: Sequence[Term], places: Array | None, facts: TensorFacts) -> Term:
+        """Elements of terms in another order; see `movements.moved`, which brings them to their normal form."""
+        kind, shape = facts.type, facts.shape
+        numbers = tuple([each.number for each in inputs])
+        bucket = self._moved.setdefault((numbers, kind, shape, None if places is None else _digest(places)), [])
+        for each in bucket:
+            if (each.places is None and places is None) or (
+                each.places is not None and places is not None and np.array_equal(each.places, places)
+            ):
+                return each
+        made = Term(next(self._numbers), "moved", None, tuple(inputs), 0, facts, places=places)
+        bucket.append(made)
+        return made
+
+    def applied(
+        self,
+        operator: str,
+        key: Hashable,
+        inputs: Sequence[Term | None],
+        output: int,
+        facts: TensorFacts,
+        *,
+        application: Application | None = None,
+        domain: str = "",
+        origin: str = "",
+    ) -> Term:
+        """An output of an operator."""
+        numbers = tuple([0 if each is None else each.number for each in inputs])
+        identity = ("applied", domain, operator, key, numbers, output)
+        return self._unique(identity, operator, key, tuple(inputs), output, facts, application, domain, origin)
+
+    def _unique(
+        self,
+        identity: Hashable,
+        operator: str,
+        key: Hashable,
+        inputs: tuple[Term | None, ...],
+        output: int,
+        facts: TensorFacts,
+        application: Application | None = None,
+        domain: str = "",
+        origin: str = "",
+    ) -> Term:
+        found = self._known.get(identity)
+        if found is None:
+            found = self._known[identity] = Term(
+                next(self._numbers), operator, key, inputs, output, facts,
+                application=application, domain=domain, origin=origin,
+            )  # fmt: skip
+        return found
+
+
+def _digest(array: Array) -> Hashable:
+    if array.dtype == TEXT:
+        return tuple(array.reshape(-1).tolist())
+    data = _bytes(array)
+    ends = zlib.crc32(data[:DIGESTED].tobytes()), zlib.crc32(data[-DIGESTED:].tobytes())
+    step = max(1, len(data) // DIGESTED)
+    return len(data), *ends, zlib.crc32(data[::step].tobytes())
+
+
+def _bytes(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _same_bytes(one: Array, other: Array) -> bool:
+    """Whether two arrays of one type and shape agree in every bit."""
+    if one is other:
+        return True
+    if one.dtype == TEXT:
+        return bool((one == other).all())
+    return bool(np.array_equal(_bytes(one), _bytes(other)))

@@ -1,0 +1,329 @@
+"""The product walk: which terms of two models are equal over the reals, up to rounded constants.
+
+Two terms match where they are one term, where one operator with one key is applied to terms that match, or where their
+affine forms have the same images of atoms that match, with weights and biases whose difference a fold explains.  A
+match is not transitive where constants differ, so nothing is rewritten by it.  The walk remembers every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import numpy as np
+
+from sonnx.equivalence import constants, elementwise
+from sonnx.equivalence.affine import Affine, Forms, Part
+from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
+from sonnx.equivalence.terms import Store, Term
+from sonnx.numerics.formats import Array
+from sonnx.operators import find_operator
+
+DECISIONS = frozenset(
+    {"ArgMax", "ArgMin", "Cast", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod",
+     "NonMaxSuppression", "NonZero", "QuantizeLinear", "Round", "Sign", "TopK", "Unique", "Where"}
+)  # fmt: skip
+"""Operators whose result may jump where an operand changes little."""
+
+REAL_COMMUTATIVE = elementwise.COMMUTATIVE | {"Max", "Min", "Sum"}
+MAX_PARTS = 6
+"""Parts of an affine form whose assignments are tried."""
+
+OUTPUT_AXES = {"conv": 0, "product": 1}
+"""The axis of a weight whose index is that of the output."""
+
+OVER_REALS = "operators without a definition here are functions of the real numbers in their inputs: {}"
+
+Pair = tuple[Term, Term]
+Steps = Generator[Pair, bool, bool]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cut:
+    """A pair of matched terms between which constants were folded or rounded.
+
+    On equal atoms x the ideal values differ by at most `gain` max |x| + `offset`.
+
+    Attributes:
+        one, other: the terms.
+        gain: the largest sum of distances of the weights of one output element; 0 where the weights are equal.
+        offset: the largest distance of the biases.
+        weight: the largest distance of two weights.
+        relative: the largest distance of two constants, relative to the largest of their array.
+        roundings: the roundings that the fold may have had.
+    """
+
+    one: Term
+    other: Term
+    gain: float
+    offset: float
+    weight: float
+    relative: float
+    roundings: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the constants are equal as real numbers."""
+        return self.gain == 0 and self.offset == 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Mismatch:
+    """A pair of terms that could not be matched although what it is made of could; `reason` is half a sentence."""
+
+    one: Term
+    other: Term
+    reason: str
+
+
+@dataclass(eq=False)
+class Walk:
+    """Matches terms of two models.
+
+    Attributes:
+        cuts: the matched pairs whose constants were compared, by their terms.
+        mismatches: the pairs that did not match by themselves.
+        decisions: matched operators that may jump, on operands that are not identical.
+    """
+
+    store: Store
+    cuts: dict[tuple[int, int], Cut] = field(default_factory=dict)
+    mismatches: list[Mismatch] = field(default_factory=list)
+    decisions: dict[tuple[int, int], Pair] = field(default_factory=dict)
+    _known: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.forms = Forms(self.store)
+
+    def matches(self, one: Term, other: Term) -> bool:
+        """Whether two terms are equal over the reals, up to constants whose difference a fold explains."""
+        stack: list[tuple[Pair, Steps]] = []
+        answer = self._answered(one, other)
+        if answer is None:
+            stack.append(((one, other), self._compared(one, other)))
+        sent: bool | None = None
+        while stack:
+            pair, steps = stack[-1]
+            try:
+                wanted = next(steps) if sent is None else steps.send(sent)
+            except StopIteration as stop:
+                stack.pop()
+                sent = bool(stop.value)
+                self._known[pair[0].number, pair[1].number] = sent
+                answer = sent
+                continue
+            sent = self._answered(*wanted)
+            if sent is None:
+                stack.append((wanted, self._compared(*wanted)))
+        return bool(answer)
+
+    def _answered(self, one: Term, other: Term) -> bool | None:
+        if one is other:
+            return True
+        return self._known.get((one.number, other.number))
+
+    def _fails(self, one: Term, other: Term, reason: str) -> bool:
+        self.mismatches.append(Mismatch(one, other, reason))
+        return False
+
+    def _compared(self, one: Term, other: Term) -> Steps:
+        if one.facts.type != other.facts.type or (
+            one.shape is not None and other.shape is not None and one.shape != other.shape
+        ):
+            return self._fails(one, other, "their types or shapes differ")
+        if one.is_constant and other.is_constant:
+            return self._fails(one, other, "two constants differ")
+        if "input" in (one.operator, other.operator) and one.operator == other.operator:
+            return self._fails(one, other, "two inputs differ")
+        if one.is_float and other.is_float:
+            first, second = self.forms.of(one), self.forms.of(other)
+            atoms = first.is_atom(one) and second.is_atom(other)
+            if not atoms and (yield from self._affine(one, other, first, second)):
+                return True
+        if (yield from self._reshaped(one, other)):
+            return True
+        return (yield from self._direct(one, other))
+
+    # ------------------------------------------------------------------ one operator on matching operands
+
+    def _direct(self, one: Term, other: Term) -> Steps:
+        alike = (one.operator, one.domain, one.output, one.key) == (
+            other.operator,
+            other.domain,
+            other.output,
+            other.key,
+        )
+        if not alike or len(one.inputs) != len(other.inputs) or one.operator in ("input", "declared", "unknown"):
+            what = "" if one.operator != other.operator else ", with other attributes or inputs"
+            return self._fails(one, other, f"they are {_name(one)} and {_name(other)}{what}")
+        mine_in_order: Sequence[Term | None] = one.inputs
+        orders: Sequence[Sequence[Term | None]] = [other.inputs]
+        if one.operator == "moved":
+            (sources, places), (listed, its_places) = _in_order_of_use(one), _in_order_of_use(other)
+            sizes = [[size(each) for each in every] for every in (sources, listed)]
+            if not np.array_equal(places, its_places) or sizes[0] != sizes[1]:
+                return self._fails(one, other, "their elements stand in other places")
+            mine_in_order, listed = self._flat(sources, listed)
+            if one in mine_in_order and other in listed:
+                return self._fails(one, other, "they are shapes of values that are not comparable")
+            orders = [listed]
+        if one.operator in REAL_COMMUTATIVE and not one.domain and len(other.inputs) == 2:
+            orders = list(permutations(other.inputs))
+        for order in orders:
+            good = True
+            for mine, its in zip(mine_in_order, order, strict=True):
+                if mine is None or its is None:
+                    good = mine is its
+                else:
+                    good = yield mine, its
+                if not good:
+                    break
+            if good:
+                self._note(one, other)
+                return True
+        return False
+
+    def _flat(self, sources: Sequence[Term], others: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+        """Sources of equal sizes, those of another shape than their partner as lists."""
+        made: tuple[list[Term], list[Term]] = [], []
+        for pair in zip(sources, others, strict=True):
+            for each, listed in zip(pair, made, strict=True):
+                flat = pair[0].shape != pair[1].shape
+                listed.append(moved(self.store, [each], None, (size(each),)) if flat else each)
+        return made
+
+    def _note(self, one: Term, other: Term) -> None:
+        if one.operator in DECISIONS:
+            self.decisions[one.number, other.number] = one, other
+        if one.operator != "moved" and (one.domain or find_operator(one.operator) is None):
+            name = f"{one.domain}.{one.operator}" if one.domain else one.operator
+            self.store.assume(OVER_REALS.format(name))
+
+    def _reshaped(self, one: Term, other: Term) -> Steps:
+        """Whether one operator on elements makes both, of operands that match as lists, in other shapes."""
+        mine, its = _unshaped(one), _unshaped(other)
+        same = (mine.operator, mine.domain, mine.key) == (its.operator, its.domain, its.key)
+        alike = same and mine.operator in elementwise.ALL and not mine.domain
+        if (mine is one and its is other) or not alike or mine.shape is None or its.shape is None:
+            return False
+        if size(mine) != size(its) or len(mine.inputs) != len(its.inputs) or size(mine) > MAX_ELEMENTS:
+            return False
+        if mine.shape == its.shape:
+            return (yield mine, its)
+        shapes = mine.shape, its.shape
+        lists = [
+            [self._list(each, shape) for each in made.inputs] for made, shape in zip((mine, its), shapes, strict=True)
+        ]
+        if any(each is None for every in lists for each in every):
+            return False
+        orders = permutations(lists[1]) if mine.operator in REAL_COMMUTATIVE else [tuple(lists[1])]
+        for order in orders:
+            good = True
+            for first, second in zip(lists[0], order, strict=True):
+                if first is None or second is None or not (yield first, second):
+                    good = False
+                    break
+            if good:
+                self._note(mine, its)
+                return True
+        return False
+
+    def _list(self, operand: Term | None, shape: tuple[int, ...]) -> Term | None:
+        """The elements of an operand that is broadcast to a shape, as a list."""
+        if operand is None or operand.shape is None:
+            return None
+        if operand.shape == shape:
+            return moved(self.store, [operand], None, (size(operand),))
+        numbered = np.arange(size(operand), dtype=np.int32).reshape(operand.shape)
+        places = np.broadcast_to(numbered, shape).reshape(-1)
+        return moved(self.store, [operand], places, (places.size,))
+
+    # ------------------------------------------------------------------ affine forms
+
+    def _affine(self, one: Term, other: Term, first: Affine, second: Affine) -> Steps:
+        if len(first.parts) != len(second.parts) or len(first.parts) > MAX_PARTS:
+            return False
+        order = yield from self._assigned(first.parts, second.parts)
+        if order is None:
+            return False
+        element = str(one.facts.type)
+        gain = weight = relative = 0.0
+        roundings = 0
+        for mine, its in zip(first.parts, order, strict=True):
+            unit = constants.number(self.store, 1.0)
+            axis = OUTPUT_AXES.get(mine.kind)
+            found = constants.difference(mine.weight or unit, its.weight or unit, element, self.store, axis)
+            if not found.explained:
+                return self._fails(one, other, _unexplained("weights", found))
+            gain += found.gain
+            weight = max(weight, found.largest)
+            relative = max(relative, found.largest / found.size if found.size else 0.0)
+            roundings = max(roundings, *(each.roundings for each in (mine.weight, its.weight) if each is not None), 0)
+        found = constants.difference(first.bias, second.bias, element, self.store)
+        if not found.explained:
+            return self._fails(one, other, _unexplained("biases", found))
+        relative = max(relative, found.largest / found.size if found.size else 0.0)
+        roundings = max(roundings, *(each.roundings for each in (first.bias, second.bias) if each is not None), 0)
+        cut = Cut(one, other, gain, found.largest, weight, relative, roundings)
+        self.cuts[one.number, other.number] = cut
+        return True
+
+    def _assigned(self, parts: Sequence[Part], others: Sequence[Part]) -> Generator[Pair, bool, list[Part] | None]:
+        """The parts of the second form in the order of the first, each with an atom that matches."""
+        left, chosen = list(others), dict[int, Part]()
+        for index, mine in enumerate(parts):
+            same = next((each for each in left if _kind(each) == _kind(mine) and each.atom is mine.atom), None)
+            if same is not None:
+                chosen[index] = same
+                left.remove(same)
+        for index, mine in enumerate(parts):
+            if index in chosen:
+                continue
+            for its in [each for each in left if _kind(each) == _kind(mine)]:
+                if (yield mine.atom, its.atom):
+                    chosen[index] = its
+                    left.remove(its)
+                    break
+            else:
+                return None
+        return [chosen[index] for index in range(len(parts))]
+
+
+def _unshaped(term: Term) -> Term:
+    """What a term is another shape of; the term itself where it is none."""
+    source = term.inputs[0] if term.operator == "moved" and term.places is None else None
+    return term if source is None else source
+
+
+def _kind(part: Part) -> object:
+    return part.kind, part.key
+
+
+def _unexplained(what: str, found: constants.Difference) -> str:
+    if not np.isfinite(found.largest):
+        return f"their {what} are not comparable"
+    allowed = f"roundings explain at most {found.allowed:.3g} there" if found.allowed else "nothing was folded"
+    return f"their {what} differ by up to {found.largest:.3g}, and {allowed}"
+
+
+def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
+    """The sources of a movement in the order of their first use, and the map on them in this order."""
+    sources = [each for each in term.inputs if each is not None]
+    if term.places is None:
+        return sources, np.zeros(0, np.int64)
+    starts = np.cumsum([0, *map(size, sources)])
+    owner = np.searchsorted(starts, term.places, side="right") - 1
+    used, first = np.unique(owner, return_index=True)
+    order = used[np.argsort(first)]
+    bases = np.zeros(len(sources), np.int64)
+    bases[order] = np.cumsum([0, *(size(sources[index]) for index in order)])[:-1]
+    return [sources[index] for index in order], term.places - starts[owner] + bases[owner]
+
+
+def _name(term: Term) -> str:
+    if term.operator == "moved":
+        return "a movement of elements"
+    if term.operator == "constant":
+        return "a constant"
+    return "an input" if term.operator == "input" else term.operator

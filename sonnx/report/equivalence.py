@@ -1,0 +1,154 @@
+"""The public result of a comparison of two models, as a document and as JSON (equivalence.schema.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.equivalence.result import Answer, Equivalence, RoundedConstant
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.json_parts import JsonDocument, dumps, tool
+
+STANDINGS = {
+    Answer.IDENTICAL: Standing.GOOD,
+    Answer.ROUNDING: Standing.GOOD,
+    Answer.DIFFERENT: Standing.BAD,
+    Answer.UNDECIDED: Standing.OPEN,
+}
+CRITERIA = {
+    "output": "The output is the same function of the inputs in both models.",
+    "constant": "The constants of both models differ by no more than the roundings of a fold explain.",
+    "match": "Every value of one model that an output depends on has a partner in the other one.",
+}
+CLAIMS = {
+    Answer.IDENTICAL: "the exact values are equal bit for bit, for every input",
+    Answer.ROUNDING: "over the reals the functions are equal but for the constants listed, for every input for which "
+    "all values are finite",
+    Answer.DIFFERENT: "an input shows that they are different functions",
+    Answer.UNDECIDED: "neither is shown",
+}
+IDEAL_ONLY = (
+    "The answer is about exact and ideal values: two runs of one runtime may differ, because it may add up in another "
+    "order in each model."
+)
+MAX_LISTED = 5
+"""Operators that may jump, as formats for people list them."""
+
+
+class EquivalenceDocument(JsonDocument, frozen=True):
+    """Whether two models are the same function: sonnx equivalent --format json."""
+
+    exit: Literal[0, 1, 3]
+    """The exit code of the command."""
+    result: Equivalence
+    """What is known of the models."""
+
+
+@dataclass(frozen=True, slots=True)
+class EquivalenceReport(Rendered):
+    """What is known of two models, with its renderings.
+
+    Attributes:
+        result: what is known.
+        identical: whether only identical models pass.
+    """
+
+    result: Equivalence
+    identical: bool = False
+
+    @property
+    def exit_code(self) -> Literal[0, 1, 3]:
+        """0 where the models are the same function, 1 where they differ, 3 where neither is known."""
+        return self.result.exit_code(identical=self.identical)
+
+    def document(self) -> Document:
+        """The result as a document."""
+        return document(self.result, self.exit_code)
+
+    def to_json(self) -> str:
+        """One JSON document (equivalence.schema.json)."""
+        return dumps(EquivalenceDocument(format=1, tool=tool(), exit=self.exit_code, result=self.result))
+
+
+def document(found: Equivalence, code: int) -> Document:
+    """The result of a comparison as a document: the outputs, the folded constants, where the models stop to match."""
+    first, second = found.first.name, found.second.name
+    outputs = tuple(
+        CaseResult(
+            "output", escape(each.first), each.answer.value, STANDINGS[each.answer], _output_text(found, each.first)
+        )
+        for each in found.outputs
+    )
+    sections = [Section("outputs", first, outputs)]
+    if found.constants:
+        listed = tuple(_constant_case(each) for each in found.constants)
+        sections.append(Section("constants", first, listed, heads=("#gain", "#offset", "#relative", "#roundings")))
+    if found.unmatched is not None and found.answer is not Answer.DIFFERENT:
+        text = f"{found.unmatched.reason}; {found.unmatched.common:.0%} of what they are made of is the same"
+        case = CaseResult(
+            "match", f"{escape(found.unmatched.first)} / {escape(found.unmatched.second)}", "not matched",
+            Standing.OPEN, escape_once(text),
+        )  # fmt: skip
+        sections.append(Section("first difference", first, (case,)))
+    return Document(
+        command="equivalent",
+        title="are two models the same function?",
+        subject=f"{escape(first)} and {escape(second)}",
+        headline=f"{found.answer.value}: {CLAIMS[found.answer]}",
+        code=code,
+        criteria={name: Criterion(text, "equivalence") for name, text in CRITERIA.items()},
+        sections=tuple(sections),
+        facts=tuple((term, escape_once(text)) for term, text in _facts(found)),
+        notes=(IDEAL_ONLY,),
+        hashes={each.name: each.sha256 for each in (found.first, found.second) if each.sha256},
+    )
+
+
+def _output_text(found: Equivalence, name: str) -> str:
+    output = next(each for each in found.outputs if each.first == name)
+    parts = [] if output.second == name else [f"{escape(output.second)} in the second model"]
+    witness = found.witness
+    if witness is not None and witness.output == name:
+        place = f"element {list(witness.at)}" if witness.at else "the shape"
+        text = f"{place} is {witness.first!r} and {witness.second!r} for the generated input {witness.number}"
+        parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
+        if witness.apart:
+            parts.append(f"the ideal values there are at least {witness.apart:.3g} apart")
+    return "; ".join(parts) or CLAIMS[output.answer]
+
+
+def _constant_case(each: RoundedConstant) -> CaseResult:
+    text = f"on equal inputs x at most {each.gain:.3g} max |x| + {each.offset:.3g} apart"
+    cells = (f"{each.gain:.3g}", f"{each.offset:.3g}", f"{each.relative:.3g}", str(each.roundings))
+    name = f"{escape(each.first)} / {escape(each.second)}"
+    return CaseResult("constant", name, "explained", Standing.GOOD, text, cells=cells)
+
+
+def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
+    yield "edition", found.edition
+    if found.same_content:
+        yield "files", "both have the same bytes"
+    yield from (("only for", f"{name} of shape {list(shape)}") for name, shape in found.binding.items())
+    if found.hypotheses:
+        yield "hypotheses", found.hypotheses
+    yield from (("box", text) for text in found.box)
+    for output in found.outputs:
+        if output.difference is not None:
+            yield (
+                "difference",
+                f"{output.first}: two implementations differ by at most {output.difference:.6g} on the box",
+            )
+    if found.constants:
+        worst = max(each.relative for each in found.constants)
+        many = plural(len(found.constants), "pair of values", "pairs of values")
+        yield "folded", f"the constants of {many}; the largest relative difference is {worst:.3g}"
+    yield from (("may jump", text) for text in found.decisions[:MAX_LISTED])
+    if found.searched:
+        ran = plural(found.searched, "generated set of inputs", "generated sets of inputs")
+        yield "searched", f"both models ran exactly on {ran}"
+    if found.bits:
+        yield "seen", found.bits
+    yield from (("theorem", name) for name in found.theorems)
+    yield from (("assumed", text) for text in found.assumptions)

@@ -1,0 +1,273 @@
+"""Which pairs of models are the same function: by hand, with the answer that follows from the definitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import sonnx
+from sonnx.cli.main import run
+from sonnx.equivalence.decision import THEOREMS
+from sonnx.proofs import equivalence
+from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
+
+IDENTICAL, ROUNDING, DIFFERENT, UNDECIDED = "identical", "equal up to rounding", "different", "not decided"
+Built = Callable[[Builder], str]
+
+
+def answer(
+    first: Built, second: Built, shape: list[int | str] | None = None, **options: object
+) -> sonnx.EquivalenceReport:
+    """The answer for two models from the input x of a shape."""
+    made = []
+    for build in (first, second):
+        builder = Builder(0)
+        made.append(builder.model(shape or [2, 3], build(builder)).SerializeToString())
+    return sonnx.equivalent(*made, **options)
+
+
+def chain(*steps: tuple[str, object]) -> Built:
+    """Operators one after the other, each with a constant as its second operand, or with attributes."""
+
+    def build(b: Builder) -> str:
+        value = "x"
+        for operator, operand in steps:
+            if isinstance(operand, dict):
+                value = b(operator, value, **operand)
+            else:
+                value = b(operator, value, *([] if operand is None else [b.constant(operand)]))
+        return value
+
+    return build
+
+
+PERM = {"perm": [1, 0]}
+IDENTICAL_PAIRS = {
+    "another function": (chain(("Transpose", PERM), ("Transpose", PERM)), chain(("Relu", None)), False),
+    "movement below Relu": (
+        chain(("Transpose", PERM), ("Relu", None)), chain(("Relu", None), ("Transpose", PERM)), True),
+    "constant below movement": (
+        chain(("Transpose", PERM), ("Add", [[1], [2], [3]])), chain(("Add", [1, 2, 3]), ("Transpose", PERM)), True),
+    "an axis that is repeated": (chain(("Mul", [[2, 2, 2]])), chain(("Mul", 2)), True),
+    "other constants": (chain(("Mul", [2, 2, 3])), chain(("Mul", 2)), False),
+    "a signed zero": (chain(("Add", 0.0)), chain(("Add", -0.0)), False),
+    "order of a product": (lambda b: b("Mul", "x", b.constant(3)), lambda b: b("Mul", b.constant(3), "x"), True),
+    "order of a difference": (lambda b: b("Sub", "x", b.constant(3)), lambda b: b("Sub", b.constant(3), "x"), False),
+    "times one": (chain(("Mul", 1.0)), lambda b: b("Identity", "x"), False),
+    "a default that is written": (
+        chain(("LeakyRelu", {"alpha": 0.01})), chain(("LeakyRelu", {})), True),
+    "slices of a concatenation": (
+        lambda b: b("Slice", b("Concat", "x", b("Relu", "x"), axis=0), b.constant([0], np.int64),
+                    b.constant([2], np.int64), b.constant([0], np.int64)),
+        lambda b: b("Identity", "x"), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IDENTICAL_PAIRS)
+def test_identical(case: str) -> None:
+    first, second, same = IDENTICAL_PAIRS[case]
+    found = answer(first, second)
+    assert (found.result.answer == IDENTICAL) is same
+    if same:
+        assert found.exit_code == 0
+
+
+def constants_of(first: Built, second: Built, **options: object) -> tuple[str, list[float]]:
+    found = answer(first, second, runs=0, **options).result
+    return found.answer, [each.offset + each.gain for each in found.constants]
+
+
+def test_sums_of_constants_are_formulas_not_numbers() -> None:
+    """Beside 1e20 every small constant vanishes in float64; the formulas still differ."""
+    first, second = chain(("Add", 1e20), ("Add", 1e-3)), chain(("Add", 1e20), ("Add", 2e-3))
+    assert constants_of(first, second)[0] == UNDECIDED
+    assert constants_of(first, chain(("Add", 1e-3), ("Add", 1e20))) == (ROUNDING, [])
+
+
+def test_a_fold_may_round_as_often_as_it_has_operations() -> None:
+    folded = np.float32(0.1) * np.float32(0.3)
+    first = chain(("Mul", 0.1), ("Mul", 0.3))
+    found, [gain] = constants_of(first, chain(("Mul", folded)))
+    assert found == ROUNDING
+    exact = float(np.float32(0.1)) * float(np.float32(0.3))
+    assert abs(exact - float(folded)) <= gain < 1.01 * abs(exact - float(folded))
+    four_off = folded
+    for _ in range(4):
+        four_off = np.nextafter(four_off, np.float32(1))
+    assert constants_of(first, chain(("Mul", four_off)))[0] == UNDECIDED
+    assert constants_of(chain(("Mul", folded)), chain(("Mul", np.nextafter(folded, np.float32(1)))))[0] == UNDECIDED
+
+
+def test_a_scale_by_channel_does_not_pass_another_shape_of_a_convolution() -> None:
+    """Channels of (2, 4, 3, 3) are not those of (1, 4, 6, 3)."""
+
+    def build(scaled_first: bool) -> Built:
+        def model(b: Builder) -> str:
+            scale = np.array([1, 2, 3, 4]).reshape(4, 1, 1)
+            value = b("Conv", "x", b.weights(4, 2, 1, 1))
+            if scaled_first:
+                value = b("Mul", value, b.constant(scale))
+            value = b("Reshape", value, b.constant([1, 4, 6, 3], np.int64))
+            return value if scaled_first else b("Mul", value, b.constant(scale))
+
+        return model
+
+    assert answer(build(True), build(False), [2, 2, 3, 3]).result.answer == DIFFERENT
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda each: each.__name__)
+def test_what_an_optimizer_folds(family: Callable[[int], onnx.ModelProto], seed: int) -> None:
+    model = family(seed)
+    found = sonnx.equivalent(model, optimized(model)).result
+    assert found.answer in (IDENTICAL, ROUNDING)
+    assert not found.binding
+    assert all(each.relative < 1e-6 for each in found.constants)
+
+
+def test_no_answer_about_mutants_is_wrong() -> None:
+    shown = differing = 0
+    for seed in range(2):
+        for pair in pairs(seed):
+            found = sonnx.equivalent(pair.first, pair.second, runs=4).result
+            if not found.proved and found.witness is None:
+                continue
+            judge = judged(pair, 2)
+            assert not refuted(pair, found, judge), f"{pair.family}, {pair.kind}, seed {seed}"
+            differing += not found.proved
+            shown += found.answer == DIFFERENT
+    assert shown == differing > 0
+
+
+def test_an_answer_for_one_number_of_a_symbol_says_so() -> None:
+    def first(b: Builder) -> str:
+        return b("Reshape", "x", b.constant([1, -1], np.int64))
+
+    def second(b: Builder) -> str:
+        return b("Flatten", "x", axis=0)
+
+    assert answer(first, second, ["N", 3]).result.binding == {"x": (1, 3)}
+    same = answer(chain(("Relu", None), ("Add", 0.5)), chain(("Relu", None), ("Add", [0.5])), ["N", 3]).result
+    assert same.binding == {}
+
+
+def test_a_shape_that_holds_for_one_sample_only_is_shown_different() -> None:
+    def first(b: Builder) -> str:
+        return b("ReduceMax", "x", axes=[0], keepdims=1)
+
+    def second(b: Builder) -> str:
+        return b("Identity", "x")
+
+    assert answer(first, second, ["N", 3]).result.answer in (DIFFERENT, UNDECIDED)
+
+
+def test_random_operators_equal_nothing() -> None:
+    def build(b: Builder) -> str:
+        return b("Add", "x", b("RandomUniformLike", "x"))
+
+    assert answer(build, build, runs=0, names=("a", "b")).result.same_content
+    assert answer(build, lambda b: b("Identity", build(b)), runs=0).result.answer == UNDECIDED
+
+
+def test_infinite_constants_have_no_affine_form() -> None:
+    first = chain(("Mul", np.inf), ("Mul", 0.5))
+    assert answer(first, chain(("Mul", 0.5), ("Mul", np.inf))).result.answer == UNDECIDED
+
+
+def test_fused_operators_have_the_stated_meaning_as_an_assumption() -> None:
+    def fused(b: Builder) -> str:
+        return b("FusedConv", "x", b.weights(2, 3, 1, 1), domain="com.microsoft", activation="Relu")
+
+    def plain(b: Builder) -> str:
+        return b("Relu", b("Conv", "x", b.weights(2, 3, 1, 1)))
+
+    found = answer(fused, plain, [1, 3, 2, 2]).result
+    assert found.answer == IDENTICAL
+    assert any("FusedConv" in each for each in found.assumptions)
+
+
+def test_the_difference_of_two_implementations_on_a_box() -> None:
+    first = chain(("Mul", 0.1), ("Add", 0.2), ("Relu", None))
+    second = chain(
+        ("Relu", None),
+    )
+    del second
+    found = answer(first, lambda b: b("Identity", first(b)), box=["x=[-1,1]"]).result
+    [output] = found.outputs
+    assert output.difference is not None
+    assert 0 < output.difference < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        ([2, 4], "the input 'x' is float [2, 3] in the first model and float [2, 4]"),
+        (["N", 3], "--bind or --input-shape"),
+    ],
+)
+def test_models_with_other_inputs_are_refused_in_one_sentence(shape: list[int | str], sentence: str) -> None:
+    made = []
+    for each in ([2, 3], shape):
+        b = Builder(0)
+        made.append(b.model(each, b("Relu", "x")))
+    with pytest.raises(sonnx.BadInput, match="the first model") as stop:
+        sonnx.equivalent(*made)
+    assert sentence in str(stop.value)
+
+
+def test_renamed_inputs_and_outputs() -> None:
+    b = Builder(0)
+    model = b.model([2, 3], b("Relu", "x"))
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    other.graph.input[0].name = other.graph.node[0].input[0] = "image"
+    with pytest.raises(sonnx.BadInput, match="--map"):
+        sonnx.equivalent(model, other)
+    assert sonnx.equivalent(model, other, renamed=["x=image"]).result.answer == IDENTICAL
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = FAMILIES[0](1)
+    files = [str(tmp_path / name) for name in ("a.onnx", "b.onnx")]
+    onnx.save(model, files[0])
+    onnx.save(optimized(model), files[1])
+    assert run(["equivalent", *files]) == 0
+    text = capsys.readouterr().out
+    assert "equal up to rounding" in text
+    assert "equivalence.output-scale" in text
+    assert run(["equivalent", *files, "--identical", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["exit"] == 1
+    assert len(found["result"]["constants"]) == 2
+    assert run(["equivalent", files[0], files[0]]) == 0
+    assert run(["equivalent", files[0], str(tmp_path / "none.onnx")]) == 2
+    for form in ("markdown", "html", "sarif", "junit", "github"):
+        assert run(["equivalent", *files, "--format", form]) == 0
+        assert capsys.readouterr().out
+
+
+def test_the_theorems_exist() -> None:
+    assert set(THEOREMS) == {each.id for each in equivalence.theorems()}
+
+
+def test_constants_in_graphs_keep_their_names() -> None:
+    """Two bodies of a loop that differ in the names of two constants only."""
+    made = []
+    for names in (("a", "b"), ("b", "a")):
+        constants = [
+            numpy_helper.from_array(np.float32(value), name) for value, name in zip((1, 2), names, strict=True)
+        ]
+        graph = helper.make_graph(
+            [helper.make_node("Sub", ["a", "b"], ["r"])], "g", [],
+            [helper.make_tensor_value_info("r", TensorProto.FLOAT, [])], constants,
+        )  # fmt: skip
+        b = Builder(0)
+        condition = b("Greater", b("ReduceMax", "x", keepdims=0), b.constant(0))
+        made.append(b.model([2, 3], b("If", condition, then_branch=graph, else_branch=graph)).SerializeToString())
+    assert sonnx.equivalent(*made).result.answer != IDENTICAL
