@@ -14,6 +14,7 @@ from dataclasses import replace
 import z3
 
 from sonnx.language.parser import parse
+from sonnx.language.structure import view
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import Operator, Rule
 from sonnx.prover import any_size
@@ -42,6 +43,11 @@ def theorems() -> Iterator[Theorem]:
         yield from about(described)
 
 
+def _about_run_time(rule: Rule) -> bool:
+    """Whether a rule is about parameters that are known at run time only, which no call of the theorems has."""
+    return rule.when is not None and any(name.startswith("constant(") for name in view((rule.when,)))
+
+
 def about(described: Operator) -> Iterator[Theorem]:
     """The theorems about one operator."""
     for family in families(described, SignatureFamily.conformance):
@@ -49,7 +55,8 @@ def about(described: Operator) -> Iterator[Theorem]:
     for key, types in ((SignatureFamily.conformance_without_types, False), (SignatureFamily.type_conformance, True)):
         for family in families(described, key):
             for rule in family.rules:
-                if not family.implied_by(rule) and family.about_types(rule) is types:
+                own = not family.implied_by(rule) and not _about_run_time(rule)
+                if own and family.about_types(rule) is types:
                     yield independent(family, rule)
     for family in families(described, SignatureFamily.definedness):
         yield _defined(family)

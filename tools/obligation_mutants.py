@@ -65,7 +65,7 @@ def texts_of(stated: Mapping[str, Obligation]) -> tuple[dict[str, str], str]:
 def refuted(obligation: Obligation, mutant: str = "") -> bool:
     """Whether z3 finds values for which the hypotheses hold and the goal fails; a stated mutant has all its steps."""
     effort = solvers.EFFORT if mutant.startswith(STATED) else EFFORT
-    return solvers.find_model(solvers.export(obligation), effort) is not None
+    return solvers.can_hold(solvers.export(obligation), effort)
 
 
 def candidates(theorem: Theorem) -> Iterator[Mutant]:

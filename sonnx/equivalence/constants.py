@@ -65,7 +65,7 @@ class Real:
     def shape(self) -> tuple[int, ...]:
         """The shape, broadcast."""
         if self.array is not None:
-            return self.array.shape
+            return tuple(self.array.shape)
         return tuple(map(int, np.broadcast_shapes(*(each.shape for each in self.parts))))
 
     @cached_property

@@ -14,7 +14,7 @@ from typing import Any
 import z3
 
 from sonnx.checker.rules import evaluate_rule
-from sonnx.language.domain import given_key
+from sonnx.language.domain import constant_key, given_key
 from sonnx.language.evaluator import Evaluator
 from sonnx.language.parser import parse
 from sonnx.profile import signature as signatures
@@ -64,7 +64,7 @@ class SymbolicCall:
 
     def with_facts(self, **facts: Value) -> SymbolicCall:
         """This call with these facts, and with the names its data file defines."""
-        self.names |= facts | {given_key(name): True for name in facts}
+        self.names |= facts | {key(name): True for name in facts for key in (given_key, constant_key)}
         for name, text in self.signature.define.items():
             self.names[name] = self.interpretation.partial(parse(self._changed(text.text)), self.names, name)
         return self

@@ -71,12 +71,22 @@ def ask(solver: str, text: str, small: bool = True) -> SolverAnswer:
 
 def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
     """Values of the constants for which the assertions of a text hold, as z3 finds them; None if it finds none."""
-    solver = _z3_solver(text)
-    solver.set("rlimit", effort)
-    if solver.check() != z3.sat:
+    solver = _satisfied(text, effort)
+    if solver is None:
         return None
     model = solver.model()
     return {each.name(): value_of(model[each]) for each in sorted(model.decls(), key=z3.FuncDeclRef.name)}
+
+
+def can_hold(text: str, effort: int = EFFORT) -> bool:
+    """Whether z3 finds values for which the assertions of a text hold."""
+    return _satisfied(text, effort) is not None
+
+
+def _satisfied(text: str, effort: int) -> z3.Solver | None:
+    solver = _z3_with_tactics(text)
+    solver.set("rlimit", effort)
+    return solver if solver.check() == z3.sat else None
 
 
 def _ask_z3(text: str, small: bool) -> SolverAnswer:

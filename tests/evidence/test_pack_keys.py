@@ -43,7 +43,6 @@ SAME = {
     "options.rewrites": "needs a record of sonnx fix",
     "options.proofs": "needs certificates",
     "options.box": "needs ranges",
-    "options.limits": "the limits of rewrites and boxes",
     "options.tailoring": "needs a file",
 }
 """Keys with one value here, with the reason."""
