@@ -198,12 +198,13 @@ def bounds_documents() -> list[str]:
          Decision("2 - 1", 3.0, 4.0, 0.25, True)),
         {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
-        {"boxes": 8, "volume": 0.5, "finished": False, "text": "8 boxes"}, coarse=("t", "u"),
+        {"boxes": 8, "volume": 0.5, "finished": False, "text": "8 boxes"}, coarse=("t", "u"), sha256=digest("b"),
+        files={"a.npy": digest("c")},
     )  # fmt: skip
     split = {"boxes": 2, "volume": 1.0, "finished": True, "text": "2 boxes"}
     plain = replace(
         full, model="n.onnx", checked=False, hypotheses=other, tensors=tensors[:2], conditions=(), decisions=(),
-        box={}, shares=(), split=None, coarse=(),
+        box={}, shares=(), split=None, coarse=(), sha256="", files={},
     )  # fmt: skip
     return [
         bounds_json.render(full, True),
