@@ -78,4 +78,6 @@ def theorems() -> Iterator[Theorem]:
     """The lemmas of the comparison of models."""
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, partial(claim, change)) for title, change in changes.items())
-        yield Theorem(f"equivalence.{name}", statement, formula, claim, (claim, size, within), mutants=changed)
+        yield Theorem(
+            f"equivalence.{name}", statement, formula, claim, (claim, size, within), mutants=changed, reals=True
+        )
