@@ -43,6 +43,8 @@ PROSE: Mapping[str, str] = {
     "bounds.telescoping": "over the rows and columns; the obligation has two of each",
     "broadcast.fold-equals-joint": "over the inputs",
     "equivalence.difference": "over the products of a sum",
+    "equivalence.input-scale": "over the products of a sum",
+    "equivalence.output-scale": "over the products of a sum",
     "kernel.extremes": "over the numbers of a fold",
     "kernel.mended-zeros": "over the operands of a fold",
     "layout.carry": "over the axes",

@@ -25,7 +25,15 @@ ONE_VALUE = {"format", "tool", "tool.name", "tool.version"}
 """Keys that are the same in each document."""
 OWN_TESTS = {"equivalence"}
 """Results whose JSON tests/equivalence asserts."""
-OF_CLASS_RUNS = ("rows.classes", "rows.same_as", "rows.ordinary", "rows.faults", "ordinary_runs", "without_classes", "classes")
+OF_CLASS_RUNS = (
+    "rows.classes",
+    "rows.same_as",
+    "rows.ordinary",
+    "rows.faults",
+    "ordinary_runs",
+    "without_classes",
+    "classes",
+)
 """Keys about class inputs, which tests/executor/test_class_inputs.py asserts."""
 LISTED = tuple(catalogue.editions().editions)
 
