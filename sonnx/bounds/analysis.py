@@ -17,6 +17,7 @@ from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
+from sonnx.executor.preparation import NodeValidity
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
@@ -68,7 +69,7 @@ class Analyser:
         self.tighten, self.relax, self.rounds = tighten, relax, rounds
         self.active = active_rules(edition)
         self.calls = Calls(model, self.active.edition, beyond_edition=True)
-        self.memory = Memory()
+        self.memory = Memory(NodeValidity(self.active))
         self.places = self._places()
 
     def _places(self) -> dict[str, Value]:

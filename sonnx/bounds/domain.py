@@ -17,12 +17,13 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
+from sonnx.executor.preparation import NodeValidity
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
 from sonnx.graph.interpreter import Transferred
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
-from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below
@@ -51,9 +52,6 @@ MAX_WORK = 2**31
 POINT_WORK, LARGE = 2**25, 2**20
 """The same for a point; where a row is longer than LARGE, one row."""
 
-MEANINGLESS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What a transfer function may raise for a model outside the profile."""
-
 
 def empty(name: str, facts: TensorFacts, unbounded: str, **more: Any) -> Value:
     """A value of which nothing is known."""
@@ -63,8 +61,9 @@ def empty(name: str, facts: TensorFacts, unbounded: str, **more: Any) -> Value:
 
 @dataclass
 class Memory:
-    """What runs on several boxes share: constants, the parameters of calls, where elements go."""
+    """What runs on several boxes share: valid nodes, constants, parameters of calls, where elements go."""
 
+    validity: NodeValidity
     constants: dict[int, Value] = field(default_factory=dict)
     applications: dict[Any, Application] = field(default_factory=dict)
     layouts: dict[Any, Any] = field(default_factory=dict)
@@ -148,7 +147,7 @@ class BoundsDomain:
             raise NotBounded(f"{first.node}: {error}") from None
         except MemoryError:
             raise NotBounded(f"{first.node}: its bounds do not fit into memory") from None
-        except MEANINGLESS as error:
+        except UNDEFINED_INPUT_ERRORS as error:
             text = f"{first.node}: its operator has no bounds for inputs of these types and shapes"
             raise NotBounded(text) from error
         return Transferred(made, tuple(self.conditions[before:]))
@@ -158,9 +157,12 @@ class BoundsDomain:
     ) -> list[Value | None]:
         if call.calls_function or call.domain:
             raise NotBounded(f"{node}: calls of functions and operators of other domains have no bounds")
+        self.memory.validity.require(call)
         inputs = [None if each is None else self.refined.get(each.serial, each) for each in inputs]
         application = self._application(call, inputs, len(outputs))
         present = [each for each in inputs if each is not None]
+        if inputs and inputs[0] is None:
+            raise NotBounded(f"{node}: its first input is left out")
         operator = find_operator(call.operator)
         if operator is not None and _stays_exact(operator, present):
             made = _exact(operator, application, inputs, outputs)

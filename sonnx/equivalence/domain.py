@@ -27,7 +27,7 @@ from sonnx.graph.transfer import complete_types, output_facts
 from sonnx.language.evaluator import RUN_TIME, TensorFacts, evaluate
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.model.scopes import canonical_domain
-from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 from sonnx.operators import find_operator
@@ -42,9 +42,6 @@ INFERS_SINCE = 7
 
 MAX_FOLDED = 1 << 22
 """Elements of the operands of a computation on constants that is made; movements have a limit of their own."""
-
-FAILURES = (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What a definition may raise for a model that no text gives values."""
 
 NO_DEFINITION = "operators without a definition here are functions of their inputs and attributes: {}"
 DEFAULTS = "inputs with a default keep it: {}"
@@ -116,7 +113,7 @@ class TermDomain:
         if call.operator in movements.MOVING:
             try:
                 moved = movements.moved_by(self.store, call.operator, prepared, inputs)
-            except FAILURES:
+            except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
                 moved = None
             if moved is not None:
                 return moved
@@ -151,7 +148,7 @@ class TermDomain:
                 found: Sequence[Array] = (prepared.kernel(arrays, np.empty(*prepared.output_specs[0])),)
             else:
                 found = prepared.definition(prepared.application, arrays)
-        except FAILURES:
+        except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
             return None
         return [movements.constant_of(self.store, np.array(each)) for each in found]
 

@@ -15,7 +15,7 @@ from sonnx.base.errors import Stop
 from sonnx.equivalence import movements
 from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
-from sonnx.numerics.application import Application, NoValue
+from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.formats import TEXT, Array, patterns
 from sonnx.operators import find_operator
 
@@ -30,8 +30,6 @@ COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Equal"})
 
 NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Less", "Greater", "Where"}
 ALL = UNARY | NARY
-
-FAILURES = (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError)
 
 
 def applied(
@@ -144,7 +142,7 @@ def _on_source(
         return None
     try:
         [array] = made.define(application, [each.array for each in operands])
-    except FAILURES:
+    except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
         return None
     return movements.constant_of(store, np.array(array))
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from sonnx.base.errors import ErrorCondition, NotExecutable, Unfinished
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Node
-from sonnx.numerics.application import NoValue
-
-UNDEFINED_INPUT_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What a definition may raise for inputs that no text defines."""
+from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, NoValue
 
 
 def place_of(node: Node, index: int) -> str:

@@ -20,7 +20,6 @@ from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
 from sonnx.checker.rules import NONE, ActiveRules, RuleResult, evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.array_sizes import require_array
-from sonnx.executor.node_errors import UNDEFINED_INPUT_ERRORS
 from sonnx.graph.call import Call
 from sonnx.graph.environment import (
     MAX_RULE_ELEMENTS,
@@ -44,7 +43,15 @@ from sonnx.language.evaluator import (
 )
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
-from sonnx.numerics.application import Application, Constants, Definition, ExactPathCounts, Kernel, NoValue
+from sonnx.numerics.application import (
+    UNDEFINED_INPUT_ERRORS,
+    Application,
+    Constants,
+    Definition,
+    ExactPathCounts,
+    Kernel,
+    NoValue,
+)
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import (
     ELEMENTS,
@@ -138,6 +145,28 @@ def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
     return TensorFacts(NAMES[array.dtype], array.shape, values)
 
 
+class NodeValidity:
+    """What ONNX demands of a node itself, by the rules of the check: attributes, inputs and outputs."""
+
+    def __init__(self, rules: ActiveRules) -> None:
+        self.rules = rules
+        self._valid = set[object]()
+
+    def require(self, call: Call) -> None:
+        """Nothing, for a valid node.
+
+        Raises:
+            NotExecutable: a rule does not hold.
+        """
+        attributes = tuple([(each.name, each.kind, each.reference, each.fields) for each in call.attributes])
+        key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
+        if key not in self._valid:
+            for rule, decide in self.rules.decided_about("node"):
+                for violation in decide(call) if rule.kind == "validity" else ():
+                    raise NotExecutable(f"{violation.actual} ({rule.slug})")
+            self._valid.add(key)
+
+
 class RunDomain:
     """The domain of one run.
 
@@ -163,7 +192,7 @@ class RunDomain:
         self.exact_path_counts, self.constants = ExactPathCounts(), Constants()
         self.facts, self._depth = FactsDomain(rules), 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
-        self._valid = set[object]()
+        self._validity = NodeValidity(rules)
         self._demands: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = {}
 
     def taken_counts(self) -> ExactPathCounts:
@@ -245,7 +274,7 @@ class RunDomain:
         """The facts of the outputs and the node ready to run; None where that depends on values not yet known."""
         operator = operator_of(call.operator, call.domain)
         attributes = {attribute.name: attribute for attribute in call.attributes}
-        self._require_valid(call)
+        self._validity.require(call)
         if call.known is None:
             return self._by_stated_signature(call, operator, inputs, attributes)
         made = call.signature
@@ -282,20 +311,6 @@ class RunDomain:
             short = [facts_of(each) for each in prepared.definition(prepared.application, [shape])]
             return short, prepared
         return after, prepared
-
-    def _require_valid(self, call: Call) -> None:
-        """What ONNX demands of the node itself, by the rules of the check: attributes, inputs and outputs.
-
-        Raises:
-            NotExecutable: a rule does not hold.
-        """
-        attributes = tuple([(each.name, each.kind, each.reference, each.fields) for each in call.attributes])
-        key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
-        if key not in self._valid:
-            for rule, decide in self.rules.decided_about("node"):
-                for violation in decide(call) if rule.kind == "validity" else ():
-                    raise NotExecutable(f"{violation.actual} ({rule.slug})")
-            self._valid.add(key)
 
     def _awaits_values(self, made: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
         """Whether a rule reads values not yet known; the operator decides its error conditions element by element.

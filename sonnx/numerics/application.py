@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from sonnx.base.errors import NotExecutable
+from sonnx.language.builtins import Undefined
 from sonnx.model.ir import Attribute
 from sonnx.numerics.formats import Array
 
@@ -129,6 +130,13 @@ class NoValue(Exception):
         super().__init__(sentence)
         self.rule = rule
 
+
+UNDEFINED_INPUT_ERRORS = (Undefined, ValueError, TypeError, LookupError, ArithmeticError)
+"""What a definition or a transfer function may raise for inputs that no text defines.
+
+An AttributeError or an AssertionError is a defect of this tool in every model, and never caught: what a text does not
+define is refused by name, by `required` and by the rules of validity.
+"""
 
 Definition: TypeAlias = Callable[[Application, Sequence[Any]], tuple[Array, ...]]
 """The outputs of an operator for its inputs; an input that is left out is None."""
