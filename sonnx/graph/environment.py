@@ -87,7 +87,7 @@ _CODES = {
 }
 
 
-_FLOATS = {"float": "f", "double": "d", "float16": "e"}
+_OTHERS = {"float": "f", "double": "d", "float16": "e", "bool": "B"}
 
 
 class Stored:
@@ -107,10 +107,12 @@ class Stored:
 
 
 def numbers(tensor: Tensor) -> KnownNumbers | Unknown:
-    """The values of a constant of integers, or of floating-point numbers that Python represents exactly."""
-    if tensor.element == "bool":
-        return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
-    return _unpacked(tensor, {**_CODES, **_FLOATS}, MAX_RULE_ELEMENTS)
+    """The values of a constant of integers, of bool as 0 and 1, or of floating-point numbers that Python represents
+    exactly.
+    """
+    if tensor.element == "bool" and tensor.data is not None and not set(tensor.data) <= {0, 1}:
+        return Unknown(UnknownCause.NOT_STATED, "the value has a byte that is no bool", because="tensor-data")
+    return _unpacked(tensor, {**_CODES, **_OTHERS}, MAX_RULE_ELEMENTS)
 
 
 def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
