@@ -162,7 +162,8 @@ class TermDomain:
         if call.signature is None:
             return keys.written_key(call), list(inputs)
         rank = inputs[0].rank if inputs and inputs[0] is not None else None
-        key = keys.effective_key(call, call.signature, application.names, rank)
+        conforms = self._conforms(call, inputs)
+        key = keys.effective_key(call, call.signature, application.names, rank, conforms=conforms)
         given = [
             None if keys.stated_by(call.signature, application.names, index) else each
             for index, each in enumerate(inputs)
@@ -170,6 +171,21 @@ class TermDomain:
         while given and given[-1] is None:
             given.pop()
         return key, given
+
+    def _conforms(self, call: Call, inputs: Sequence[Term | None]) -> bool:
+        """Whether the rules hold under which the data file calls the version equivalent to the specified one: those
+        that older versions have, and those that the reason names.
+        """
+        known, made = call.known, call.signature
+        if known is None or made is None or made.version not in known.equivalent:
+            return True
+        facts = [None if each is None else each.facts for each in inputs]
+        reported = self.run.facts.call(call, facts, [NOTHING_STATED] * len(call.outputs)).result.reported
+        reason, own = known.equivalent[made.version], f"{call.operator}."
+        return not any(
+            each.rule.slug.startswith(own) and (each.rule.before is not None or each.rule.slug in reason)
+            for each in reported
+        )
 
     # ------------------------------------------------------------------ calls of which less is known
 

@@ -201,7 +201,8 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else _without_elements(actual)
         names[given_key(formal.name)] = actual is not None
-        names[constant_key(formal.name)] = actual is not None and not _at_run_time(actual.values)
+        stated = actual is not None and not actual.derived and not _at_run_time(actual.values)
+        names[constant_key(formal.name)] = stated
 
 
 def _without_elements(tensor: TensorFacts) -> TensorFacts:
@@ -220,8 +221,7 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
         tensor, given = names.pop(parameter.name), names[given_key(parameter.name)]
         names[written_key(parameter.name)] = given
         names[input_key(parameter.name)] = tensor
-        constant = names[constant_key(parameter.name)] and not isinstance(tensor.values, Unknown)
-        names[constant_key(parameter.name)] = given and constant
+        names[constant_key(parameter.name)] = given and not isinstance(tensor.values, Unknown)
         if given:
             names[parameter.name] = _read_value(tensor, parameter.kind)
     for parameter in signature.attributes:
