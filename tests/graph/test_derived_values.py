@@ -85,10 +85,13 @@ def gather(chance: random.Random) -> tuple[list[Any], dict[str, Any]]:
 
 
 def slices(chance: random.Random) -> tuple[list[Any], dict[str, Any]]:
-    ends = [np.array([chance.randint(-6, 6)], np.int64) for _ in range(2)]
+    """Starts are indices of the axis: where a negative step begins before it, numpy and ONNX's text differ."""
+    extent = chance.randint(1, 5)
+    start = np.array([chance.randrange(-extent, extent)], np.int64)
+    end = np.array([chance.randint(-6, 6)], np.int64)
     step = np.array([chance.choice((-2, -1, 1, 2))], np.int64)
     axes = chance.choice((np.array([0], np.int64), np.array([-1], np.int64)))
-    return [integers(chance, (chance.randint(1, 5),)), *ends, axes, step], {}
+    return [integers(chance, (extent,)), start, end, axes, step], {}
 
 
 def unsqueeze(chance: random.Random) -> tuple[list[Any], dict[str, Any]]:
