@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sonnx.api import audit, bound, check, compare, diff, equivalent, explain, fix, prepare, prove, run, verify
-from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
+from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.reader import Unreadable
@@ -40,6 +40,7 @@ __all__ = [
     "Report",
     "RunReport",
     "Stop",
+    "Unfinished",
     "Unreadable",
     "UsageError",
     "Verdict",

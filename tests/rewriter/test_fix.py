@@ -331,6 +331,24 @@ def test_indices_of_another_type_and_a_constant_the_caller_may_give_stay():
         assert "dense-constants" not in {each.name for each in fix(model.SerializeToString(), samples=1).rewrites}
 
 
+# ------------------------------------------------------------------ names of nodes
+
+
+def test_nodes_that_take_the_place_of_one_have_names_of_their_own():
+    text = """<ir_version: 8, opset_import: ["" : 11]>
+        g (float[1, 4, 3, 3] x) => (float[1, 4, 3, 3] y) <float[4, 2, 1, 1] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+            m = Conv <group = 2> (x, w)
+            y = Conv <group = 2> (m, w)
+        }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.node[0].name, model.graph.node[1].name = "conv", "conv_2"
+    found = fix(model.SerializeToString())
+    assert found.after.verdict == "pass"
+    names = [node.name for node in onnx.ModelProto.FromString(found.model_bytes()).graph.node if node.name]
+    assert {"conv", "conv_2"} < set(names)
+    assert len(set(names)) == len(names)
+
+
 # ------------------------------------------------------------------ the page
 
 
