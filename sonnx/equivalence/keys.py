@@ -19,6 +19,9 @@ from sonnx.profile.signature import Signature
 UNCOUNTED = frozenset({"consumed_inputs", "seed"})
 """Attributes without meaning for a value: a memory hint of operator set 1, and the seed of training."""
 
+INDEPENDENT = frozenset({"GRU", "LSTM", "MaxPool", "RNN"})
+"""Operators whose outputs do not depend on which of them are used."""
+
 COUNTING = frozenset({"ArgMax", "Softmax"})
 """Operators whose axis is one of the first input, counted from either end."""
 
@@ -99,7 +102,12 @@ def effective_key(
             parts.append((parameter.name, frozen(value)))
     known = {parameter.name for parameter in made.parameters} | UNCOUNTED
     parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
-    return "effective", meaning(call, made, conforms=conforms), tuple(sorted(parts, key=repr)), call.outputs
+    return "effective", meaning(call, made, conforms=conforms), tuple(sorted(parts, key=repr)), _used(call)
+
+
+def _used(call: Call) -> tuple[bool, ...]:
+    """Which outputs are used, where others depend on it."""
+    return () if call.operator in INDEPENDENT else call.outputs
 
 
 def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:

@@ -183,6 +183,50 @@ def test_operator_sets_are_one_only_where_their_meanings_are() -> None:
     assert sonnx.equivalent(*models(1)).result.answer == IDENTICAL
 
 
+def parts(order: tuple[int, int], weights: tuple[int, int]) -> Built:
+    """A convolution in two groups as two convolutions, of the channels and with the weights in an order."""
+
+    def build(b: Builder) -> str:
+        kernels, made = np.arange(4.0).reshape(2, 2, 1, 1), []
+        for part, weight in zip(order, weights, strict=True):
+            value = b("Gather", "x", b.constant([2 * part, 2 * part + 1], np.int64), axis=1)
+            made.append(b("Conv", value, b.constant(kernels[weight : weight + 1]), kernel_shape=[1, 1]))
+        return b("Concat", *made, axis=1)
+
+    return build
+
+
+def groups(b: Builder) -> str:
+    return b("Conv", "x", b.constant(np.arange(4.0).reshape(2, 2, 1, 1)), kernel_shape=[1, 1], group=2)
+
+
+def test_a_convolution_in_groups_is_one_of_each_part_of_the_channels() -> None:
+    assert answer(groups, parts((0, 1), (0, 1)), [1, 4, 2, 2]).result.answer == IDENTICAL
+    assert answer(groups, parts((1, 0), (0, 1)), [1, 4, 2, 2]).result.answer == DIFFERENT
+    assert answer(groups, parts((0, 1), (1, 0)), [1, 4, 2, 2]).result.answer == DIFFERENT
+
+
+def stack(order: tuple[int, int] | None) -> Built:
+    """The product of a stack of two matrices with its transposed one, as one or as two products."""
+
+    def build(b: Builder) -> str:
+        turned = b("Transpose", "x", perm=[0, 2, 1])
+        if order is None:
+            return b("MatMul", "x", turned)
+        made = []
+        for index in order:
+            pair = [b("Gather", value, b.constant([index], np.int64), axis=0) for value in ("x", turned)]
+            made.append(b("MatMul", *pair))
+        return b("Concat", *made, axis=0)
+
+    return build
+
+
+def test_a_product_of_stacks_is_one_of_each_pair_of_matrices() -> None:
+    assert answer(stack(None), stack((0, 1)), [2, 3, 3]).result.answer == IDENTICAL
+    assert answer(stack(None), stack((1, 0)), [2, 3, 3]).result.answer == DIFFERENT
+
+
 def test_random_operators_equal_nothing() -> None:
     def build(b: Builder) -> str:
         return b("Add", "x", b("RandomUniformLike", "x"))
