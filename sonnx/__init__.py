@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sonnx.api import audit, bound, check, compare, equivalent, explain, fix, prepare, prove, run, verify
-from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, UsageError
+from sonnx.api import audit, bound, check, compare, diff, equivalent, explain, fix, prepare, prove, run, verify
+from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.reader import Unreadable
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.equivalence import EquivalenceReport
     from sonnx.report.explain import Explanation
+    from sonnx.report.model_changes import ModelChangesReport
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.rewriting import FixResult
@@ -31,6 +32,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "FixResult",
+    "ModelChangesReport",
     "NotConforming",
     "NotExecutable",
     "PreparedModel",
@@ -38,6 +40,7 @@ __all__ = [
     "Report",
     "RunReport",
     "Stop",
+    "Unfinished",
     "Unreadable",
     "UsageError",
     "Verdict",
@@ -45,6 +48,7 @@ __all__ = [
     "bound",
     "check",
     "compare",
+    "diff",
     "equivalent",
     "explain",
     "fix",
@@ -62,6 +66,7 @@ _LATER = {
     "EvidencePack": "sonnx.evidence.pack",
     "Explanation": "sonnx.report.explain",
     "FixResult": "sonnx.rewriter.rewriting",
+    "ModelChangesReport": "sonnx.report.model_changes",
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
     "RunReport": "sonnx.report.run",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from sonnx.base.budget import RuntimeLimits
     from sonnx.checker.tailoring import Tailoring
+    from sonnx.equivalence.decision import Side
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.equivalence import EquivalenceReport
     from sonnx.report.explain import Explanation
+    from sonnx.report.model_changes import ModelChangesReport
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.rewriting import FixResult
@@ -528,20 +530,71 @@ def equivalent(
         UsageError: an unknown edition or symbol.
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
-    from sonnx.equivalence.decision import compare_models, renamed_of, side_of
+    from sonnx.equivalence.decision import compare_models, renamed_of
     from sonnx.equivalence.result import EquivalenceOptions
     from sonnx.report.equivalence import EquivalenceReport
+
+    sides = _sides(first, second, names, limits)
+    options = EquivalenceOptions(
+        edition, dict(bind or {}), {name: tuple(shape) for name, shape in (input_shapes or {}).items()},
+        dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), tuple(box), hypotheses, runs, seed,
+    )  # fmt: skip
+    return EquivalenceReport(compare_models(*sides, options), identical)
+
+
+def diff(
+    first: Source,
+    second: Source,
+    edition: str | None = None,
+    *,
+    renamed: Mapping[str, str] | Collection[str] = (),
+    runs: int = 8,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    drawn: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    names: tuple[str, str] | None = None,
+) -> ModelChangesReport:
+    """What changed between two models: nodes, constants, findings of the check, and which evidence stands.
+
+    Arguments beside those that `sonnx.api` explains:
+        first, second: the models.
+        renamed: for inputs and outputs of the first model their names in the second one, or texts `OLD=NEW`.
+        runs: generated sets of inputs on which both models run, where the comparison does not decide.
+        drawn: the page of the result draws both graphs.
+        names: what the result calls the models.
+
+    Raises:
+        UsageError: an unknown edition or symbol.
+        BadInput: a constant has no values.
+    """
+    from sonnx.checker.graph_outline import is_drawable, outline
+    from sonnx.equivalence.decision import renamed_of
+    from sonnx.equivalence.difference import changes_of
+    from sonnx.equivalence.result import EquivalenceOptions
+    from sonnx.report.model_changes import ModelChangesReport, Outlines
+
+    sides = _sides(first, second, names, limits)
+    options = EquivalenceOptions(
+        edition=edition, bind=dict(bind or {}),
+        input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
+        renamed=dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), runs=runs,
+    )  # fmt: skip
+    graphs = [outline(each.model) if drawn else None for each in sides]
+    fitting = [graph if graph is not None and is_drawable(graph) else None for graph in graphs]
+    return ModelChangesReport(changes_of(*sides, options), Outlines(*fitting))
+
+
+def _sides(first: Source, second: Source, names: tuple[str, str] | None, limits: Limits) -> tuple[Side, Side]:
+    """Two models as the sides of a comparison."""
+    from sonnx.equivalence.decision import side_of
 
     sides = []
     for index, source in enumerate(map(encoded, (first, second))):
         model, digest = open_model(source, hashed=True, limits=limits)
         folder = None if isinstance(source, bytes) else Path(source).parent
         sides.append(side_of(model, _name(source, names and names[index]), digest, folder))
-    options = EquivalenceOptions(
-        edition, dict(bind or {}), {name: tuple(shape) for name, shape in (input_shapes or {}).items()},
-        dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), tuple(box), hypotheses, runs, seed,
-    )  # fmt: skip
-    return EquivalenceReport(compare_models(sides[0], sides[1], options), identical)
+    return sides[0], sides[1]
 
 
 def audit(

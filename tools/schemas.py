@@ -40,6 +40,7 @@ from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.json import CheckDocument
+from sonnx.report.model_changes import ModelChangesDocument
 from sonnx.report.model_proof_json import ProofDocument
 from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
@@ -66,6 +67,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/comparison.schema.json": ComparisonDocument,
     "sonnx/report/difference.schema.json": DifferenceDocument,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
+    "sonnx/report/model_changes.schema.json": ModelChangesDocument,
     "sonnx/report/proof.schema.json": ProofDocument,
     "sonnx/report/report.schema.json": CheckDocument,
     "sonnx/report/rewrites.schema.json": RecordFile,

@@ -40,7 +40,7 @@ class ErrorCondition(Stop):
 
 
 class Unfinished(Stop):
-    """The time or the memory of the command does not suffice."""
+    """The time or the memory allowed does not suffice, or a value is larger than an array may be."""
 
     exit_code = 3
 

@@ -26,6 +26,7 @@ from sonnx.checker.rules import (
 )
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
+from sonnx.graph.derived_values import with_derived_values
 from sonnx.graph.environment import (
     NOTHING_STATED,
     constant_facts,
@@ -86,6 +87,8 @@ class FactsDomain:
             after = output_facts(
                 made, names, after, open_rules, lambda output: evaluate(made.shapes[output.name], names)
             )
+            if made.elements and all(map(leaves_values, results.reported)):
+                after = with_derived_values(made, names, after)
         self._listing.listed(results)
         return Transferred(after, results)
 
@@ -108,6 +111,20 @@ class FactsDomain:
             groups = demands.groups[key] = list(group_results(made, names, rules, listing))
         open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
         return self._results.of([*self._without_facts(call), *absent, *groups, *own]), open_rules
+
+
+def leaves_values(result: RuleResult) -> bool:
+    """Whether a rule that does not hold leaves the values of a call: a text restricts what ONNX defines.
+
+    A restriction of an operator that no text introduced stands where ONNX is silent.  One that waits for another
+    restriction leaves them too, unless ONNX demands a part of it.
+    """
+    rule = result.rule
+    if rule.kind != "restriction" or ("." in rule.slug and rule.introduced == "onnx"):
+        return False
+    if result.verdict is Verdict.UNDECIDED:
+        return bool(result.cause) and rule.onnx is None
+    return result.verdict is Verdict.FAIL and not result.breaks_onnx
 
 
 def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
@@ -217,6 +234,8 @@ def _own_results(
         is_read = not listing.is_full(rule, result.verdict)
         if result.verdict is Verdict.ASSUMED and condition is not None and is_read:
             result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
+        elif result.verdict is Verdict.FAIL and condition is not None and is_read:
+            result = _with_derived(result, made, condition.demand, views.names)
         if result.verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug
@@ -225,6 +244,24 @@ def _own_results(
 
 def _at_run_time(made: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]) -> tuple[str, ...]:
     """The inputs whose values conditions read, also through definitions, where these are known at run time only."""
+    return tuple(name for name, tensor in _read(made, conditions, names) if isinstance(tensor.values, Unknown))
+
+
+def _with_derived(result: RuleResult, made: Signature, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
+    """The failure, with the values it rests on that no constant states but nodes compute from constants."""
+    derived = {name: tensor.values for name, tensor in _read(made, (demand,), names) if tensor.derived}
+    if not derived:
+        return result
+    said = "; ".join(
+        f"the constants of the model determine {name} = {show(values)}" for name, values in derived.items()
+    )
+    return replace(result, actual=f"{result.actual}; {said}", names=tuple(dict.fromkeys((*result.names, *derived))))
+
+
+def _read(
+    made: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]
+) -> Iterator[tuple[str, TensorFacts]]:
+    """The inputs whose values conditions read, also through definitions."""
     waiting, found = [each for each in conditions if each is not None], dict[str, Expression]()
     while waiting:
         expression = waiting.pop()
@@ -235,13 +272,12 @@ def _at_run_time(made: Signature, conditions: Iterable[Expression | None], names
             if name in made.define and made.define[name].text not in found
         ]
     used = {name for expression in found.values() for name in expression.names}
-    tensors = {each.name: names.get(input_key(each.name), names[each.name]) for each in made.inputs}
-    return tuple(
-        name
-        for name, tensor in tensors.items()
-        if name in used and isinstance(tensor, TensorFacts) and isinstance(tensor.values, Unknown)
-        if input_key(name) in names or any(Read(name, "values") in reads(each) for each in found.values())
-    )
+    for each in made.inputs:
+        tensor = names.get(input_key(each.name), names[each.name])
+        if each.name not in used or not isinstance(tensor, TensorFacts):
+            continue
+        if input_key(each.name) in names or any(Read(each.name, "values") in reads(one) for one in found.values()):
+            yield each.name, tensor
 
 
 def _stating(result: RuleResult, actual: str) -> RuleResult:

@@ -179,6 +179,10 @@ def _conditions(rule: Rule, texts: Iterable[Expression | None], names: Mapping[s
             yield from _typed(rule.slug, text, "bool", names)
 
 
+VALUES = ListType("float")
+"""The type of the values of a tensor."""
+
+
 def _typed(who: str, text: Expression, wanted: RuleType, names: Mapping[str, RuleType]) -> Iterator[str]:
     try:
         found = type_of(text, names)
@@ -190,8 +194,12 @@ def _typed(who: str, text: Expression, wanted: RuleType, names: Mapping[str, Rul
 
 
 def _fits(found: RuleType, wanted: RuleType) -> bool:
-    """Whether a type is the wanted one; the empty list fits every list."""
-    return found == wanted or (found == ListType("nothing") and isinstance(wanted, ListType))
+    """Whether a type is the wanted one; the empty list fits every list, and whole numbers are numbers."""
+    return (
+        found == wanted
+        or (found in (ListType("nothing"), SHAPE) and wanted == VALUES)
+        or (found == ListType("nothing") and isinstance(wanted, ListType))
+    )
 
 
 def _operator(definition: Operator, known: Editions) -> Iterator[str]:
@@ -312,6 +320,8 @@ def _signature(signature: Signature, known: Editions) -> Iterator[str]:
         if output.name in signature.shapes:
             wanted = ListType(SHAPE) if output.variadic else SHAPE
             yield from _typed(f"{who}, shape of {output.name}", signature.shapes[output.name], wanted, names)
+        if output.name in signature.elements:
+            yield from _typed(f"{who}, values of {output.name}", signature.elements[output.name], VALUES, names)
         element = at(output.element, signature.version)
         if element is not None:
             yield from _typed(f"{who}, element type of {output.name}", element, "string", names)

@@ -267,7 +267,11 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
     values = [_finite(each) for each in others]
     if application is None or first is None or first.is_constant or len(values) != 4 or term.rank is None:
         return None
-    if term.output != 0 or application.names.get("training_mode", 0) != 0 or application.names.get("is_test", 1) == 0:
+    if (
+        application.outputs != 1
+        or application.names.get("training_mode", 0) != 0
+        or application.names.get("is_test", 1) == 0
+    ):
         return None
     if any(each is None for each in values) or application.names.get("spatial", 1) != 1:
         return None

@@ -80,7 +80,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
         UsageError: an unknown edition, a symbol that neither model has, or hypotheses that do not exist.
     """
     edition = catalogue.edition_named(options.edition).name
-    first, second = (_bound(each, options) for each in _with_known_symbols(first, second, options))
+    first, second = (sized_side(each, options) for each in _with_known_symbols(first, second, options))
     pairing = paired(first.model, second.model, options.renamed)
     if first.file.sha256 and first.file.sha256 == second.file.sha256:
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
@@ -108,8 +108,8 @@ class Asked(Struct, frozen=True):
         self, first: Side, second: Side, binding: Mapping[str, tuple[int, ...]], matched: Matched | None
     ) -> Equivalence:
         """The result for inputs of these shapes; of models that do not match by a search too."""
-        first = _shaped(first, binding)
-        second = _shaped(second, {self.pairing.inputs[name]: shape for name, shape in binding.items()})
+        first = shaped_side(first, binding)
+        second = shaped_side(second, {self.pairing.inputs[name]: shape for name, shape in binding.items()})
         matched = matched or _matched(first, second, self.pairing, self.edition)
         searched, options = Searched(None, 0, ""), self.options
         if not matched.decided and options.runs:
@@ -259,7 +259,7 @@ def paired(first: Model, second: Model, renamed: Mapping[str, str]) -> Pairing:
     types = {value.name: value.type for value in first.graph.inputs}
     others = {value.name: value.type for value in second.graph.inputs}
     for name, other in inputs.items():
-        _same_type(name, types[name], others[other])
+        demand_same_type(name, types[name], others[other])
     return Pairing(inputs, outputs)
 
 
@@ -273,7 +273,12 @@ def _by_name(what: str, first: Sequence[str], second: Sequence[str], renamed: Ma
     return made
 
 
-def _same_type(name: str, one: Type, other: Type) -> None:
+def demand_same_type(name: str, one: Type, other: Type) -> None:
+    """Refuse an input that both models have with other types; a symbol of one may have another name in the other.
+
+    Raises:
+        BadInput: the types differ.
+    """
     shapes = one.shape, other.shape
     fits = one.kind == other.kind and one.element == other.element
     if shapes[0] is not None and shapes[1] is not None:
@@ -311,7 +316,7 @@ def _missing(model: Model, bind: Mapping[str, int]) -> set[str]:
     return found
 
 
-def _bound(side: Side, options: EquivalenceOptions) -> Side:
+def sized_side(side: Side, options: EquivalenceOptions) -> Side:
     """The model with the numbers of the options that it has symbols or inputs for."""
     missing = _missing(side.model, options.bind)
     numbers = {name: number for name, number in options.bind.items() if name not in missing}
@@ -327,7 +332,8 @@ def _replaced(side: Side, model: Model) -> Side:
     return Side(model, side.file, side.folder)
 
 
-def _shaped(side: Side, shapes: Mapping[str, tuple[int, ...]]) -> Side:
+def shaped_side(side: Side, shapes: Mapping[str, tuple[int, ...]]) -> Side:
+    """The model with these shapes of its inputs."""
     return _replaced(side, bind_symbols(side.model, {}, shapes))
 
 

@@ -29,7 +29,7 @@ from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import find_operator
 
 RANDOM = frozenset(
@@ -74,8 +74,27 @@ class TermDomain:
         return movements.constant_of(self.store, decode(tensor, self.folder))
 
     def sparse(self, tensor: SparseTensor) -> Term:
-        """A sparse constant equals nothing."""
-        return self.store.fresh("sparse", NOTHING_STATED, tensor.name)
+        """A sparse constant with its zeros written, where it is small enough and as ONNX requires."""
+        dense = self._dense(tensor)
+        if dense is None:
+            return self.store.fresh("sparse", NOTHING_STATED, tensor.name)
+        return movements.constant_of(self.store, dense)
+
+    def _dense(self, tensor: SparseTensor) -> Array | None:
+        kind, size = ELEMENTS.get(tensor.element or ""), prod(tensor.dims) if min(tensor.dims, default=0) >= 0 else None
+        if tensor.values is None or tensor.indices is None or kind is None or size is None or size > MAX_FOLDED:
+            return None
+        try:
+            values, indices = decode(tensor.values, self.folder), decode(tensor.indices, self.folder)
+            flat = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), tensor.dims)
+        except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
+            return None
+        fits = values.dtype == kind and flat.shape == values.shape and indices.dtype == np.int64
+        if not fits or (np.diff(flat) <= 0).any() or (flat.size and not 0 <= flat[0] <= flat[-1] < size):
+            return None
+        made = np.zeros(size, kind)
+        made[flat] = values
+        return made.reshape(tensor.dims)
 
     def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
         """The terms of the outputs of a call."""
@@ -116,18 +135,31 @@ class TermDomain:
             except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
                 moved = None
             if moved is not None:
-                return moved
+                return [self._joined(prepared, inputs) or moved[0]] if call.operator == "Concat" else moved
         key, given = self._key(call, prepared.application, inputs)
         specs = [each if each is not None else NOTHING_STATED for each in after]
         if call.operator in elementwise.ALL and len(specs) == 1:
-            return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
+            name, given = elementwise.turned(call.operator, given)
+            return [elementwise.applied(self.store, name, key, prepared.application, given, specs[0])]
         given = absent.without_neutral(call.operator, given, prepared.application.names)
         given, key, application = product_forms.without_pad(call.operator, given, key, prepared.application)
         given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
+        if call.operator == "MatMul" and prepared.output_specs:
+            made = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])
+            if made is not None:
+                return [made]
         return [
             self.store.applied(call.operator, key, given, index, _varying(each), application=application)
             for index, each in enumerate(specs)
         ]
+
+    def _joined(self, prepared: PreparedNode, inputs: Sequence[Term | None]) -> Term | None:
+        """The one operator whose parts are concatenated, None where there is none."""
+        axis = prepared.application.names.get("axis")
+        if type(axis) is not int or not prepared.output_specs:
+            return None
+        shape = prepared.output_specs[0][0]
+        return product_forms.joined(self.store, inputs, axis % len(shape), shape)
 
     def _folded(
         self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], *, reads_shapes_only: bool
@@ -159,7 +191,8 @@ class TermDomain:
         if call.signature is None:
             return keys.written_key(call), list(inputs)
         rank = inputs[0].rank if inputs and inputs[0] is not None else None
-        key = keys.effective_key(call, call.signature, application.names, rank)
+        conforms = self._conforms(call, inputs)
+        key = keys.effective_key(call, call.signature, application.names, rank, conforms=conforms)
         given = [
             None if keys.stated_by(call.signature, application.names, index) else each
             for index, each in enumerate(inputs)
@@ -167,6 +200,21 @@ class TermDomain:
         while given and given[-1] is None:
             given.pop()
         return key, given
+
+    def _conforms(self, call: Call, inputs: Sequence[Term | None]) -> bool:
+        """Whether the rules hold under which the data file calls the version equivalent to the specified one: those
+        that older versions have, and those that the reason names.
+        """
+        known, made = call.known, call.signature
+        if known is None or made is None or made.version not in known.equivalent:
+            return True
+        facts = [None if each is None else each.facts for each in inputs]
+        reported = self.run.facts.call(call, facts, [NOTHING_STATED] * len(call.outputs)).result.reported
+        reason, own = known.equivalent[made.version], f"{call.operator}."
+        return not any(
+            each.rule.slug.startswith(own) and (each.rule.before is not None or each.rule.slug in reason)
+            for each in reported
+        )
 
     # ------------------------------------------------------------------ calls of which less is known
 

@@ -16,7 +16,7 @@ from sonnx.equivalence import movements
 from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
-from sonnx.numerics.formats import TEXT, Array, patterns
+from sonnx.numerics.formats import TEXT, Array, format_of, patterns
 from sonnx.operators import find_operator
 
 UNARY = frozenset(
@@ -28,8 +28,16 @@ UNARY = frozenset(
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Equal"})
 """Operators whose operands may change places without changing a bit: a NaN that is computed is one NaN."""
 
-NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Less", "Greater", "Where"}
+TURNED = {"Greater": "Less", "GreaterOrEqual": "LessOrEqual"}
+"""Comparisons, and those that give the same where the operands change places."""
+
+NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Less", "LessOrEqual", "Where", *TURNED}
 ALL = UNARY | NARY
+
+
+def turned(operator: str, inputs: Sequence[Term | None]) -> tuple[str, list[Term | None]]:
+    """A comparison by Greater as one by Less."""
+    return (TURNED[operator], list(reversed(inputs))) if operator in TURNED else (operator, list(inputs))
 
 
 def applied(
@@ -46,7 +54,12 @@ def applied(
     operands = [each for each in inputs if each is not None]
     if axis_form or len(operands) < len(inputs) or any(each.shape is None for each in operands):
         return store.applied(operator, key, inputs, 0, _varying(facts), application=application)
+    if operator in UNARY:
+        operands = [operands[0], *(_single(store, each) for each in operands[1:])]
     if prod(shape) <= movements.MAX_ELEMENTS:
+        stretched = _stretched_by_least(store, operator, operands, shape)
+        if stretched is not None:
+            return stretched
         outside = _moved_outside(store, operator, key, application, operands, facts, shape)
         if outside is not None:
             return outside
@@ -56,6 +69,31 @@ def applied(
     full = any(each.shape == shape and not each.is_constant for each in operands)
     key = key if full else (key, shape)
     return store.applied(operator, key, operands, 0, _varying(facts), application=application)
+
+
+def _single(store: Store, term: Term) -> Term:
+    """A constant bound of one element as a scalar."""
+    one = term.array is not None and term.array.size == 1
+    return movements.moved(store, [term], None, ()) if one else term
+
+
+def _stretched_by_least(store: Store, operator: str, operands: Sequence[Term], shape: tuple[int, ...]) -> Term | None:
+    """Max with the least number of the type, which only broadcasts: no number and no NaN is below it."""
+    if operator != "Max" or len(operands) != 2:
+        return None
+    for term, other in (operands, reversed(operands)):
+        if other.array is not None and term.shape is not None and _is_least(other.array):
+            numbered = np.arange(movements.size(term), dtype=np.int32).reshape(term.shape)
+            return movements.moved(store, [term], np.broadcast_to(numbered, shape).reshape(-1), shape)
+    return None
+
+
+def _is_least(array: Array) -> bool:
+    """Whether every element is the least number of an element type: -Inf, or the least integer."""
+    made = format_of(array.dtype)
+    if made is not None:
+        return bool((array.astype(np.float64) == -np.inf).all())
+    return array.dtype.kind in "iu" and bool((array == np.iinfo(array.dtype).min).all())
 
 
 def _varying(facts: TensorFacts) -> TensorFacts:

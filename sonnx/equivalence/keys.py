@@ -19,6 +19,9 @@ from sonnx.profile.signature import Signature
 UNCOUNTED = frozenset({"consumed_inputs", "seed"})
 """Attributes without meaning for a value: a memory hint of operator set 1, and the seed of training."""
 
+INDEPENDENT = frozenset({"GRU", "LSTM", "MaxPool", "RNN"})
+"""Operators whose outputs do not depend on which of them are used."""
+
 COUNTING = frozenset({"ArgMax", "Softmax"})
 """Operators whose axis is one of the first input, counted from either end."""
 
@@ -64,9 +67,18 @@ def written_key(call: Call) -> Hashable:
     return "written", version, tuple(listed), call.outputs
 
 
-def effective_key(call: Call, made: Signature, names: Mapping[str, Any], rank: int | None) -> Hashable:
+def effective_key(
+    call: Call, made: Signature, names: Mapping[str, Any], rank: int | None, *, conforms: bool
+) -> Hashable:
     """The key of a call by the names of its operator's data file; a parameter that is not known counts as written, an
     axis of an input of known rank from the first one (theorem rewrite.negative-axis).
+
+    Args:
+        call: the call.
+        made: its signature.
+        names: the effective values of its parameters.
+        rank: of its first input, None where it is not known.
+        conforms: whether the rules hold under which the data file calls the version equivalent to the specified one.
     """
     written = {each.name: each for each in call.attributes}
     parts: list[Hashable] = []
@@ -90,7 +102,12 @@ def effective_key(call: Call, made: Signature, names: Mapping[str, Any], rank: i
             parts.append((parameter.name, frozen(value)))
     known = {parameter.name for parameter in made.parameters} | UNCOUNTED
     parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
-    return "effective", meaning(call, made), tuple(sorted(parts, key=repr)), call.outputs
+    return "effective", meaning(call, made, conforms=conforms), tuple(sorted(parts, key=repr)), _used(call)
+
+
+def _used(call: Call) -> tuple[bool, ...]:
+    """Which outputs are used, where others depend on it."""
+    return () if call.operator in INDEPENDENT else call.outputs
 
 
 def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
@@ -100,11 +117,13 @@ def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
     return (*key[:2], listed, *key[3:])
 
 
-def meaning(call: Call, made: Signature) -> Hashable:
-    """The versions of an operator that mean the same: the specified one and its equivalents are one."""
+def meaning(call: Call, made: Signature, *, conforms: bool) -> Hashable:
+    """The versions of an operator that mean the same: the specified one and, for calls that conform to the rules of the
+    equivalence, its equivalents.
+    """
     known = call.known
     same = known is not None and (made.version == known.specified or made.version in known.equivalent)
-    return "specified" if same else made.version
+    return "specified" if same and conforms else made.version
 
 
 def stated_by(made: Signature, names: Mapping[str, Any], index: int) -> bool:

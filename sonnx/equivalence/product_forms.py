@@ -1,19 +1,21 @@
-"""Forms of Conv and Gemm.
+"""Forms of Conv, Gemm and MatMul.
 
 Pad by +0 before Conv is padding of Conv, because by its definition padding enters the products as +0.  The constants of
-Gemm are stored as they are used.
+Gemm are stored as they are used.  MatMul is a product of two matrices or of two stacks of as many matrices.  Every
+element stays the same sum of the same products, in convolutions of groups and in products that are concatenated, too.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Sequence
+from math import prod
 
 import numpy as np
 
 from sonnx.equivalence.elementwise import collapsed
 from sonnx.equivalence.keys import with_parameter
-from sonnx.equivalence.movements import constant_of, size
+from sonnx.equivalence.movements import MAX_ELEMENTS, constant_of, moved, shaped, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import patterns
@@ -58,6 +60,120 @@ def of_constants(
         made[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
         application = dataclasses.replace(application, names={**application.names, "transB": 0})
     return made, key, application
+
+
+# ------------------------------------------------------------------ matrices and stacks of matrices
+
+
+def product(
+    store: Store, inputs: Sequence[Term | None], key: Hashable, application: Application, shape: Sequence[int]
+) -> Term | None:
+    """MatMul as a product of two matrices, or of two stacks of one length; None where it is one, or too large."""
+    first, second = inputs
+    if first is None or second is None or not first.shape or not second.shape or 0 in (*first.shape, *second.shape):
+        return None
+    rows, inner = (1, *first.shape)[-2:]
+    columns = second.shape[-1] if len(second.shape) > 1 else 1
+    if len(second.shape) <= 2:
+        operands = _reshaped(store, first, (prod(first.shape[:-1]), inner)), _reshaped(store, second, (inner, columns))
+        result: tuple[int, ...] = (prod(first.shape[:-1]), columns)
+    else:
+        batch = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+        count, most = prod(batch), max(rows, inner) * max(inner, columns)
+        if count * most > MAX_ELEMENTS:
+            return None
+        stack = () if count == 1 else (count,)
+        left = _stretched(store, first, (*batch, rows, inner), (*stack, rows, inner))
+        operands, result = (left, _stretched(store, second, (*batch, inner, columns), (*stack, inner, columns))), (
+            *stack, rows, columns,
+        )  # fmt: skip
+    if (operands[0].shape, operands[1].shape) == (first.shape, second.shape):
+        return None
+    made = store.applied("MatMul", key, operands, 0, shaped(first.facts.type, result), application=application)
+    return moved(store, [made], None, shape)
+
+
+def _reshaped(store: Store, term: Term, shape: tuple[int, ...]) -> Term:
+    return moved(store, [term], None, shape)
+
+
+def _stretched(store: Store, term: Term, broadcast: tuple[int, ...], shape: tuple[int, ...]) -> Term:
+    """A term broadcast to a shape, then reshaped."""
+    if size(term) == prod(shape):
+        return moved(store, [term], None, shape)
+    numbered = np.arange(size(term), dtype=np.int32).reshape(term.shape or ())
+    return moved(store, [term], np.broadcast_to(numbered, broadcast).reshape(-1), shape)
+
+
+def joined(store: Store, inputs: Sequence[Term | None], axis: int, shape: Sequence[int]) -> Term | None:
+    """The one operator that computes what is concatenated: products of matrices as one of stacks, convolutions of parts
+    of the channels as one of groups; None where the inputs are others.
+    """
+    terms = [each for each in inputs if each is not None]
+    if len(terms) < 2 or len(terms) < len(inputs):
+        return None
+    sources = [_source(each) for each in terms]
+    alike = len({(each.operator, each.domain, each.key, each.shape, len(each.inputs)) for each in sources}) == 1
+    if not alike or sources[0].domain or sources[0].application is None:
+        return None
+    if sources[0].operator == "MatMul" and prod((terms[0].shape or ())[:axis]) == 1:
+        return _stack_of_products(store, sources, shape)
+    whole = all(each is source for each, source in zip(terms, sources, strict=True))
+    return _groups(store, sources, shape) if sources[0].operator == "Conv" and axis == 1 and whole else None
+
+
+def _source(term: Term) -> Term:
+    """What a term is another shape of; the term itself where it is none."""
+    source = term.inputs[0] if term.operator == "moved" and term.places is None else None
+    return term if source is None else source
+
+
+def _stack_of_products(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term | None:
+    operands = []
+    for place in (0, 1):
+        listed = [each.inputs[place] for each in sources]
+        parts = [each for each in listed if each is not None and not each.is_constant and each.rank == 2]
+        if len(parts) < len(listed) or len({each.shape for each in parts}) > 1 or not parts[0].shape:
+            return None
+        stack = (len(parts), *parts[0].shape)
+        operands.append(moved(store, parts, np.arange(prod(stack)), stack))
+    first = sources[0]
+    result = (len(sources), *(first.shape or ()))
+    made = store.applied(
+        "MatMul", first.key, operands, 0, shaped(first.facts.type, result), application=first.application
+    )
+    return moved(store, [made], None, shape)
+
+
+def _groups(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term | None:
+    """Convolutions of the parts of the channels of one term, in order, as a convolution in groups."""
+    first = sources[0]
+    application, part = first.application, first.inputs[0]
+    if application is None or application.names.get("group") != 1 or part is None or part.operator != "moved":
+        return None
+    whole = part.inputs[0]
+    if len(part.inputs) != 1 or whole is None or whole.shape is None or len(whole.shape) < 3 or part.shape is None:
+        return None
+    channels = part.shape[1]
+    if channels * len(sources) != whole.shape[1]:
+        return None
+    numbered = np.arange(size(whole), dtype=np.int32).reshape(whole.shape)
+    for index, each in enumerate(sources):
+        places = numbered[:, index * channels : (index + 1) * channels]
+        if moved(store, [whole], np.ascontiguousarray(places).reshape(-1), places.shape) is not each.inputs[0]:
+            return None
+    constants = []
+    for place in range(1, len(first.inputs)):
+        arrays = [None if each.inputs[place] is None else each.inputs[place].array for each in sources]  # type: ignore[union-attr]  # asked before
+        listed = [each for each in arrays if each is not None]
+        if len(listed) < len(arrays):
+            return None
+        constants.append(constant_of(store, np.concatenate(listed)))
+    names = {**application.names, "group": len(sources)}
+    return store.applied(
+        "Conv", with_parameter(first.key, "group", len(sources)), [whole, *constants], 0,
+        shaped(first.facts.type, shape), application=dataclasses.replace(application, names=names),
+    )  # fmt: skip
 
 
 def _amounts(padded: Term, source: Term, zero: Term) -> tuple[int, ...] | None:

@@ -34,6 +34,8 @@ class Procedure(Struct, frozen=True, forbid_unknown_fields=True):
     command: str
     verifies: tuple[str, ...]
     exit: int
+    first: tuple[str, ...] = ()
+    """Command lines that run before it in the same folder, and must end with 0."""
     prints: tuple[str, ...] = ()
     """Texts in the standard output."""
     says: tuple[str, ...] = ()
@@ -95,16 +97,22 @@ def _lay_out(data: Mapping[str, Any]) -> None:
 
 def _performed(procedure: Procedure, run: CommandLine) -> ProcedureResult:
     out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        wrong = [f"{line!r} ends with {code}" for line in procedure.first if (code := _exit_code(line, run)) != 0]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = run(shlex.split(procedure.command))
-        except SystemExit as end:  # argparse exits on a wrong command line
-            code = end.code if isinstance(end.code, int) else 1
-    wrong = [f"exit code {code}, not {procedure.exit}"] if code != procedure.exit else []
+        code = _exit_code(procedure.command, run)
+    wrong += [f"exit code {code}, not {procedure.exit}"] if code != procedure.exit else []
     wrong += [f"does not print {text!r}" for text in procedure.prints if text not in out.getvalue()]
     wrong += [f"does not say {text!r}" for text in procedure.says if text not in err.getvalue()]
     wrong += [f"does not write {name}" for name in procedure.writes if not Path(name).is_file()]
     return ProcedureResult(procedure.command, procedure.verifies, not wrong, "; ".join(wrong))
+
+
+def _exit_code(line: str, run: CommandLine) -> int:
+    try:
+        return run(shlex.split(line))
+    except SystemExit as end:  # argparse exits on a wrong command line
+        return end.code if isinstance(end.code, int) else 1
 
 
 # ------------------------------------------------------------------ cases
@@ -192,21 +200,23 @@ def _rules() -> Iterator[Requirement]:
         yield Requirement(f"rule {slug}", text, rule.source)
 
 
-def _commands(parser: argparse.ArgumentParser) -> Iterator[Requirement]:
+def _commands(parser: argparse.ArgumentParser, parent: str = "") -> Iterator[Requirement]:
     for action in parser._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
-        helps = {each.dest: each.help for each in action._choices_actions}
-        for name, command in action.choices.items():
+        helps = {choice.dest: choice.help for choice in action._choices_actions}
+        for word, command in action.choices.items():
+            name = f"{parent} {word}".lstrip()
             if name == NOT_VERIFIED:
                 continue
-            yield Requirement(name, f"`sonnx {name}`: {helps[name]}.", "the command line")
+            yield Requirement(name, f"`sonnx {name}`: {helps[word]}.", "the command line")
             yield from _options(name, command)
+            yield from _commands(command, name)
 
 
 def _options(name: str, command: argparse.ArgumentParser) -> Iterator[Requirement]:
     for option in command._actions:
-        if option.dest != "help":
+        if option.dest != "help" and not isinstance(option, argparse._SubParsersAction):
             written = option.option_strings[-1] if option.option_strings else str(option.metavar)
             yield Requirement(f"{name} {written}", f"`sonnx {name} {written}`: {option.help}.", "the command line")
 

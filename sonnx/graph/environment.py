@@ -87,7 +87,7 @@ _CODES = {
 }
 
 
-_FLOATS = {"float": "f", "double": "d", "float16": "e"}
+_OTHERS = {"float": "f", "double": "d", "float16": "e", "bool": "B"}
 
 
 class Stored:
@@ -107,10 +107,12 @@ class Stored:
 
 
 def numbers(tensor: Tensor) -> KnownNumbers | Unknown:
-    """The values of a constant of integers, or of floating-point numbers that Python represents exactly."""
-    if tensor.element == "bool":
-        return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
-    return _unpacked(tensor, {**_CODES, **_FLOATS}, MAX_RULE_ELEMENTS)
+    """The values of a constant of integers, of bool as 0 and 1, or of floating-point numbers that Python represents
+    exactly.
+    """
+    if tensor.element == "bool" and tensor.data is not None and not set(tensor.data) <= {0, 1}:
+        return Unknown(UnknownCause.NOT_STATED, "the value has a byte that is no bool", because="tensor-data")
+    return _unpacked(tensor, {**_CODES, **_OTHERS}, MAX_RULE_ELEMENTS)
 
 
 def whole_numbers(tensor: Tensor) -> tuple[int, ...] | Unknown:
@@ -199,7 +201,8 @@ def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Seq
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else _without_elements(actual)
         names[given_key(formal.name)] = actual is not None
-        names[constant_key(formal.name)] = actual is not None and not _at_run_time(actual.values)
+        stated = actual is not None and not actual.derived and not _at_run_time(actual.values)
+        names[constant_key(formal.name)] = stated
 
 
 def _without_elements(tensor: TensorFacts) -> TensorFacts:
@@ -218,8 +221,7 @@ def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequenc
         tensor, given = names.pop(parameter.name), names[given_key(parameter.name)]
         names[written_key(parameter.name)] = given
         names[input_key(parameter.name)] = tensor
-        constant = names[constant_key(parameter.name)] and not isinstance(tensor.values, Unknown)
-        names[constant_key(parameter.name)] = given and constant
+        names[constant_key(parameter.name)] = given and not isinstance(tensor.values, Unknown)
         if given:
             names[parameter.name] = _read_value(tensor, parameter.kind)
     for parameter in signature.attributes:

@@ -52,6 +52,8 @@ class TensorFacts(NamedTuple):
     values: Any = Unknown(UnknownCause.RUN_TIME, "the value is known at run time only")
     kind: str = "tensor"
     holds_sparse: bool = False
+    derived: bool = False
+    """Whether the values are those of no constant, but follow from constants through nodes."""
 
 
 Record = TensorFacts | Mapping[str, Any]

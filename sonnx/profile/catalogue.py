@@ -96,6 +96,7 @@ def _outputs(name: str, written: OutputFormat, place: str) -> Iterator[Output]:
     given = {
         "shape": _expressions(written.shape, f"{place}.shape"),
         "element": _expressions(written.element, f"{place}.element"),
+        "values": _expressions(written.values, f"{place}.values"),
         "implied_by": _names_by_version(written.implied_by),
     }
     for span in _spans(name, written):

@@ -123,6 +123,8 @@ class Output(Struct, frozen=True):
     """The parameter whose tensor is the output, which is then known before the model runs (Constant)."""
     element: Versioned[Expression] = {}
     """The element type, where parameters determine it (Cast) and not its type variable."""
+    values: Versioned[Expression] = {}
+    """Its elements in row-major order, where it has few and the values of the inputs are known (Shape, Concat)."""
 
 
 Formal = Input | Output

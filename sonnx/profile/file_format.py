@@ -157,6 +157,9 @@ class OutputFormat(_Formal, frozen=True, kw_only=True):
     """The shape the operator computes, in the rule language; the rule <operator>.<output>-shape comes from it."""
     element: ExpressionText | ByVersion[ExpressionText] | None = None
     """The element type, in the rule language, where parameters decide it; of <operator>.<output>-type."""
+    values: ExpressionText | ByVersion[ExpressionText] | None = None
+    """The elements in row-major order, bool as 0 and 1, in the rule language; a check takes those of short lists of
+    integers and bool as known where those of the inputs are."""
     constant: Letter | Literal[""] = ""
     """The parameter whose tensor the output is, known before the model runs."""
     because: Sentence

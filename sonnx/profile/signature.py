@@ -67,6 +67,11 @@ class Signature(Struct, frozen=True, eq=False, dict=True):
         """The shape of each output as a function of the inputs; for a variadic output the list of all its shapes."""
         return {output.name: shape for output in self.outputs if (shape := at(output.shape, self.version)) is not None}
 
+    @cached_property
+    def elements(self) -> Mapping[str, Expression]:
+        """The elements of each output that has an expression for them."""
+        return {output.name: found for output in self.outputs if (found := at(output.values, self.version)) is not None}
+
 
 @cache
 def signature(name: str, version: int, edition: str) -> Signature | None:

@@ -13,6 +13,7 @@ from sonnx.base.budget import is_over
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.rules import ActiveRules
 from sonnx.graph.call import Call
+from sonnx.graph.derived_values import with_derived_values
 from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, Stored, environment
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, output_facts
@@ -133,7 +134,7 @@ class CallProof:
             is_open=lambda dimension: isinstance(dimension, Unknown) and not dimension.symbol,
             not_computed=NOT_COMPUTED,
         )
-        return proofs, after
+        return proofs, after if not_proved else with_derived_values(self.signature, stated, after)
 
     # Facts as values
 

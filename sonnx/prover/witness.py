@@ -87,6 +87,8 @@ def _extents(facts: Facts) -> tuple[int, ...]:
 def _constant(name: str, facts: Facts) -> Tensor:
     element, values = str(facts.type), facts.values
     assert isinstance(values, tuple)  # noqa: S101  the caller's condition
+    if not any(values):
+        return _zeros(name, facts)
     data = struct.pack(f"<{len(values)}{_CODES[element]}", *values)
     return Tensor(name, element, _extents(facts), ("raw_data",), memoryview(data))
 
@@ -132,7 +134,7 @@ class _Reader:
         facts = self.tensor(formal.name)
         if formal.name in inputs_with_values(self.signature) and self.may_be_constant(formal.name):
             return [self.filled(facts, self.number(f"{formal.name}.value"))]
-        if self.number(constant_key(formal.name)) and facts.type in _CODES:
+        if self.number(constant_key(formal.name)):  # of any type: zeros need no code
             return [facts._replace(values=(0,) * prod(_extents(facts)))]
         return [facts]
 

@@ -167,6 +167,8 @@ class Document(Struct, frozen=True):
     """Files without a result, each with the reason."""
     accepted: bool = False
     """Whether assumptions count as holding."""
+    tiles: tuple[tuple[str, str], ...] = ()
+    """Figures for the top of a page, each with what it counts; if empty, cases by standing."""
     properties: Mapping[str, Any] = {}
     """What SARIF says of the run; if empty, what the fields above say."""
 

@@ -246,20 +246,49 @@ def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: i
 
 def _box(box: Box, marks: Marks, marker: Marker, x: float, y: float) -> DrawnBox:
     kind, rules = _kind(box, marks), _rules(box, marks)
+    styles = [kind, "out" if OUTSIDE in rules else "", marker.marks(rules, ())]
+    place = next((each for each in (box.place, *box.inner) if marks.kind.get(each) == kind), "")
+    return _drawn(box, x, y, styles, "", marks.anchor[place] if place and kind else "")
+
+
+def _drawn(box: Box, x: float, y: float, styles: Sequence[str], sign: str, link: str) -> DrawnBox:
+    """A box with its styles, a sign before its operator, and its link."""
     shape = "end" if box.operator in (INPUT, OUTPUT) else "nested" if box.nested else ""
-    styles = [shape, kind, "out" if OUTSIDE in rules else "", marker.marks(rules, ())]
-    heading = f"{_short(box.operator)}{f' +{len(box.inner)}' if box.inner else ''}"
+    heading = f"{sign} {_short(box.operator)}{f' +{len(box.inner)}' if box.inner else ''}".strip()
     texts = [heading, _short(box.name)] if box.name else [heading]
     offsets = (-2, 10) if len(texts) > 1 else (4,)
-    place = next((each for each in (box.place, *box.inner) if marks.kind.get(each) == kind), "")
     return DrawnBox(
         f"{x - WIDTH / 2:.0f}", f"{y - HEIGHT / 2:.0f}", f"{x:.0f}", WIDTH, HEIGHT,
         HEIGHT // 2 if shape == "end" else 4,
-        "".join(f" {style}" for style in styles if style),
+        "".join(f" {style}" for style in (shape, *styles) if style),
         f"{box.place} {escape(box.operator)} {escape(box.name)}",
         tuple((f"{y + offset:.0f}", text) for text, offset in zip(texts, offsets, strict=True)),
-        marks.anchor[place] if place and kind else "",
+        link,
     )  # fmt: skip
+
+
+class StyledBox(NamedTuple):
+    """How a box is drawn: its style, and a sign before its operator."""
+
+    style: str
+    sign: str
+
+
+def outline_drawing(graph: Outline, prefix: str, styles: Mapping[str, StyledBox], title: str) -> Drawing:
+    """The drawing of a graph whose boxes have styles by their places; a box takes that of what is drawn as a part of
+    it where it has none; `prefix` makes its anchors unique in the page.
+    """
+    if find_spec(LIBRARY) is None or not graph.boxes:
+        return Drawing(prefix, missing=True)
+
+    def draw(box: Box, x: float, y: float) -> DrawnBox:
+        listed = [styles[place] for place in (box.place, *box.inner) if place in styles]
+        style = next((each for each in listed if each.sign), listed[0] if listed else StyledBox("", ""))
+        return _drawn(box, x, y, [style.style], style.sign, "")
+
+    pieces = tuple(_pieces(graph, draw))
+    large = len(graph.boxes) > MAX_PRINTED_BOXES
+    return Drawing(prefix, f"{escape(title)}: {len(graph.boxes)} boxes", "", pieces, small=not large, large=large)
 
 
 def _short(text: str) -> str:

@@ -23,7 +23,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.report.check_document import STANDINGS, document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import CheckRun
-from sonnx.report.graph_drawing import anchors, drawing
+from sonnx.report.graph_drawing import Drawing, anchors, drawing
 from sonnx.report.phrases import fix_command, number_with_rewrites, place, verdict_counts
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -285,13 +285,19 @@ def render_document(found: Document) -> str:
         title=f"sonnx: {found.subject}",
         document=found,
         filter=Filter.of(listed),
-        tiles=[
+        tiles=found.tiles
+        or [
             (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
             (numbers[Standing.BAD], "do not hold"),
             (numbers[Standing.OPEN], "are open"),
         ],
         groups=[_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings],
     )
+
+
+def side_by_side(first: Drawing, second: Drawing) -> str:
+    """The markup of two drawings beside each other, or on a narrow screen one below the other."""
+    return _templates().get_template("pair.html").render(drawings=(first, second))
 
 
 def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:

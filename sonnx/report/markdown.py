@@ -48,7 +48,7 @@ def _overview(table: Sequence[Sequence[str]]) -> Iterator[str]:
     heads, *rows = table
     yield from (f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}")
     for name, verdict, *cells in rows:
-        yield f"| {' | '.join([_cell(name), f'**{verdict}**', *cells])} |"
+        yield f"| {' | '.join([table_cell(name), f'**{verdict}**', *cells])} |"
 
 
 def _terms(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _part(section: Section) -> Iterator[str]:
     yield from ("| case | result | message |", "|---|---|---|")
     for case in section.cases:
         text = case.message_with_details if case.standing is Standing.GOOD else case.message
-        yield f"| {_cell(case.name)} | {escaped(case.verdict)} | {escaped(text)} |"
+        yield f"| {table_cell(case.name)} | {escaped(case.verdict)} | {escaped(text)} |"
 
 
 def _cases(found: Document, cases: Sequence[CaseResult], mark: str) -> Iterator[str]:
@@ -88,7 +88,8 @@ def code_span(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _cell(name: str) -> str:
+def table_cell(name: str) -> str:
+    """A name in a table."""
     return code_span(name).replace("|", "\\|")
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sonnx.checker.verdicts import Verdict
+from sonnx.equivalence.result import Answer
 from sonnx.profile.text_types import Sha256
 from sonnx.profile.toml_files import JSON
 from sonnx.profile.toml_files import read_file as read_project_file
@@ -96,6 +97,10 @@ class ValidationPart(Part, frozen=True):
     """Rewrites that change values, made after what was compared."""
     open: str | None
     """Why nothing, or not all that was requested, was compared."""
+    for_all_inputs: Answer | None
+    """What the comparison of both models as terms shows for every input; null where it was not made."""
+    unmatched: str | None
+    """Where that comparison stopped, or the shapes that it holds for; null where it holds for all inputs."""
 
 
 class RecordFile(JsonDocument, frozen=True):

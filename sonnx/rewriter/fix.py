@@ -29,7 +29,7 @@ from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
 from sonnx.rewriter.rewriting import FixResult
-from sonnx.rewriter.validation import Validation, validate
+from sonnx.rewriter.validation import Validation, compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
 
@@ -114,7 +114,11 @@ def _validated(result: WalkResult, context: RewriteContext, before: Report, afte
         _rules_of_validity(before),
         _rules_of_validity(after),
     )
-    return replace(validation, changing_values=changing_values)
+    validation = replace(validation, changing_values=changing_values)
+    if not samples:
+        return validation
+    written = read(_file_of(result.model), limits=context.model.limits)
+    return compared_as_terms(validation, context.model, written, context.active_rules.edition.name)
 
 
 def _rules_of_validity(report: Report) -> tuple[str, ...]:

@@ -66,4 +66,6 @@ def _validation(validation: Validation) -> ValidationPart:
         because=validation.because or None,
         beyond=tuple(validation.changing_values),
         open=validation.missing or None,
+        for_all_inputs=validation.for_all_inputs,
+        unmatched=validation.unmatched.strip() or None,
     )

@@ -1,4 +1,5 @@
-"""Validation of a rewritten model: the reference executor runs it and the original, and compares every bit.
+"""Validation of a rewritten model: the reference executor runs it and the original, and compares every bit; and both
+are compared as terms, for all inputs.
 
 Operators that the executor cannot run are left out of both models and named in the result.
 """
@@ -12,6 +13,8 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
+from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.result import Answer, EquivalenceOptions
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import can_run, required_inputs, run_model
@@ -38,6 +41,10 @@ class Validation(Struct, frozen=True):
     `because`; `not_executable` the operators that the executor does not know, so that the inputs of their nodes were
     compared, for arbitrary outputs; `changing_values` the rewrites that were asked for and change values, which come
     after the comparison.  `missing` says why nothing, or not everything that was requested, was compared.
+
+    `for_all_inputs` is the answer of the comparison of both models as terms, which needs no inputs, rewrites that
+    change values included; None where it was not made.  `unmatched` says where an undecided one stopped, and for which
+    shapes a decided one holds.
     """
 
     requested: int
@@ -51,6 +58,8 @@ class Validation(Struct, frozen=True):
     not_executable: tuple[str, ...] = ()
     changing_values: tuple[str, ...] = ()
     missing: str = ""
+    for_all_inputs: Answer | None = None
+    unmatched: str = ""
 
     @property
     def complete(self) -> bool:
@@ -60,6 +69,18 @@ class Validation(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What was compared, for people."""
+        return "; ".join(filter(None, (self._runs, self._terms)))
+
+    @property
+    def _terms(self) -> str:
+        if self.for_all_inputs is None:
+            return ""
+        if self.for_all_inputs is Answer.UNDECIDED:
+            return f"not shown for all inputs: {self.unmatched}"
+        return f"shown for all inputs: {self.for_all_inputs}{self.unmatched}"
+
+    @property
+    def _runs(self) -> str:
         if not self.requested:
             return "not validated: no sample inputs were requested"
         if not self.inputs:
@@ -80,6 +101,33 @@ class Validation(Struct, frozen=True):
         if self.changing_values:
             parts.append(f"not compared: {', '.join(self.changing_values)}, which changes how values are rounded")
         return "; ".join([*parts, self.missing] if self.missing else parts)
+
+
+def compared_as_terms(found: Validation, original: Model, rewritten: Model, edition: str) -> Validation:
+    """The validation with the answer for all inputs.
+
+    Raises:
+        Differs: the models are different functions.
+    """
+    names = {value.name for value in rewritten.graph.inputs}
+    names |= {tensor.name for tensor in original.graph.initializers}
+    unused = tuple([value for value in original.graph.inputs if value.name not in names])
+    whole = replace(rewritten, graph=replace(rewritten.graph, inputs=(*rewritten.graph.inputs, *unused)))
+    sides = [side_of(model, name, "", None) for model, name in ((original, "original"), (whole, "rewritten"))]
+    try:
+        result = compare_models(sides[0], sides[1], EquivalenceOptions(edition=edition, runs=0))
+    except Stop as stop:
+        return replace(found, for_all_inputs=Answer.UNDECIDED, unmatched=str(stop))
+    if result.answer is Answer.DIFFERENT:
+        raise Differs("the rewritten model is another function; this is a defect of sonnx, and nothing is written")
+    shapes = ", ".join(f"{escape(name)} of shape {list(shape)}" for name, shape in result.binding.items())
+    unmatched, text = result.unmatched, f" (for {shapes})" if shapes else ""
+    if not result.proved:
+        stops = (
+            f"{quote(unmatched.first)} and {quote(unmatched.second)}: {unmatched.reason}" if unmatched else "no match"
+        )
+        text = f"{stops}{text}"
+    return replace(found, for_all_inputs=result.answer, unmatched=text)
 
 
 PartlyRewritten = Callable[[frozenset[str]], Model]

@@ -92,6 +92,11 @@ class _Rewriting(Struct, dict=True):
         return value_names.names_in(self.graph)
 
     @cached_property
+    def taken_by_nodes(self) -> set[str]:
+        """Names that new nodes must not have."""
+        return {node.name for node in self.graph.nodes}
+
+    @cached_property
     def graph_outputs(self) -> frozenset[str]:
         return frozenset(value.name for value in self.graph.outputs)
 
@@ -174,7 +179,7 @@ class _Rewriting(Struct, dict=True):
         self.renamable.discard(old)
 
     def _with_unique_names(self, replacement: Replacement, node: Node) -> Replacement:
-        """The replacement with unused names for the values it adds."""
+        """The replacement with unused names for the values and the nodes it adds; one node keeps the name."""
         defined = [tensor.name for tensor in replacement.constants]
         defined += [name for each in replacement.nodes for name in each.outputs]
         new = [name for name in dict.fromkeys(defined) if name and name not in node.outputs]
@@ -182,6 +187,11 @@ class _Rewriting(Struct, dict=True):
         self.renamable.update(names.values())
         constants = tuple(replace(each, name=names.get(each.name, each.name)) for each in replacement.constants)
         nodes = tuple(value_names.renamed(each, names, outputs=True) for each in replacement.nodes)
+        self.taken_by_nodes.discard(node.name)
+        nodes = tuple(
+            replace(each, name=value_names.unused(each.name, self.taken_by_nodes)) if each.name else each
+            for each in nodes
+        )
         same = tuple((old, names.get(name, name)) for old, name in replacement.same)
         return replace(replacement, constants=constants, nodes=nodes, same=same)
 

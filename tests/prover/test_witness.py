@@ -9,14 +9,15 @@ import z3
 from sonnx import check
 from sonnx.model.reader import read
 from sonnx.model.writer import Unwritable, element_number, write
-from sonnx.profile.catalogue import editions
+from sonnx.profile.catalogue import editions, operators
 from sonnx.proofs import derived
 from sonnx.prover.signature_family import SignatureFamily, families
+from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_values import bool_term
 from sonnx.prover.solvers import find_model, script
 from sonnx.prover.terms import variables_in
 from sonnx.prover.theorem import ReplayFailed
-from sonnx.prover.witness import CallInstance, confirm_broken, confirm_conforming, judge
+from sonnx.prover.witness import CallInstance, confirm_broken, confirm_conforming, instance, judge
 from tests.support.cases import each_case
 from tests.support.proved import chosen_operators
 
@@ -48,6 +49,18 @@ def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> N
     except onnx.shape_inference.InferenceError as error:  # Pad admits axes of int32, which onnx's inference cannot read
         assert family.signature.operator == "Pad"
         assert "Expected:int64 Actual:int32" in str(error)
+
+
+@each_case("element", ["float", "bfloat16", "uint64", "string", "int4"])
+def test_a_constant_of_zeros_has_any_type(element: str) -> None:
+    """Whether z3 chooses float or bfloat16 for weights must not decide whether they are constants."""
+    [operator] = (operator for operator in operators() if operator.name == "LSTM")
+    *_, family = families(operator, SignatureFamily.conformance)
+    code = ELEMENT_TYPES.index(element)
+    values = {"W.rank": 3, "W.0": 1, "W.1": 4, "W.2": 2, "W.type": code, "constant(W)": 1, "given(W)": 1}
+    call = instance(family.signature, {}, values)
+    [weights] = [tensor for tensor in call.model().graph.initializers if tensor.name == "x1"]
+    assert (weights.element, weights.dims) == (element, (1, 4, 2))
 
 
 def test_a_witness_that_breaks_another_rule_is_refused() -> None:

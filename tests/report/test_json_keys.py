@@ -23,7 +23,7 @@ from tools.schemas import JSON_FILES
 
 ONE_VALUE = {"format", "tool", "tool.name", "tool.version"}
 """Keys that are the same in each document."""
-OWN_TESTS = {"equivalence"}
+OWN_TESTS = {"equivalence", "model_changes"}
 """Results whose JSON tests/equivalence asserts."""
 OF_CLASS_RUNS = (
     "rows.classes",

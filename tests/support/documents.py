@@ -23,6 +23,7 @@ from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDi
 from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
+from sonnx.equivalence.result import Answer
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Row
 from sonnx.executor.distance import Difference, Distance, SpecialMismatch
 from sonnx.numerics.enclosures.arithmetic import SumOrder
@@ -285,8 +286,9 @@ def rewrite_documents() -> list[str]:
         AppliedRewrite("rename", "u", (), VALUE, "x", "y", changes="the name of an input"),
     )
     validation = Validation(
-        5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed"
-    )
+        5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed",
+        Answer.UNDECIDED, "'a' and 'b': two constants differ",
+    )  # fmt: skip
     failing = CheckReport.of(Report(
         "new.onnx", "2025-10", "The first text", False, Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
         Coverage(0, 0, 0, 0, 0, 0), (), RULES,

@@ -2,7 +2,7 @@
 
 A mutant differs in one place: the last bit of a weight, epsilon, pads, axes of equal extent, a stride, the order of
 operands, a dropped Relu, a constant that another one absorbs, a shape that agrees for N = 1 only, a signed zero, an
-infinite weight.  The judge runs both models exactly, with special values, and in double precision.
+infinite weight, the operator set.  The judge runs both models exactly, with special values, and in double precision.
 """
 
 from __future__ import annotations
@@ -132,7 +132,17 @@ def absorbing(seed: int) -> onnx.ModelProto:
     return b.model([2, 3], b("Relu", b("Sub", value, b.constant(1e20))))
 
 
-FAMILIES = (convolutional, dense, moving, shaped, absorbing)
+def versioned(seed: int) -> onnx.ModelProto:
+    """Operators whose meaning depends on the operator set: Softmax, Clip with crossed bounds, negative axes."""
+    b = Builder(seed)
+    value = b("Softmax", "x", **({} if seed % 4 == 3 else {"axis": seed % 3}))
+    low, high = (0.6, 0.2) if seed % 5 == 0 else (0.1, 0.7)
+    value = b("Clip", value, b.constant(low), b.constant(high))
+    value = b("Add", b("Softmax", b("Mul", value, b.weights(3, 1)), axis=1), b("ReduceMax", value, axes=[1 - seed % 2]))
+    return b.model([2, 3, 1 + seed // 3 % 2], b("Flatten", value, axis=1 if seed % 2 else -1))
+
+
+FAMILIES = (convolutional, dense, moving, shaped, absorbing, versioned)
 
 
 # ------------------------------------------------------------------ what an optimizer does
@@ -303,6 +313,11 @@ def one_sample(model: onnx.ModelProto, random: np.random.Generator) -> bool:
     return changed
 
 
+def operator_set(model: onnx.ModelProto, random: np.random.Generator) -> bool:
+    model.opset_import[0].version = int(random.choice([11, 12, 13, 15]))
+    return True
+
+
 def nothing(model: onnx.ModelProto, random: np.random.Generator) -> bool:
     return True
 
@@ -310,7 +325,7 @@ def nothing(model: onnx.ModelProto, random: np.random.Generator) -> bool:
 KINDS = {
     each.__name__: each
     for each in (last_bit, infinite, zero_sign, negated, epsilon, pads, strides, axes, axis, operands, dropped, index,
-                 one_sample, nothing)
+                 one_sample, operator_set, nothing)
 }  # fmt: skip
 
 

@@ -143,7 +143,12 @@ def differences(calls: Calls, program: Path, rules: Path) -> list[str]:
     """The calls of which a verdict differs."""
     lines = list(calls.verdicts)
     done = subprocess.run(
-        [program.resolve(), rules], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+        [program.resolve(), rules],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",  # a string of a model that is not UTF-8 has its own bytes
+        check=True,
     )
     found = []
     for line, answer in zip(lines, done.stdout.splitlines(), strict=True):

@@ -141,5 +141,6 @@ def words_used() -> set[str]:
     for described in catalogue.operators():
         texts += [text for versions in described.define.values() for text in versions.values()]
         texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
+        texts += [text for each in described.outputs for text in each.values.values()]
         texts += [text for each in described.parameters for text in each.absent.values()]
     return functions_used(text for text in texts if text is not None)

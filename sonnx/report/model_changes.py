@@ -1,0 +1,285 @@
+"""What changed between two models: a document, JSON (model_changes.schema.json), and a page with both graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.checker.graph_outline import Outline
+from sonnx.checker.verdicts import Verdict, Where
+from sonnx.equivalence.changes import ConstantChange, FindingChange, ModelChanges, NodeChange, NodeStatus
+from sonnx.equivalence.result import Answer
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
+from sonnx.report.formats import render_document
+from sonnx.report.json_parts import JsonDocument, dumps, tool
+from sonnx.report.markdown import code_span, escaped, table_cell
+from sonnx.report.phrases import place
+
+CRITERIA = {
+    "node": "The node is in both models, with the same attributes and constants.",
+    "finding": "Both models have the same findings of the check.",
+    "evidence": "What was shown of the first model stands for the second one.",
+}
+STANDINGS = {"stands": Standing.GOOD, "stands in part": Standing.NOTE, "renew": Standing.NOTE}
+VALUES = {
+    Answer.IDENTICAL: "its values are identical",
+    Answer.ROUNDING: "its values are equal up to rounding",
+    Answer.UNDECIDED: "its values are not shown equal",
+}
+KINDS = {NodeStatus.NEW: "pass", NodeStatus.GONE: "fail", NodeStatus.CHANGED: "open", NodeStatus.MOVED: "deviated"}
+MARKS = {NodeStatus.NEW: "+", NodeStatus.GONE: "-", NodeStatus.CHANGED: "~", NodeStatus.MOVED: ">"}
+"""The styles of the drawing, and the signs that say the same without colour."""
+LEGEND = (
+    "+ (green): new. - (red): gone. ~ (yellow): changed. > (blue): moved. Values of a box with a dashed frame are not "
+    "shown equal."
+)
+MAX_ROWS = 100
+"""Nodes that a comment lists."""
+MAX_CONSTANTS = 4
+"""Changed constants of one node that a sentence names."""
+
+
+class ModelChangesDocument(JsonDocument, frozen=True):
+    """What changed between two models: sonnx diff --format json."""
+
+    exit: Literal[0, 1]
+    """The exit code of the command."""
+    result: ModelChanges
+    """What changed."""
+
+
+class Outlines(Struct, frozen=True):
+    """The outlines of both graphs, None where one is too large to be drawn."""
+
+    first: Outline | None = None
+    second: Outline | None = None
+
+
+NOT_DRAWN = Outlines()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChangesReport(Rendered):
+    """What changed between two models, with its renderings.
+
+    Attributes:
+        result: what changed.
+        outlines: the graphs, for the page.
+    """
+
+    result: ModelChanges
+    outlines: Outlines = NOT_DRAWN
+
+    @property
+    def exit_code(self) -> Literal[0, 1]:
+        """0 where nothing changed, 1 otherwise."""
+        return 0 if self.result.unchanged else 1
+
+    def document(self) -> Document:
+        """The result as a document."""
+        return document(self.result, self.exit_code)
+
+    def to_json(self) -> str:
+        """One JSON document (model_changes.schema.json)."""
+        return dumps(ModelChangesDocument(format=1, tool=tool(), exit=self.exit_code, result=self.result))
+
+    def to_format(self, name: str) -> str:
+        """The result in a format; the page has drawings of both graphs.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name == "markdown":
+            return markdown(self.result)
+        if name != "html":
+            return Rendered.to_format(self, name)
+        return render_document(name, replace(self.document(), pictures=tuple(_pictures(self.result, self.outlines))))
+
+
+def document(found: ModelChanges, code: int) -> Document:
+    """What changed as a document: nodes, findings, evidence."""
+    nodes = tuple(_node_case(each) for each in found.nodes if each.status is not NodeStatus.SAME)
+    sections = [Section("nodes", found.second.name, nodes)] if nodes else []
+    findings = tuple(
+        CaseResult(
+            "finding", f"{each.rule}, {place(_where(each))}", "new" if each.new else "gone", _finding_standing(each),
+            escape_once(f"{each.verdict} {each.rule}: {each.message}"), where=_where(each),
+        )
+        for each in found.findings
+    )  # fmt: skip
+    sections += [Section("findings", found.second.name, findings)] if findings else []
+    evidence = tuple(
+        CaseResult(
+            "evidence", each.evidence, each.standing, STANDINGS[each.standing], f"{each.extent}: {each.because}",
+            cells=(each.extent, each.because),
+        )
+        for each in found.evidence
+    )  # fmt: skip
+    sections.append(Section("evidence", found.second.name, evidence, heads=("for", "because")))
+    return Document(
+        command="diff",
+        title="what changed between two models?",
+        subject=f"{escape(found.first.name)} and {escape(found.second.name)}",
+        headline=headline(found),
+        code=code,
+        criteria={name: Criterion(text, "equivalence") for name, text in CRITERIA.items()},
+        sections=tuple(sections),
+        facts=tuple((term, escape_once(text)) for term, text in _facts(found)),
+        tiles=tuple(_tiles(found)),
+        hashes={each.name: each.sha256 for each in (found.first, found.second) if each.sha256},
+    )
+
+
+def headline(found: ModelChanges) -> str:
+    """The number of nodes of each status, and whether both models are the same function."""
+    counted = ((found.number(status), status.value) for status in NodeStatus)
+    nodes = ", ".join(f"{number} {word}" for number, word in counted if number) or "no nodes"
+    answer = "inputs or outputs differ" if found.answer is None else f"the function is {found.answer.value}"
+    if found.answer is Answer.UNDECIDED:
+        answer = "not decided whether the function is the same"
+    return f"nodes: {nodes}; {answer}"
+
+
+def _tiles(found: ModelChanges) -> Iterator[tuple[str, str]]:
+    moved = found.number(NodeStatus.MOVED)
+    yield (
+        f"{found.number(NodeStatus.SAME) + moved}",
+        f"of {plural(found.second.nodes, 'node')} unchanged, {moved} moved",
+    )
+    yield f"{found.number(NodeStatus.CHANGED)}", "changed"
+    yield f"{found.number(NodeStatus.NEW)} / {found.number(NodeStatus.GONE)}", "new / gone"
+    new = sum(each.new for each in found.findings)
+    yield f"{new} / {len(found.findings) - new}", "findings new / gone"
+
+
+def _facts(found: ModelChanges) -> Iterator[tuple[str, str]]:
+    yield "edition", found.edition
+    if found.claim:
+        yield "answer", found.claim
+    yield from (("header", text) for text in found.header)
+    before, after = found.verdicts
+    yield "check", f"{before} in both" if before is after else f"{before} -> {after}"
+    for status in (NodeStatus.GONE, NodeStatus.NEW):
+        nodes = [each.second or each.first for each in found.nodes if each.status is status]
+        counted = Counter(node.operator for node in nodes if node is not None)
+        if counted:
+            yield status.value, ", ".join(f"{number} {operator}" for operator, number in sorted(counted.items()))
+    renamed = sum(each.renamed for each in found.nodes)
+    if renamed:
+        yield "renamed", plural(renamed, "node")
+    affected = sum(each.status is NodeStatus.SAME and each.value is Answer.UNDECIDED for each in found.nodes)
+    if affected:
+        yield "affected", f"{plural(affected, 'unchanged node')} whose values are not shown equal"
+
+
+def _where(change: FindingChange) -> Where:
+    return Where(change.place, change.kind, change.name, change.operator)
+
+
+def _finding_standing(change: FindingChange) -> Standing:
+    return Standing.BAD if change.new and change.verdict is Verdict.FAIL else Standing.NOTE
+
+
+def _node_case(change: NodeChange) -> CaseResult:
+    standing = Standing.OPEN if change.value is Answer.UNDECIDED else Standing.NOTE
+    text = escape_once("; ".join(_sentences(change)))
+    return CaseResult("node", _node_name(change), change.status.value, standing, text, where=_node_where(change))
+
+
+def _node_where(change: NodeChange) -> Where:
+    node = change.second or change.first
+    assert node is not None  # noqa: S101  a change has a node
+    return Where(f"graph/node[{node.index}]", "node", node.name or node.output, node.operator)
+
+
+def _node_name(change: NodeChange) -> str:
+    model = "first" if change.second is None else "second"
+    return f"{place(_node_where(change))} of the {model} model"
+
+
+def _sentences(change: NodeChange) -> Iterator[str]:
+    yield from change.changes
+    yield from (_constant_text(each) for each in change.constants[:MAX_CONSTANTS])
+    if len(change.constants) > MAX_CONSTANTS:
+        yield f"and {len(change.constants) - MAX_CONSTANTS} more constants"
+    if change.status in (NodeStatus.GONE, NodeStatus.NEW):
+        other = "second" if change.status is NodeStatus.GONE else "first"
+        if change.counterpart:
+            exact = "" if change.value is Answer.IDENTICAL else ", up to rounding"
+            yield f"the {other} model has its values{exact}: {quote(change.counterpart)}"
+        else:
+            yield f"no value of the {other} model is shown equal"
+    elif change.value is not None:
+        yield VALUES[change.value]
+
+
+def _constant_text(change: ConstantChange) -> str:
+    if change.other_type:
+        return f"{quote(change.first)}: {change.type} -> {change.other_type}"
+    share = f"{change.changed} of {plural(change.elements, 'element')} of {quote(change.first)}"
+    if change.largest is None:
+        return f"{share} differ"
+    relative = "" if change.relative is None else f", {change.relative:.3g} of the largest"
+    return f"{share} differ by at most {change.largest:.3g}{relative}"
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+def markdown(found: ModelChanges) -> str:
+    """A comment for a pull request: the headline, tables of nodes and evidence, and the findings by rule."""
+    lines = [f"# {code_span(escape(found.first.name))} and {code_span(escape(found.second.name))}", ""]
+    lines += [f"**{escaped(headline(found))}**", ""]
+    lines += [
+        f"* {escaped(term[:1].upper() + term[1:])}: {code_span(escape_once(text))}" for term, text in _facts(found)
+    ]
+    changed = [each for each in found.nodes if each.status is not NodeStatus.SAME]
+    rows = [(each.status.value, table_cell(_node_name(each)), escaped(escape_once("; ".join(_sentences(each)))))
+            for each in changed[:MAX_ROWS]]  # fmt: skip
+    lines += _table("Nodes", ("change", "node", "what changed"), rows)
+    lines += ["", f"and {len(changed) - MAX_ROWS} more nodes, which the JSON report lists"] * (len(changed) > MAX_ROWS)
+    counted = Counter((each.new, each.verdict.value, each.rule) for each in found.findings)
+    listed = [("new" if new else "gone", verdict, table_cell(rule), str(number))
+              for (new, verdict, rule), number in counted.items()]  # fmt: skip
+    lines += _table("Findings", ("change", "verdict", "rule", "places"), listed)
+    evidence = [(each.standing, each.evidence, escaped(each.extent), each.because) for each in found.evidence]
+    lines += _table("Evidence about the first model", ("standing", "evidence", "for", "because"), evidence)
+    return "\n".join(lines) + "\n"
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    lines = [f"| {' | '.join(each)} |" for each in (heads, *rows)]
+    return ["", f"## {title}", "", lines[0], f"|{'---|' * len(heads)}", *lines[1:]]
+
+
+# ------------------------------------------------------------------ drawings
+
+
+def _pictures(found: ModelChanges, outlines: Outlines) -> Iterator[Picture]:
+    if outlines.first is None or outlines.second is None:
+        return
+    from sonnx.report.graph_drawing import StyledBox, outline_drawing
+    from sonnx.report.html import side_by_side
+
+    styles: tuple[dict[str, StyledBox], dict[str, StyledBox]] = ({}, {})
+    for change in found.nodes:
+        for node, known in zip((change.first, change.second), styles, strict=True):
+            if node is not None:
+                kind = KINDS.get(change.status, "")
+                unlike = " unlike" if change.value is Answer.UNDECIDED else ""
+                known[f"graph/node[{node.index}]"] = StyledBox(kind + unlike, MARKS.get(change.status, ""))
+    drawings = [
+        outline_drawing(graph, prefix, marks, file.name)
+        for graph, prefix, marks, file in zip(
+            (outlines.first, outlines.second), ("first", "second"), styles, (found.first, found.second), strict=True
+        )
+    ]
+    yield Picture("Both graphs", LEGEND, side_by_side(drawings[0], drawings[1]))
