@@ -97,9 +97,9 @@ class ValidationPart(Part, frozen=True):
     """Rewrites that change values, made after what was compared."""
     open: str | None
     """Why nothing, or not all that was requested, was compared."""
-    for_all_inputs: Answer | None
+    for_all_inputs: Answer | None = None
     """What the comparison of both models as terms shows for every input; null where it was not made."""
-    unmatched: str | None
+    unmatched: str | None = None
     """Where that comparison stopped, or the shapes that it holds for; null where it holds for all inputs."""
 
 
