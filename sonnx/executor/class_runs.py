@@ -16,6 +16,7 @@ from sonnx.numerics.draws import is_ordinary
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.profile import catalogue
+from sonnx.profile.definitions import Alternative
 
 MAX_RUNS = 256
 """Class runs of one node, and of the whole model."""
@@ -113,6 +114,11 @@ def errata_of(operator: str, kind: str) -> Iterator[tuple[str, tuple[str, ...]]]
         by_kind = {str(key): named for key, named in erratum.deviations.get(operator, {}).items()}
         if kind in by_kind:
             yield erratum.id, by_kind[kind]
+
+
+def alternative_of(operator: str, erratum: str) -> Alternative | None:
+    """What a runtime may give in place of the exact value by another reading, where that tells the cause."""
+    return catalogue.errata()[erratum].instead.get(operator)
 
 
 def selects(exact: Array, inputs: Iterable[Array]) -> bool:

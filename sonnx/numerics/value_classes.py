@@ -285,7 +285,7 @@ def _set(ordinary: Array, values: Mapping[tuple[int, ...], Array], sign: int = 0
     """Some elements replaced; with a sign all others have it."""
     made = ordinary.copy() if not sign else np.where(ordinary == 0, 1, np.abs(ordinary)).astype(ordinary.dtype) * ordinary.dtype.type(sign)  # noqa: E501  # fmt: skip
     for at, value in values.items():
-        made[at] = value
+        made[at] = value[()]  # an array of objects would take the array itself
     return made
 
 
@@ -299,7 +299,7 @@ def _tied(ordinary: Array, here: tuple[int, ...], there: tuple[int, ...], end: C
 
 def _all(ordinary: Array, value: Array) -> Array:
     made = np.empty_like(ordinary)
-    made[...] = value
+    made[...] = value[()]
     return made
 
 

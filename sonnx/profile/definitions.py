@@ -251,6 +251,10 @@ DeviationKind = Literal["NaN", "infinity", "integer", "bool", "string", "sign of
 """The kinds in which elements of a runtime differ from the exact ones."""
 
 
+Alternative = Literal["NaN", "number without NaN", "any"]
+"""NaN; a number or infinity although no input is NaN; anything of the kind of difference."""
+
+
 class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
     """A defect or ambiguity of a text, and what this tool does about it."""
 
@@ -273,6 +277,8 @@ class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
     deviations: Mapping[str, Mapping[DeviationKind, tuple[Sentence, ...]]] = {}
     """How runtimes differ from the exact values because of the reading: by operator and kind of difference, the value
     classes in which every such difference has this cause; none where a class does not tell."""
+    instead: Mapping[str, Alternative] = {}
+    """By operator what a runtime may give there in place of the exact value, where that tells the cause."""
 
 
 class Edition(Struct, frozen=True):

@@ -31,9 +31,10 @@ from sonnx.numerics.packing import packed
 
 MAX_ARCHIVE = 1 << 30
 """Bytes of an archive, and of what is unpacked of one case."""
-Decides: TypeAlias = Literal["exact", "derived", "no bound"]
+Decides: TypeAlias = Literal["exact", "derived", "may overflow", "no bound"]
 EXACT: Decides = "exact"
 DERIVED: Decides = "derived"
+OVERFLOWS: Decides = "may overflow"
 UNBOUNDED: Decides = "no bound"
 
 
@@ -45,7 +46,8 @@ class DataSet(Struct, frozen=True):
     detail: str
     """Which input, and where."""
     outputs: tuple[Decides, ...]
-    """What decides about each output: equal elements, elements between ends, or nothing."""
+    """What decides about each output: equal elements, or ends; nothing about some elements where an intermediate result
+    may overflow, or where there is no bound."""
 
 
 class Case(Struct, frozen=True):

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 from msgspec import structs
 
 from sonnx.base.errors import Stop, UsageError
@@ -20,7 +19,7 @@ from sonnx.executor.executor import ModelRunner
 from sonnx.model.ir import Model, Tensor, Type, Value
 from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
-from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, widened
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.numerics.packing import packed
 from sonnx.numerics.value_classes import ClassCase, cases
 from sonnx.profile.catalogue import edition_named, operators
@@ -29,13 +28,10 @@ from sonnx.prover.call_variables import inputs_asked_constant
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
 from sonnx.suite.archive import (
-    DERIVED,
-    EXACT,
     UNBOUNDED,
     Case,
     ClassAnswer,
     DataSet,
-    Decides,
     Excluded,
     Part,
     Stored,
@@ -43,7 +39,7 @@ from sonnx.suite.archive import (
     archive_of,
     tensor_file,
 )
-from sonnx.suite.expected import Ends, Tolerances
+from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
 
 SETS_OF_A_TYPE = 48
@@ -189,10 +185,9 @@ def _stored(
     sets: list[DataSet] = []
     if not structure.broken:
         try:
-            for chosen, inputs, outputs, ends in _data(structure, model, made, hypotheses, excluded):
-                _add(files, len(sets), inputs, outputs, ends)
-                kinds = tuple(_kind(each, outputs[place]) for place, each in enumerate(ends))
-                sets.append(DataSet(chosen.name, chosen.detail, kinds))
+            for chosen, inputs, outputs, expected in _data(structure, model, made, hypotheses, excluded):
+                _add(files, len(sets), inputs, outputs, expected)
+                sets.append(DataSet(chosen.name, chosen.detail, tuple(each.decides for each in expected)))
         except (NotConforming, Stop) as error:
             excluded[call_text(structure.call), str(error)] += 1
         if not sets:
@@ -213,15 +208,9 @@ def _stored(
     return Stored(case, files)
 
 
-def _kind(ends: Ends | None, expected: Array) -> Decides:
-    if ends is None:
-        return EXACT
-    return UNBOUNDED if (np.isnan(ends.lower) & ~np.isnan(widened(expected))).any() else DERIVED
-
-
 def _data(
     structure: Structure, model: Model, made: Structures, hypotheses: Hypotheses, excluded: Counter[tuple[str, str]]
-) -> Iterator[tuple[ClassCase, dict[str, Array], list[Array], list[Ends | None]]]:
+) -> Iterator[tuple[ClassCase, dict[str, Array], list[Array], list[Expected]]]:
     """The data sets: the first value classes, more of them where the call stands for an element type."""
     specs = specs_of(model)
     runner = ModelRunner(model, None, made.family.edition)
@@ -253,13 +242,13 @@ def _add(
     number: int,
     inputs: Mapping[str, Array],
     outputs: Sequence[Array],
-    ends: Sequence[Ends | None],
+    expected: Sequence[Expected],
 ) -> None:
     """The files of a data set."""
     folder = f"test_data_set_{number}"
     for place, (name, array) in enumerate(inputs.items()):
         files[f"{folder}/input_{place}.pb"] = tensor_file(name, array)
-    for place, (array, allowed) in enumerate(zip(outputs, ends, strict=True)):
+    for place, (array, (_, allowed)) in enumerate(zip(outputs, expected, strict=True)):
         files[f"{folder}/output_{place}.pb"] = tensor_file(f"y{place}", array)
         if allowed is not None:
             files[f"{folder}/lower_{place}.pb"] = tensor_file(f"y{place}", allowed.lower)

@@ -1,80 +1,301 @@
 """What a conforming implementation may give for a call: the exact values, and the ends of what rounding allows.
 
 An output is *exact* if it is of integers, bools or strings, or if the error that the hypotheses allow is 0 for all
-inputs of a wide box: moves, comparisons, selections.  Any other has for each element the ends from the bound at the
-point; an element without a bound has none, and nothing decides about it.
+inputs of a wide box: moves, comparisons, selections.  Any other has for each element
+
+* the NaN or infinity that the definition gives, where special values or a pole of the function make it,
+* the ends from the bound at the point,
+* an infinity or any number beyond the lower end, where rounding decides whether the value overflows, or
+* nothing, where an intermediate result may overflow, or where there is no bound.
+
+A bound is about a whole tensor and needs finite elements.  For a tensor with others, `_Points` replaces them by two
+different ordinary numbers: the elements of the output whose ranges and errors do not change do not depend on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from sonnx.base.errors import Stop
-from sonnx.bounds.analysis import Analyser
+from sonnx.bounds.analysis import Analyser, Run
 from sonnx.bounds.box import box_of_arrays
-from sonnx.model.ir import Model
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.ir import Model, Tensor
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.formats import ELEMENTS, Array, format_of, is_small_float, limits_of, widened
+from sonnx.numerics.enclosures.values import FINITE, Value
+from sonnx.numerics.formats import ELEMENTS, NAMES, Array, Format, format_of, is_small_float, limits_of, widened
+from sonnx.numerics.packing import packed
+from sonnx.suite.archive import DERIVED, EXACT, OVERFLOWS, UNBOUNDED, Decides
 
 WIDTH = 1024.0
 """The box on which an operator is exact reaches from -1024 to 1024, as far as its types do."""
+ORDINARY = (1.0, 0.71875)
+"""What replaces elements; both are numbers of every format."""
 
 
 class Ends(NamedTuple):
-    """The ends of the elements of an output, NaN without a bound."""
+    """The ends of the elements of an output, NaN where nothing decides."""
 
     lower: Array
     upper: Array
+
+
+class Expected(NamedTuple):
+    """What decides about an output, and the ends of its elements, None where it is exact."""
+
+    decides: Decides
+    ends: Ends | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """The bounds at one point, none where `values` is empty; whether an intermediate result may overflow there."""
+
+    values: Mapping[str, Value]
+    overflows: bool
 
 
 class Tolerances:
     """The ends of the outputs of one model under hypotheses."""
 
     def __init__(self, model: Model, hypotheses: Hypotheses, edition: str) -> None:
-        self.model = model
+        self.model, self.hypotheses, self.edition = model, hypotheses, edition
         self.names = [each.name for each in model.graph.outputs]
-        self.analyser = Analyser(model, hypotheses, None, edition)
+        self.constants = {
+            each.name: decode(each, None) for each in model.graph.initializers if _rounds(each.element or "")
+        }
+        self.inputs = {each.name for each in model.graph.inputs}
         self.exact = self._exact()
 
-    def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Ends | None]:
-        """For each output its ends, None where it is exact."""
-        if all(name in self.exact for name in self.names):
-            return [None] * len(self.names)
-        try:
-            values = self.analyser.run(box_of_arrays(self.model, dict(inputs))).values
-        except Stop:
-            values = {}
-        found: list[Ends | None] = []
-        for name in self.names:
-            if name in self.exact:
-                found.append(None)
-                continue
-            none = np.full(exact[name].shape, np.nan)
-            value = values.get(name)
-            if value is None or value.unbounded or value.shape != none.shape:
-                found.append(Ends(none, none))
-                continue
-            with np.errstate(all="ignore"):
-                lower = np.nextafter(value.low - value.error, -np.inf)
-                upper = np.nextafter(value.high + value.error, np.inf)
-            bounded = np.isfinite(widened(exact[name]).astype(np.float64)) & np.isfinite(lower) & np.isfinite(upper)
-            found.append(Ends(np.where(bounded, lower, np.nan), np.where(bounded, upper, np.nan)))
-        return found
+    def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Expected]:
+        """What is expected of each output."""
+        points = _Points(self, inputs)
+        return [
+            Expected(EXACT, None) if name in self.exact else self._decided(name, points, widened(exact[name]))
+            for name in self.names
+        ]
+
+    def bounds(self, box: Mapping[str, Array | tuple[Array, Array]], constants: Mapping[str, Array]) -> Run:
+        """The bounds of the model with other constants.
+
+        Raises:
+            Stop: there are none.
+        """
+        made = (*(_with(each, constants) for each in self.model.graph.initializers), *(
+            _constant(name, each) for name, each in constants.items() if name in self.inputs
+        ))  # fmt: skip
+        inputs = tuple(each for each in self.model.graph.inputs if each.name in box)
+        model = structs.replace(self.model, graph=structs.replace(self.model.graph, inputs=inputs, initializers=made))
+        return Analyser(model, self.hypotheses, None, self.edition).run(box_of_arrays(model, box))
+
+    def exact_values(self, inputs: Mapping[str, Array], constants: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The exact outputs for other constants.
+
+        Raises:
+            Stop: the inputs have no value.
+        """
+        made = tuple(_with(each, constants) for each in self.model.graph.initializers)
+        model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=made))
+        return ModelRunner(model, None, self.edition, unchecked=True).run(inputs).values
+
+    def _decided(self, name: str, points: _Points, exact: Array) -> Expected:
+        """The ends of an output, from the first points that decide about each element."""
+        exact = exact.astype(np.float64)
+        lower, upper = np.full(exact.shape, np.nan), np.full(exact.shape, np.nan)
+        waiting = ~np.isnan(exact)
+        for decided, low, high in points.ends(name, exact):
+            now = waiting & decided
+            lower, upper = np.where(now, low, lower), np.where(now, high, upper)
+            waiting &= ~now
+            if not waiting.any():
+                break
+        missing = OVERFLOWS if waiting.any() and points.overflows() else UNBOUNDED
+        return Expected(missing if waiting.any() else DERIVED, Ends(lower, upper))
 
     def _exact(self) -> set[str]:
         """The outputs that are exact."""
         computed = {each.name for each in self.model.graph.outputs if _rounds(each.type.element or "")}
         found = {name for name in self.names if name not in computed}
-        try:
-            box = {each.name: _wide(each.type.element or "", each.type.shape or ()) for each in self.model.graph.inputs}
-            values = self.analyser.run(box_of_arrays(self.model, box)).values
-        except (Stop, KeyError):
-            return found
-        still = {name for name in computed if name in values and values[name].low.size and not values[name].unbounded}
-        return found | {name for name in still if not values[name].has_error}
+        box = {each.name: _wide(each.type.element or "", each.type.shape or ()) for each in self.model.graph.inputs}
+        # Constants that have no bound, such as crossed ends of Clip, are replaced by ascending ones.
+        ascending = {
+            name: np.full_like(values, (place + 1) * ORDINARY[1])
+            for place, (name, values) in enumerate(self.constants.items())
+        }
+        for constants in (_replaced(self.constants, _special, ORDINARY[0]), ascending):
+            with suppress(Stop, KeyError):
+                values = self.bounds(box, constants).values
+                known = {name for name in computed if name in values and values[name].low.size}
+                bounded = {name for name in known if not values[name].unbounded}
+                if bounded:
+                    return found | {name for name in bounded if not values[name].has_error}
+        return found
+
+
+class _Points:
+    """The inputs and constants of one data set, and others in which some elements are replaced."""
+
+    def __init__(self, tolerances: Tolerances, inputs: Mapping[str, Array]) -> None:
+        self.tolerances, self.inputs = tolerances, dict(inputs)
+        self.arrays = {**inputs, **tolerances.constants}
+
+    @cached_property
+    def given(self) -> _Point:
+        """The point itself."""
+        return self._at(self.arrays)
+
+    def overflows(self) -> bool:
+        """Whether an intermediate result may overflow at these inputs, or where special values are replaced."""
+        return self.given.overflows or self._at(_replaced(self.arrays, _special, ORDINARY[0])).overflows
+
+    def ends(self, name: str, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Elements that are decided, with their ends; the first answer about an element holds."""
+        yield from _bounded(self.given.values.get(name), exact)
+        if self.given.overflows:
+            yield from _overflowing(self.given.values.get(name), exact)
+        for marks in REPLACED:
+            one, other = (self._at(_replaced(self.arrays, marks, by)) for by in ORDINARY)
+            without = self._exact_without(marks, name) if marks not in LARGE and np.isinf(exact).any() else None
+            if without is not None:
+                # An infinity that is not there without these elements is made by them, not by rounding.
+                yield np.isinf(exact) & np.isfinite(without), exact, exact
+            if name in one.values and name in other.values:
+                same = _equal(one.values[name], other.values[name])
+                overflowing = _overflowing(one.values[name], exact) if one.overflows else ()
+                for decided, low, high in (*_bounded(one.values[name], exact), *overflowing):
+                    yield decided & same & (low <= exact) & (exact <= high), low, high
+        # What is left may depend on an infinity: the value is the limit.
+        for ends in ((np.inf, -np.inf), (np.inf,), (-np.inf,)):
+            limit = self._at({key: _limited(values, ends) for key, values in self.arrays.items()})
+            for decided, low, high in _bounded(limit.values.get(name), exact):
+                yield decided, np.fmin(low, exact), np.fmax(high, exact)
+
+    def _at(self, arrays: Mapping[str, Array]) -> _Point:
+        inputs = {key: arrays[key] for key in self.inputs}
+        constants = {key: arrays[key] for key in self.tolerances.constants}
+        # At a point every input but the first may as well be a constant, and some bounds are for constants only.
+        first = dict([*inputs.items()][:1])
+        values: Mapping[str, Value] = {}
+        overflows = False
+        with suppress(Stop):
+            run = self.tolerances.bounds(
+                first, {**constants, **{key: inputs[key] for key in inputs if key not in first}}
+            )
+            values, overflows = run.values, any(each.name == FINITE and not each.holds for each in run.conditions)
+        return _Point(values, overflows)
+
+    def _exact_without(self, marks: Callable[[Array], Array], name: str) -> Array | None:
+        """The exact output where the marked elements are replaced."""
+        arrays = _replaced(self.arrays, marks, ORDINARY[0])
+        constants = {key: arrays[key] for key in self.tolerances.constants}
+        with suppress(Stop):
+            return widened(self.tolerances.exact_values({key: arrays[key] for key in self.inputs}, constants)[name])
+        return None
+
+
+def _bounded(value: Value | None, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """The finite elements, if there is a bound."""
+    if value is not None and not value.unbounded and value.low.shape == exact.shape:
+        lower, upper = _ends(value)
+        yield np.isfinite(exact) & np.isfinite(lower) & np.isfinite(upper), lower, upper
+
+
+def _overflowing(value: Value | None, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """The infinite elements whose values are finite, but near or beyond the largest number: either may be given."""
+    made = None if value is None else format_of(ELEMENTS[value.element])
+    if value is None or made is None or value.low.shape != exact.shape:
+        return
+    lower, upper = _ends(value)
+    largest = _largest(ELEMENTS[value.element], made)
+    yield (exact == np.inf) & np.isfinite(lower), np.minimum(lower, largest), exact
+    yield (exact == -np.inf) & np.isfinite(upper), exact, np.maximum(upper, -largest)
+
+
+def _ends(value: Value) -> tuple[Array, Array]:
+    with np.errstate(all="ignore"):
+        return np.nextafter(value.low - value.error, -np.inf), np.nextafter(value.high + value.error, np.inf)
+
+
+def _equal(one: Value, other: Value) -> Array:
+    if one.low.shape != other.low.shape:
+        return np.zeros(one.low.shape, np.bool_)
+    return np.asarray((one.low == other.low) & (one.high == other.high) & (one.error == other.error))
+
+
+# ------------------------------------------------------------------ which elements are replaced
+
+
+def _special(values: Array) -> Array:
+    return np.asarray(~np.isfinite(values))
+
+
+def _huge(values: Array) -> Array:
+    """Also the numbers whose squares overflow."""
+    made = format_of(values.dtype)
+    if made is None:
+        return _special(values)
+    return np.asarray(~(np.abs(widened(values)) < np.sqrt(_largest(values.dtype, made))))
+
+
+def _largest(kind: np.dtype[np.generic], made: Format) -> float:
+    return float(widened(np.array([made.infinity - 1], made.unsigned).view(kind))[0])
+
+
+def _zero(values: Array) -> Array:
+    return np.asarray(_special(values) | (values == 0))
+
+
+def _not_positive(values: Array) -> Array:
+    return ~(np.isfinite(values) & (values > 0))
+
+
+def _unusual(values: Array) -> Array:
+    """All but the positive numbers near 1."""
+    return ~((widened(values) >= 2.0**-10) & (widened(values) <= 2.0**5))
+
+
+REPLACED = (_special, _zero, _not_positive, _huge, _unusual)
+LARGE = (_huge, _unusual)
+
+
+def _replaced(arrays: Mapping[str, Array], marks: Callable[[Array], Array], by: float) -> dict[str, Array]:
+    """The arrays, with another number in place of the marked elements of floating-point types."""
+    made = {}
+    for name, values in arrays.items():
+        if not _rounds(NAMES[values.dtype]) or values.dtype.kind == "c":
+            made[name] = values
+            continue
+        made[name] = values.copy()
+        made[name][np.asarray(marks(values)).reshape(values.shape)] = by
+    return made
+
+
+def _limited(values: Array, ends: Sequence[float]) -> Array:
+    """The largest numbers in place of some infinities, and an ordinary one for other special elements."""
+    made = format_of(values.dtype)
+    if made is None:
+        return values
+    limited, largest = values.copy(), _largest(values.dtype, made)
+    for end in ends:
+        limited[values == end] = np.copysign(largest, end)
+    limited[~np.isfinite(limited)] = ORDINARY[0]
+    return limited
+
+
+def _with(tensor: Tensor, constants: Mapping[str, Array]) -> Tensor:
+    return _constant(tensor.name, constants[tensor.name]) if tensor.name in constants else tensor
+
+
+def _constant(name: str, array: Array) -> Tensor:
+    return Tensor(name, NAMES[array.dtype], tuple(array.shape), ("raw_data",), memoryview(packed(array)))
 
 
 def _rounds(element: str) -> bool:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sonnx.executor.distance import BOOL, INFINITY, INTEGER, NAN, STRING, ZERO, Incomparable, distance, show
 from sonnx.numerics.draws import least_normal
-from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, patterns, widened
+from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, is_small_float, patterns, widened
 from sonnx.suite.expected import Ends
 
 TYPE, SHAPE, MISSING = "type", "shape", "missing output"
@@ -52,11 +52,27 @@ def _exact(number: int, actual: Array, expected: Array) -> list[Difference]:
         far = distance(actual, expected)
     except Incomparable as error:  # pragma: no cover  (type and shape are equal)
         return [Difference(TYPE, number, (), "", str(error))]
-    found = [Difference(each.kind, number, each.at, each.exact, each.found) for each in far.specials]
+    found = [
+        Difference(each.kind, number, each.at, each.exact, each.found) for each in far.specials if each.kind != NAN
+    ]
+    found += _not_a_number(number, actual, expected)
     if far.ulp:
         kind = SUBNORMAL if _flushed(actual[far.at], expected[far.at]) else VALUE
         found.append(Difference(kind, number, far.at, far.exact, far.found))
     return found
+
+
+def _not_a_number(number: int, actual: Array, expected: Array) -> list[Difference]:
+    """A NaN for another element, and another element for a NaN: different errors, which different readings explain."""
+    if format_of(expected.dtype) is None and not is_small_float(expected.dtype) and expected.dtype.kind != "c":
+        return []
+    given, wanted = np.isnan(widened(actual)), np.isnan(widened(expected))
+    return [_first(NAN, number, mask, actual, expected) for mask in (given & ~wanted, wanted & ~given) if mask.any()]
+
+
+def _first(kind: str, number: int, mask: Array, actual: Array, expected: Array) -> Difference:
+    at = tuple(int(each) for each in np.argwhere(mask)[0])
+    return Difference(kind, number, at, show(expected, at), show(actual, at))
 
 
 def _flushed(actual: Array, expected: Array) -> bool:
@@ -69,17 +85,14 @@ def _flushed(actual: Array, expected: Array) -> bool:
 
 
 def _within(number: int, actual: Array, expected: Array, ends: Ends) -> list[Difference]:
-    """A NaN is a NaN; where there is a bound the element is between its ends; of any other nothing is said."""
-    wide = widened(actual).astype(np.float64)
-    bounded = ~np.isnan(ends.lower)
-    masks = {
-        NAN: (bounded & np.isnan(wide)) | (np.isnan(widened(expected)) & ~np.isnan(wide)),
-        INFINITY: bounded & np.isinf(wide),
-        ROUNDING: bounded & np.isfinite(wide) & ~((ends.lower <= wide) & (wide <= ends.upper)),
-    }
-    found = []
-    for kind, mask in masks.items():
-        if mask.any():
-            at = tuple(int(each) for each in np.argwhere(mask)[0])
-            found.append(Difference(kind, number, at, show(expected, at), show(actual, at)))
-    return found
+    """A NaN is a NaN; where there are ends the element is between them; of any other nothing is said."""
+    wide, exact = widened(actual).astype(np.float64), widened(expected)
+    outside = ~np.isnan(ends.lower) & ~((ends.lower <= wide) & (wide <= ends.upper))
+    infinite, missing = np.isinf(wide) | np.isinf(exact), np.isnan(wide)
+    masks = (
+        (NAN, outside & missing),
+        (NAN, np.isnan(exact) & ~missing),
+        (INFINITY, outside & ~missing & infinite),
+        (ROUNDING, outside & ~missing & ~infinite),
+    )
+    return [_first(kind, number, mask, actual, expected) for kind, mask in masks if mask.any()]

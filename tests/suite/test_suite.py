@@ -6,15 +6,19 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.cli.main import run
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.suite.archive import Stored, Suite, read_cases, read_suite, tensor_file
 from sonnx.suite.cases import MakeOptions, make_suite
-from sonnx.suite.expected import Ends
-from sonnx.suite.judge import differences
-from sonnx.suite.runs import RunOptions, judge_outputs, run_suite
+from sonnx.suite.expected import Ends, Tolerances
+from sonnx.suite.judge import Difference, differences
+from sonnx.suite.runs import RunOptions, is_instead, judge_outputs, run_suite
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +105,61 @@ def test_exact_outputs_differ_in_the_sign_of_a_zero_and_in_value() -> None:
 def test_the_command_reports_what_a_suite_covers(suite: Suite, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "report", suite.folder, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["archives"] == suite.archives
+
+
+def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends]:
+    """What is expected of an operator of one float vector."""
+    text = f'<ir_version: 10, opset_import: ["" : {version}]> g (float[{len(values)}] X) => (float[{len(values)}] y) {{ y = {operator}(X) }}'  # noqa: E501  # fmt: skip
+    model = read(onnx.parser.parse_model(text).SerializeToString())
+    inputs = {"X": np.array(values, np.float32)}
+    exact = ModelRunner(model, None, None, unchecked=True).run(inputs).values
+    [found] = Tolerances(model, hypotheses_named("ieee-any"), "2026-11").ends(inputs, exact)
+    assert found.ends is not None
+    return found.decides, found.ends
+
+
+def test_each_element_has_ends_beside_special_values_and_poles() -> None:
+    decides, ends = ends_of("Log", 13, [0.0, -1.0, 2.0, np.inf, np.nan])
+    assert decides == "derived"
+    assert np.isnan(ends.lower).tolist() == [False, True, False, False, True]  # the definition gives NaN there
+    assert (ends.lower[0], ends.upper[0]) == (-np.inf, -np.inf)
+    assert ends.lower[2] < np.log(2.0) < ends.upper[2] < ends.lower[2] + 1e-6
+    assert (ends.lower[3], ends.upper[3]) == (np.inf, np.inf)
+
+
+def test_rounding_decides_about_a_value_near_the_largest_number() -> None:
+    decides, ends = ends_of("Exp", 13, [88.8, 1.0])
+    assert decides == "derived"
+    assert ends.upper[0] == np.inf
+    assert np.isfinite(ends.lower[0])
+    assert ends.lower[1] < np.e < ends.upper[1] < ends.lower[1] + 1e-5
+
+
+def test_the_limit_at_an_infinity_has_the_error_of_the_function() -> None:
+    _, ends = ends_of("Tanh", 13, [np.inf, -np.inf])
+    assert (ends.lower <= [1, -1]).all()
+    assert (ends.upper >= [1, -1]).all()
+    assert (ends.upper - ends.lower < 1e-6).all()
+
+
+@pytest.mark.parametrize("ends", [None, Ends(np.array([-1.0, np.nan]), np.array([1.0, np.nan]))])
+def test_a_nan_that_is_given_and_one_that_is_lost_are_two_deviations(ends: Ends | None) -> None:
+    found = differences(0, np.array([np.nan, 1.0]), np.array([0.0, np.nan]), ends)
+    assert [(each.kind, each.at) for each in found] == [("NaN", (0,)), ("NaN", (1,))]
+
+
+@pytest.mark.parametrize(
+    ("operator", "erratum", "actual", "given", "answer"),
+    [
+        ("Clip", "clip-not-a-number-and-crossed-bounds", "nan (0x7fc00000)", 1.0, True),
+        ("Clip", "clip-not-a-number-and-crossed-bounds", "2.0 (0x40000000)", np.nan, False),
+        ("Conv", "conv-zero-times-infinity", "2.0 (0x40000000)", np.inf, True),
+        ("Conv", "conv-zero-times-infinity", "2.0 (0x40000000)", np.nan, False),
+        ("ArgMax", "argmax-nan-is-greatest", "2", np.nan, False),
+    ],
+)
+def test_an_erratum_explains_what_its_other_reading_gives(
+    operator: str, erratum: str, actual: str, given: float, answer: bool
+) -> None:
+    far = Difference("NaN", 0, (0,), "", actual)
+    assert is_instead(operator, erratum, far, {"X": np.array([given])}) is answer
