@@ -681,9 +681,10 @@ def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:
 
 def hypotheses_names() -> Collection[str]:
     """The names of the predefined hypotheses about implementations."""
-    from sonnx.numerics.enclosures.hypotheses import predefined
+    from sonnx.numerics.enclosures import PREDEFINED
+    from sonnx.profile import toml_files
 
-    return predefined().keys()
+    return list(toml_files.read_value(PREDEFINED)[0])
 
 
 def explain(name: str) -> Explanation:

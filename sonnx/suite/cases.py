@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
 
 from msgspec import structs
 
 from sonnx.base.errors import Stop, UsageError
 from sonnx.base.files import require_empty, sha256, write_folder
-from sonnx.base.options import Argument, Options
 from sonnx.base.reported import json_text
 from sonnx.checker.report import NotConforming
 from sonnx.executor.executor import ModelRunner
@@ -40,6 +38,7 @@ from sonnx.suite.archive import (
     tensor_file,
 )
 from sonnx.suite.expected import Expected, Tolerances
+from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
 
 SETS_OF_A_TYPE = 48
@@ -47,21 +46,6 @@ SETS_OF_A_TYPE = 48
 SETS = 3
 """Data sets of any other call."""
 SEED = 0
-
-
-class MakeOptions(Options, frozen=True, kw_only=True):
-    """What a suite is about."""
-
-    operator: Annotated[
-        tuple[str, ...], Argument("an operator; may be repeated (default: all of the edition)", metavar="NAME")
-    ] = ()
-    edition: Annotated[str | None, Argument("the edition of the profile (default: the newest)", metavar="EDITION")] = (
-        None
-    )
-    hypotheses: Annotated[
-        str, Argument("what the bounds assume of an implementation (default ieee-any)", metavar="HYPOTHESES")
-    ] = "ieee-any"
-    every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
 
 
 def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], None] = lambda text: None) -> Suite:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import plural, quote
 from sonnx.base.files import sha256
-from sonnx.base.options import Argument, Options
 from sonnx.executor.class_runs import alternative_of, errata_of
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.isolation import IsolatedRuntime
@@ -33,31 +32,11 @@ from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, te
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, Difference, differences
+from sonnx.suite.options import RunOptions
 from sonnx.suite.result import Counts, Deviation, SuiteRun
 
-LIMITS = RuntimeLimits()
 Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
 """The outputs of a data set by their numbers, from its inputs and its number."""
-
-
-class RunOptions(Options, frozen=True, kw_only=True):
-    """What is run."""
-
-    runtime: Annotated[
-        str, Argument("onnxruntime (default); reference; or MODULE:CLASS, an adapter", metavar="NAME")
-    ] = "onnxruntime"
-    program: Annotated[
-        str | None,
-        Argument(
-            name="command",
-            help="a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes "
-            "output_N.pb to {outputs}",
-            metavar="'PROGRAM {model} {inputs} {outputs}'",
-        ),
-    ] = None
-    operator: Annotated[tuple[str, ...], Argument("an operator; may be repeated (default: all)", metavar="NAME")] = ()
-    timeout: Annotated[int, Argument("seconds for one data set", metavar="SECONDS", read=int)] = LIMITS.seconds
-    memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=int)] = LIMITS.megabytes
 
 
 class Implementation(Protocol):

@@ -236,6 +236,16 @@ def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> 
     assert "sonnx.checker.checker" in loaded, "the list is the real one"
 
 
+@pytest.mark.parametrize("line", [["--version"], ["--help"], ["chek"], ["bound", "--help"], ["suite", "run", "--help"]])
+def test_help_loads_no_numpy_no_solver_and_not_onnx(line: list[str]) -> None:
+    code = (
+        "import sys\nfrom sonnx.cli.main import run\ntry: run(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print({'numpy', 'z3', 'onnx', 'onnxruntime'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *line], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
 def test_a_failure_of_the_tool_is_one_sentence(models: dict[str, str], tmp_path: Path) -> None:
     broken = "import sonnx.checker.checker as c\nimport sys\n"
     broken += "import sonnx.checker.request\ndef fail(*a, **k): raise RuntimeError('boom')\n"

@@ -15,10 +15,11 @@ from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.suite.archive import Stored, Suite, read_cases, read_suite, tensor_file
-from sonnx.suite.cases import MakeOptions, make_suite
+from sonnx.suite.cases import make_suite
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import Difference, differences
-from sonnx.suite.runs import RunOptions, is_instead, judge_outputs, run_suite
+from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.runs import is_instead, judge_outputs, run_suite
 
 
 @pytest.fixture(scope="module")

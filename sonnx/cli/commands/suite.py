@@ -10,6 +10,7 @@ from sonnx.base.progress import StatusLine
 from sonnx.cli.options import add_options, options_of
 from sonnx.report.document import Rendered
 from sonnx.report.formats import RESULT_FORMATS
+from sonnx.suite.options import MakeOptions, RunOptions
 
 HELP = "test whether an implementation conforms: make, run, report and judge a suite"
 SUBCOMMANDS = {
@@ -22,9 +23,6 @@ SUBCOMMANDS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    from sonnx.suite.cases import MakeOptions  # loads the solver
-    from sonnx.suite.runs import RunOptions
-
     each = parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", dest="subcommand", help="what to do"
     )
@@ -52,9 +50,9 @@ def suite_command(options: argparse.Namespace) -> int:
     with StatusLine() as line:
         match options.subcommand:
             case "make":
-                found = SuiteReport.of(cases.make_suite(options.folder, options_of(cases.MakeOptions, options), line))
+                found = SuiteReport.of(cases.make_suite(options.folder, options_of(MakeOptions, options), line))
             case "run":
-                found = runs.run_suite(options.folder, options_of(runs.RunOptions, options), line)
+                found = runs.run_suite(options.folder, options_of(RunOptions, options), line)
             case "judge":
                 found = runs.judge_outputs(options.folder, options.outputs)
             case _:

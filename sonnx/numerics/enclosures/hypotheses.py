@@ -13,6 +13,7 @@ import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
+from sonnx.numerics.enclosures import PREDEFINED
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     Factors,
@@ -144,7 +145,7 @@ class Hypotheses:
 @cache
 def predefined() -> Mapping[str, Hypotheses]:
     """The hypotheses of hypotheses.toml by name."""
-    return _read(Path(__file__).parent / "hypotheses.toml")
+    return _read(PREDEFINED)
 
 
 def hypotheses_named(name: str) -> Hypotheses:

@@ -1,0 +1,43 @@
+"""The options of suites; neither the solver nor numpy is loaded for them."""
+
+from typing import Annotated
+
+from sonnx.base.budget import RuntimeLimits
+from sonnx.base.options import Argument, Options
+
+LIMITS = RuntimeLimits()
+
+
+class MakeOptions(Options, frozen=True, kw_only=True):
+    """What a suite is about."""
+
+    operator: Annotated[
+        tuple[str, ...], Argument("an operator; may be repeated (default: all of the edition)", metavar="NAME")
+    ] = ()
+    edition: Annotated[str | None, Argument("the edition of the profile (default: the newest)", metavar="EDITION")] = (
+        None
+    )
+    hypotheses: Annotated[
+        str, Argument("what the bounds assume of an implementation (default ieee-any)", metavar="HYPOTHESES")
+    ] = "ieee-any"
+    every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
+
+
+class RunOptions(Options, frozen=True, kw_only=True):
+    """What is run."""
+
+    runtime: Annotated[
+        str, Argument("onnxruntime (default); reference; or MODULE:CLASS, an adapter", metavar="NAME")
+    ] = "onnxruntime"
+    program: Annotated[
+        str | None,
+        Argument(
+            name="command",
+            help="a program instead of a runtime: it reads {model} and input_N.pb in {inputs}, and writes "
+            "output_N.pb to {outputs}",
+            metavar="'PROGRAM {model} {inputs} {outputs}'",
+        ),
+    ] = None
+    operator: Annotated[tuple[str, ...], Argument("an operator; may be repeated (default: all)", metavar="NAME")] = ()
+    timeout: Annotated[int, Argument("seconds for one data set", metavar="SECONDS", read=int)] = LIMITS.seconds
+    memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=int)] = LIMITS.megabytes
