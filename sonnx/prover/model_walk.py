@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from sonnx.base.budget import OutOfTime
+from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import plural
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
@@ -57,7 +58,7 @@ def prove(
     for _ in range(MAX_ROUNDS):
         try:
             again = _proof(model, name, edition, (*proof.assumptions, *conditions))
-        except (Unprovable, OutOfTime):  # no condition can state a symbol's name, or the conditions exclude each other
+        except (Unprovable, Unfinished, OutOfTime):  # no condition states a symbol's name, or none can hold
             break
         if not again.refuted and not again.open:
             return _stated(proof, conditions, later, sufficient=True)
@@ -269,7 +270,7 @@ def prove_model(
         source: a path, or the bytes of a model file.
         edition: a name of restrictions/editions.toml; the default one if none is named.
         assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
-            A symbol without an assumption that bounds it from below is at least 1.
+            A symbol without an assumption that bounds it from below is at least 1; each fits in int64.
         input_shapes: shapes of graph inputs.
         limits: how many of everything a model may have, see `sonnx.model.limits`.
         name: what the proof calls the model; by default the base name of the file.
@@ -281,6 +282,7 @@ def prove_model(
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, or a solver that is not installed.
         Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
+        Unfinished: the solver does not decide whether the assumptions can hold.
     """
     chosen = catalogue.edition_named(edition).name
     model, digest = open_model(source, hashed, limits)

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import z3
 
 from sonnx.base.budget import is_over, require_time
+from sonnx.base.errors import Unfinished
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 from sonnx.language.type_checker import type_of
 from sonnx.model.ir import Graph, Model, subgraphs
+from sonnx.model.symbols import MAX_DIMENSION
 from sonnx.prover.model_proof import Unprovable
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_values import SymbolicNumber, Truth, bool_term, negate, variable
@@ -83,15 +85,23 @@ class Symbols:
         self.written = _written(self.names)
         self.inner = {name: f"d{index}" for index, name in enumerate(self.names)}
         self.numbers = {name: variable(self.inner[name], 0 if name in bounded else 1) for name in self.names}
-        self.hypotheses: list[z3.BoolRef] = [number.term >= (number.low or 0) for number in self.numbers.values()]
+        self.hypotheses: list[z3.BoolRef] = [
+            limit
+            for number in self.numbers.values()
+            for limit in (number.term >= (number.low or 0), number.term <= MAX_DIMENSION)
+        ]
         self.hypotheses += [bool_term(self.holds(expression, self.numbers)) for _, expression in stated]
         self.assumptions = (
             *texts,
             *(self.printed(f"{self.written[name]}>=1") for name in self.names if name not in bounded),
         )
-        if self.ask([]) != z3.sat:
+        possible = self.ask([])
+        if possible != z3.sat:
             require_time()
-            raise Unprovable(f"no values satisfy the assumptions {', '.join(self.assumptions)}")
+            stated_all = ", ".join(self.assumptions)
+            if possible == z3.unsat:
+                raise Unprovable(f"no values satisfy the assumptions {stated_all}")
+            raise Unfinished(f"the solver does not decide whether any values satisfy the assumptions {stated_all}")
 
     @property
     def known(self) -> Mapping[str, SymbolicNumber]:

@@ -16,6 +16,7 @@ import z3
 from onnx import TensorProto, helper
 
 from sonnx import check
+from sonnx.base.errors import Unfinished
 from sonnx.model.ir import Model
 from sonnx.model.symbols import bind_symbols
 from sonnx.prover import model_walk, solvers
@@ -151,6 +152,18 @@ def test_what_fails_for_all_values_says_so() -> None:
     proof = proved("float[N] a", "int64[1] c", "c = ArgMax<axis = 7, keepdims = 1, select_last_index = 0>(a)")
     assert [(each.rule, each.always) for each in proof.refuted] == [("ArgMax.axis-range", True)]
     assert "whatever the symbols are: axis = 7, needs < X.rank = 1" in ProofReport.of(proof).to_text()
+
+
+def test_a_symbol_is_an_int64() -> None:
+    parts = "int8[6000000000000000000] A, int8[6000000000000000000] B"
+    [refuted] = proved(parts, "int8[M] Y", "Y = Concat <axis = 0> (A, B)").refuted
+    assert refuted.always
+
+
+def test_assumptions_that_the_solver_does_not_decide_are_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonnx.prover.symbols.EFFORT", 1)
+    with pytest.raises(Unfinished, match="does not decide whether any values satisfy the assumptions N \\* M == 21"):
+        proved(*TWO, assume=("N * M == 21", "N > 1", "M > 1"))
 
 
 def test_a_symbol_may_have_any_name() -> None:
