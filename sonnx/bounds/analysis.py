@@ -184,7 +184,7 @@ def bound_model(
     require_arrays(model)
     analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
     if not unchecked:
-        check_conforming(model, analyser.active, name)
+        check_conforming(model, analyser.active, name, path.parent if path else None)
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {each: tightened(run, each) for each in outputs if each in run.values}

@@ -31,7 +31,7 @@ from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
 from sonnx.numerics.application import ExactPathCounts, Kernel
-from sonnx.numerics.constant_data import decode
+from sonnx.numerics.constant_data import decode, with_external_data
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.operators import is_executable
 from sonnx.profile import catalogue
@@ -87,7 +87,8 @@ class ModelRunner:
         self.checked: Facts | None = None
         self.report: Report | None = None
         if not unchecked:
-            self.checked, self.report = check_conforming(model, active, PurePath(path).name if path else "model")
+            name = PurePath(path).name if path else "model"
+            self.checked, self.report = check_conforming(model, active, name, self.folder)
         require_arrays(model)
         self.domain = RunDomain(active, conforming=not unchecked, limits=model.limits)
         known = active.edition.operators
@@ -159,14 +160,20 @@ def active_rules(edition: str | None) -> ActiveRules:
     return ActiveRules(catalogue.edition_named(edition))
 
 
-def check_conforming(model: Model, active: ActiveRules, name: str) -> tuple[Facts, Report]:
+def check_conforming(model: Model, active: ActiveRules, name: str, folder: Path | None = None) -> tuple[Facts, Report]:
     """The facts and the report of the check of a model that conforms.
+
+    Where the check of the file leaves something undecided, the external data that a run reads anyway may decide it.
 
     Raises:
         NotConforming: the verdict is not one of RUNNABLE_VERDICTS.
+        NotExecutable: the file of a constant cannot be read.
     """
     checked = stated_facts(model, active)
     report = check_facts(checked, active, Subject(name))
+    if report.verdict is Verdict.UNDECIDED:
+        checked = stated_facts(with_external_data(model, folder), active)
+        report = check_facts(checked, active, Subject(name))
     if report.verdict in RUNNABLE_VERDICTS:
         return checked, report
     first, others = report.roots[0], len(report.roots) - 1

@@ -12,11 +12,12 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import number_text, quote
 from sonnx.model.external_data import OutsideFolder, resolve_location
-from sonnx.model.ir import External, Tensor
+from sonnx.model.ir import Attribute, External, Model, Tensor
 from sonnx.model.reader import Unreadable, map_file
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, has_array
 from sonnx.numerics.packing import packed_size, unpacked
@@ -53,6 +54,38 @@ def decode(tensor: Tensor, folder: Path | None) -> Array:
     if kind == np.bool_ and bool((np.frombuffer(data or b"", np.uint8) > 1).any()):
         raise NotExecutable(f"{called} is of type bool and has a byte that is neither 0 nor 1")
     return unpacked(data or b"", tensor.dims, kind)
+
+
+def with_external_data(model: Model, folder: Path | None) -> Model:
+    """The model with the bytes of its constants in other files, mapped and not copied, so that rules read them.
+
+    These are the initializers of the main graph and the tensors in attributes of its nodes.
+
+    Raises:
+        NotExecutable: see `decode`.
+    """
+    graph = model.graph
+    nodes = [
+        replace(node, attributes=tuple([_with_bytes_of(attribute, folder) for attribute in node.attributes]))
+        for node in graph.nodes
+    ]
+    initializers = [_with_bytes(tensor, folder) for tensor in graph.initializers]
+    return replace(model, graph=replace(graph, initializers=tuple(initializers), nodes=tuple(nodes)))
+
+
+def _with_bytes_of(attribute: Attribute, folder: Path | None) -> Attribute:
+    tensor = attribute.value
+    if not isinstance(tensor, Tensor) or tensor.external is None:
+        return attribute
+    return replace(attribute, value=_with_bytes(tensor, folder))
+
+
+def _with_bytes(tensor: Tensor, folder: Path | None) -> Tensor:
+    kind = ELEMENTS.get(tensor.element or "")
+    if tensor.external is None or kind is None or kind == TEXT or min(tensor.dims, default=0) < 0:
+        return tensor
+    data = outside(tensor.external, packed_size(tensor.dims, kind) or 0, folder, f"the constant {quote(tensor.name)}")
+    return replace(tensor, external=None, data=data, stored=("raw_data",))
 
 
 def _require_checksum(path: Path, stated: str, location: str, called: str) -> None:

@@ -231,6 +231,23 @@ def test_external_data(tmp_path):
     assert first_difference(sonnx.run(path, {"a": A})["y"], numpy.maximum(A, B)) is None
 
 
+@pytest.mark.parametrize("divisors", [(3, -2), (3, 0)])
+def test_external_divisors_are_decided_by_their_values(tmp_path, divisors):
+    (tmp_path / "b").write_bytes(numpy.array(divisors, "<i4").tobytes())
+    constant = TensorProto(name="b", data_type=TensorProto.INT32, dims=[2], data_location=TensorProto.EXTERNAL)
+    constant.external_data.add(key="location", value="b")
+    shape = (TensorProto.INT32, [2])
+    model = graph([helper.make_node("Div", ["a", "b"], ["y"])], {"a": shape}, {"y": shape}, initializers=[constant])
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    a = numpy.array([7, 7], "i4")
+    assert sonnx.check(tmp_path / "model.onnx").verdict.value == "undecided"
+    if 0 in divisors:
+        with pytest.raises(sonnx.NotConforming, match=r"fail Div\.integer-divisor-not-zero"):
+            sonnx.run(tmp_path / "model.onnx", {"a": a})
+    else:
+        assert sonnx.run(tmp_path / "model.onnx", {"a": a})["y"].tolist() == [2, -3]
+
+
 @pytest.mark.parametrize(
     ("tensor", "sentence"),
     [
