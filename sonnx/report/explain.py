@@ -196,13 +196,29 @@ def _editions(rule: Rule) -> Iterator[str]:
 
 
 def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
-    """The statements of a derived rule in editions that take another text than the default one."""
+    """The statements of a derived rule in editions that take another text than the default one, and in older versions."""
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
+    yield from _older(rule, described) if described else ()
     for name in catalogue.editions().editions if described else ():
         made = signature(described.name, described.specified_first[0], name) if described else None
         other = next((each for each in made.rules if each.slug == rule.slug), rule) if made else rule
         if other.statement != rule.statement:
             yield f"in {name}", f"({other.kind}) {other.statement}"
+
+
+def _older(rule: Rule, described: Operator) -> Iterator[tuple[str, str]]:
+    """The statements of a derived rule before the versions of the operator that changed it.
+
+    The statement about an element type names its version, so it is left out.
+    """
+    default, later, known = catalogue.editions().default, 0, (rule.statement, rule.kind)
+    for version in sorted(described.versions, reverse=True) if not rule.slug.endswith("-allowed") else ():
+        made = signature(described.name, version, default)
+        for other in [each for each in made.rules if each.slug == rule.slug] if made else ():
+            if (other.statement, other.kind) != known:
+                known = other.statement, other.kind
+                yield f"before {later}", f"({other.kind}) {other.statement}"
+        later = version
 
 
 def examples(slug: str) -> Iterator[tuple[str, Case]]:
