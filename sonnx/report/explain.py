@@ -196,7 +196,7 @@ def _editions(rule: Rule) -> Iterator[str]:
 
 
 def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
-    """The statements of a derived rule in editions that take another text than the default one, and in older versions."""
+    """The statements of a derived rule in editions that take another text than the default, and in older versions."""
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     yield from _older(rule, described) if described else ()
     for name in catalogue.editions().editions if described else ():
