@@ -1,5 +1,6 @@
 """Running whole models: which inputs they take, what is refused with which message, what is returned."""
 
+import hashlib
 import struct
 import subprocess
 import sys
@@ -229,6 +230,16 @@ def saved(tmp_path, initializer):
 def test_external_data(tmp_path):
     path = saved(tmp_path, external("weights", offset=5, length=12))
     assert first_difference(sonnx.run(path, {"a": A})["y"], numpy.maximum(A, B)) is None
+
+
+def test_the_checksum_of_external_data_is_compared(tmp_path):
+    right = hashlib.sha1(b"\0" * 5 + B.tobytes(), usedforsecurity=False).hexdigest()
+    for stated in (right, right.upper()):
+        path = saved(tmp_path, external("weights", offset=5, length=12, checksum=stated))
+        assert first_difference(sonnx.run(path, {"a": A})["y"], numpy.maximum(A, B)) is None
+    path = saved(tmp_path, external("weights", offset=5, length=12, checksum="0" * 40))
+    with pytest.raises(sonnx.NotExecutable, match="the file 'weights' of the constant 'b' has not the checksum '0000"):
+        sonnx.run(path, {"a": A})
 
 
 @pytest.mark.parametrize("divisors", [(3, -2), (3, 0)])

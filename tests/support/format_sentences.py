@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 DEMANDS = re.compile(
-    r"\b(must|should|shall|not allowed|required|recommended|may not|cannot|invalid|only|mandatory|illegal)\b", re.IGNORECASE
+    r"\b(must|should|shall|not allowed|required|recommended|may not|cannot|invalid|only|mandatory|illegal)\b",
+    re.IGNORECASE,
 )
 """Words with which these texts demand or forbid something."""
 SENTENCE = re.compile(r"(?<=[.:;|])\s+(?=[A-Z(`*_])")
