@@ -611,6 +611,7 @@ def audit(
     rewrites: str | os.PathLike[str] | None = None,
     proofs: str | os.PathLike[str] | None = None,
     box: Collection[str] = (),
+    since: str | os.PathLike[str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -626,6 +627,7 @@ def audit(
         rewrites: the record that `fix` wrote of the model.
         proofs: a folder of certificates that `sonnx prove --proofs` wrote.
         box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
+        since: an earlier pack: the new one says what changed and which evidence stands.
 
     Raises:
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
@@ -646,23 +648,32 @@ def audit(
             None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
             None if rewrites is None else Path(rewrites),
             None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
+            since=None if since is None else Path(since),
         )
     )  # fmt: skip
 
 
-def verify(pack: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+def verify(
+    pack: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
+    signers: str | os.PathLike[str] | None = None,
+) -> tuple[str, ...]:
     """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
 
     Args:
         pack: the folder of the pack.
         model: the model file; the one that the pack names if None.
+        signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
 
     Raises:
-        UsageError: the folder is not an evidence pack, or the model is not known.
+        UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
     """
-    from sonnx.evidence.pack import differences
+    from sonnx.evidence.pack import MANIFEST, differences
+    from sonnx.evidence.signature import signature_fault
 
-    return tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+    found = tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+    fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
+    return (*found, fault) if fault else found
 
 
 def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -25,7 +25,11 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import identity, pack_page, pack_parts
+from sonnx.evidence import change_impact, identity, pack_page, pack_parts
+from sonnx.evidence.argument import argument, argument_data, argument_drawing
+from sonnx.evidence.bill_of_materials import model_bill_of_materials
+from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
+from sonnx.evidence.signature import SIGNATURE, sign
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
 from sonnx.model.limits import changed_limits, parse_limits
@@ -37,9 +41,6 @@ from sonnx.report import box_evidence, rewrites_json
 from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.formats import CheckRun, render
 from sonnx.report.json import FORMAT as REPORT_FORMAT
-
-if TYPE_CHECKING:  # it loads z3
-    from sonnx.prover.theorem import Theorem
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -78,6 +79,8 @@ class PackRequest:
     """Where the files of the box stand; the working folder if None."""
     hypotheses: str = ""
     """About the implementations for which the box shows assumptions."""
+    since: Path | None = None
+    """An earlier pack, or a folder with its audit.json: what changed since, and what of the evidence stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +90,20 @@ class EvidencePack:
     files: Mapping[str, bytes]
     report: Report
 
-    def write(self, folder: Path, run: Mapping[str, Any]) -> None:
+    def write(self, folder: Path, run: Mapping[str, Any], key: Path | None = None) -> None:
         """Write the pack to a new folder, all of it or nothing.
 
         Args:
             folder: the folder; it must not exist, or be empty.
             run: what differs between runs, for run.json.
+            key: an OpenSSH key that signs the manifest.
 
         Raises:
             OSError: the folder cannot be written.
+            UsageError: the key does not sign.
         """
-        write_folder(folder, {**self.files, RUN: as_bytes(run)})
+        signature = {} if key is None else {SIGNATURE: sign(self.files[MANIFEST], key)}
+        write_folder(folder, {**self.files, **signature, RUN: as_bytes(run)})
 
 
 def pack(request: PackRequest) -> EvidencePack:
@@ -141,15 +147,34 @@ def pack(request: PackRequest) -> EvidencePack:
         files |= copies
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
-    about = _audit(request, report, record, boxed, code, used, found, certificates)
+    matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
+    about = _audit(request, report, record, boxed, code, used, matrix, certificates)
     about["model"] = identity.about_model(
         model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
     )
+    if request.since is not None:
+        before = change_impact.earlier_pack(request.since)
+        about["since"] = change_impact.change_impact(before, about)
+        files[f"configuration/since/{AUDIT}"] = before.content
     files[AUDIT] = as_bytes(about)
+    files |= _exchanged(about, model, matrix)
     files["index.html"] = pack_page.page(about, report).encode("ascii")
+    files["statement.html"] = pack_page.statement(about, report).encode("ascii")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
     return EvidencePack(files, report)
+
+
+def _exchanged(about: Mapping[str, Any], model: Model, matrix: Sequence[Trace]) -> dict[str, bytes]:
+    """The files in the formats of other tools: requirements, the argument, and what the model consists of."""
+    elements = argument(about)
+    answers = {row["rule"]: row["answers"] for row in about["rules"]}
+    return {
+        "requirements.reqif": requirements_document(matrix, about["edition"]["name"], answers),
+        "argument.json": as_bytes(argument_data(elements)),
+        "argument.svg": argument_drawing(elements).encode("utf-8"),
+        "model.cdx.json": as_bytes(model_bill_of_materials(model, about["model"])),
+    }
 
 
 def _boxed(request: PackRequest, report: Report, model: Model) -> BoxEvidence:
@@ -187,13 +212,10 @@ def _audit(
     boxed: BoxEvidence | None,
     code: int,
     used: Sequence[str],
-    theorems_used: Sequence[Theorem],
+    matrix: Sequence[Trace],
     certificates: list[dict[str, Any]],
 ) -> dict[str, Any]:
     edition = catalogue.editions().editions[report.edition]
-    rules = _known(report, used)
-    traced = traces(theorems_used, {rule.slug: rule for rule in rules})
-    matrix = list(traced.values())
     return {
         "format": FORMAT,
         "report_format": REPORT_FORMAT,
@@ -214,11 +236,13 @@ def _audit(
             "rewrites": record and record.file,
             "proofs": None if request.proofs is None else pack_parts.CERTIFICATES,
             "box": list(boxed.texts) if boxed is not None else [],
+            "since": request.since is not None,
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
         "edition": identity.about_edition(edition, used),
         "rewrites": record and to_builtins(record),
+        "since": None,
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,
@@ -234,7 +258,7 @@ def _audit(
             if each.verdict is Verdict.ASSUMED
         ],
         "box": boxed.about if boxed is not None else None,
-        "known_problems": _problems(rules, used),
+        "known_problems": _problems([each.rule for each in matrix], used),
         "limits": [
             *LIMITS,
             *([pack_parts.LIMIT] if record else []),
@@ -256,6 +280,7 @@ def _command(
     command += ["--rewrites", record.file] if record else []
     command += [text for each in boxed.texts for text in ("--box", each)] if boxed is not None else []
     command += ["--proofs", pack_parts.CERTIFICATES] if request.proofs is not None else []
+    command += ["--since", "configuration/since"] if request.since is not None else []
     limits = changed_limits(request.check.limits)
     command += [text for name, number in limits.items() for text in ("--limit", f"{name}={number}")]
     command += ["--strict-versions"] if report.strict_versions else []
@@ -278,6 +303,7 @@ def _row(trace: Trace, report: Report) -> dict[str, Any]:
             answers[count.verdict.value] += count.number
     return {
         "rule": rule.slug,
+        "requirement": requirement_identifier(rule, report.edition),
         "class": rule.kind,
         "statement": rule.statement,
         "source": rule.source,
@@ -354,13 +380,14 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
         proofs = folder / pack_parts.CERTIFICATES if options["proofs"] else None
         box = tuple(map(str, options["box"]))
         hypotheses = str(document["box"]["hypotheses"]["name"]) if box else ""
+        since = folder / "configuration" / "since" if options["since"] else None
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
     check = replace(check, tailoring=own)
     request = PackRequest(
         model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_evidence.FOLDER, hypotheses,
+        folder / box_evidence.FOLDER, hypotheses, since,
     )  # fmt: skip
     return pack(request).files
 
@@ -411,7 +438,7 @@ def _against_manifest(found: Mapping[str, bytes], listed: Mapping[str, str]) -> 
             yield f"{escape(name)} is listed in the manifest and missing"
         elif hashlib.sha256(found[name]).hexdigest() != digest:
             yield f"{escape(name)} was changed: its SHA-256 differs from that in the manifest"
-    for name in found.keys() - listed.keys() - {MANIFEST, RUN}:
+    for name in found.keys() - listed.keys() - {MANIFEST, RUN, SIGNATURE}:
         yield f"{escape(name)} is not listed in the manifest"
 
 
@@ -424,7 +451,7 @@ def _model(found: Mapping[str, bytes]) -> Path:
 
 def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:
     yield from _causes(found.get(AUDIT, b"{}"), expected[AUDIT])
-    for name in sorted(expected.keys() | found.keys() - {RUN}):
+    for name in sorted(expected.keys() | found.keys() - {RUN, SIGNATURE}):
         if name not in found:
             yield f"{escape(name)} is missing: a fresh run writes it"
         elif name not in expected:

@@ -40,6 +40,17 @@ def page(about: Mapping[str, Any], report: Report) -> str:
     )
 
 
+def statement(about: Mapping[str, Any], report: Report) -> str:
+    """The page to print and sign: what is claimed, under which assumptions, and what is not."""
+    return whole_page(
+        "statement.html",
+        title=f"sonnx: statement on {report.name}",
+        about=about,
+        report=report,
+        phrase=verdict_phrase(report),
+    )
+
+
 def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
     """A row for each kind of rewrite: how many, the rules it serves, why values stay equal, and what changes."""
     kinds: dict[str, list[Mapping[str, Any]]] = {}

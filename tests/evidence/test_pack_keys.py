@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import onnx.parser
@@ -56,14 +57,18 @@ def source(text: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def packs() -> list[Any]:
+def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     requests = [
         PackRequest(
             source(PLAIN), "plain.onnx", CheckRequest("2026-08", {"N": 3}, {"a": [3, 4]}, strict_versions=True)
         ),
         PackRequest(source(ASSUMING), "assuming.onnx", CheckRequest(), accept_assumptions=True),
     ]
-    return [json.loads(pack(each).files["audit.json"]) for each in requests]
+    assuming = pack(requests[1]).files["audit.json"]
+    earlier = tmp_path_factory.mktemp("earlier")
+    (earlier / "audit.json").write_bytes(assuming)
+    plain = pack(replace(requests[0], since=earlier)).files["audit.json"]
+    return [json.loads(plain), json.loads(assuming)]
 
 
 def values(document: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -95,13 +100,15 @@ def test_options_are_those_of_the_request(packs: list[Any]) -> None:
     usual = {
         "edition": catalogue.editions().default, "bind": {}, "input_shapes": {}, "strict_versions": False,
         "accept_assumptions": False, "tailoring": None, "deviations": None, "date": None, "rewrites": None,
-        "proofs": None, "box": [],
+        "proofs": None, "box": [], "since": False,
     }  # fmt: skip
-    given = {"edition": "2026-08", "bind": {"N": 3}, "input_shapes": {"a": [3, 4]}, "strict_versions": True}
+    given = {
+        "edition": "2026-08", "bind": {"N": 3}, "input_shapes": {"a": [3, 4]}, "strict_versions": True, "since": True,
+    }  # fmt: skip
     assert {key: plain[key] for key in usual} == usual | given
     assert {key: assuming[key] for key in usual} == usual | {"accept_assumptions": True}
     assert " ".join(packs[0]["command"]).startswith(
-        "sonnx audit plain.onnx --edition 2026-08 --bind N=3 --input-shape a=3,4 --strict-versions"
+        "sonnx audit plain.onnx --edition 2026-08 --bind N=3 --input-shape a=3,4 --since configuration/since"
     )
     assert packs[1]["command"][-1] == "--accept-assumptions"
 

@@ -15,6 +15,7 @@ from sonnx.base.files import require_empty
 from sonnx.base.progress import clock
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.evidence.signature import SIGNATURE, require_key
 from sonnx.model.limits import parse_limits
 from sonnx.report.phrases import headline
 
@@ -32,6 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--rewrites", type=Path, metavar="RECORD", help="the record of MODEL that sonnx fix --report wrote")
     add("--proofs", type=Path, metavar="DIR", help="a folder of certificates that sonnx prove --proofs wrote")
+    add("--since", type=Path, metavar="DIR", help="an earlier pack: say what changed and which evidence stands")
+    add("--sign", type=Path, metavar="KEY", help="an OpenSSH key that signs the manifest (ssh-keygen -Y sign)")
+    add(
+        "--signers",
+        type=Path,
+        metavar="FILE",
+        help="with --verify: the keys of which one must have signed, as OpenSSH lists them",
+    )
     parser.set_defaults(command=audit_command)
 
 
@@ -42,7 +51,10 @@ def audit_command(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    given = (options.edition, options.tailoring, options.deviations, options.date, options.rewrites, options.proofs)
+    given = (
+        options.edition, options.tailoring, options.deviations, options.date, options.rewrites, options.proofs,
+        options.since, options.sign,
+    )  # fmt: skip
     if (
         any(each is not None for each in given)
         or options.bind
@@ -54,19 +66,30 @@ def _verify(options: argparse.Namespace) -> int:
     ):
         raise UsageError("--verify takes the options from the pack: leave them out")
     with clock(f"making {options.verify} again"):
-        found = verify(options.verify, options.model)
+        found = verify(options.verify, options.model, options.signers)
     name = escape(str(options.verify))
     if not found:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
-        sys.stdout.write(f"{name}: verified, all {files} files match\n")
+        sys.stdout.write(f"{name}: verified, all {files} files match{_about_signature(options)}\n")
         return 0
     sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in found))
     return 1
 
 
+def _about_signature(options: argparse.Namespace) -> str:
+    if options.signers is not None:
+        return f"; signed by a key in {escape(str(options.signers))}"
+    signed = (options.verify / SIGNATURE).is_file()
+    return "; its signature was not verified, which --signers does" if signed else ""
+
+
 def _write(options: argparse.Namespace) -> int:
     if options.model is None:
         raise UsageError("name the model file")
+    if options.signers is not None:
+        raise UsageError("--signers requires --verify")
+    if options.sign is not None:
+        require_key(options.sign)
     if options.date is not None and options.deviations is None:
         raise UsageError(DATE_WITHOUT_DEVIATIONS)
     started = datetime.now(UTC)
@@ -76,7 +99,7 @@ def _write(options: argparse.Namespace) -> int:
             options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
             accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
             date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-            proofs=options.proofs, box=options.box, limits=parse_limits(options.limit),
+            proofs=options.proofs, box=options.box, since=options.since, limits=parse_limits(options.limit),
         )  # fmt: skip
     run = {
         "command": sys.argv,
@@ -89,7 +112,8 @@ def _write(options: argparse.Namespace) -> int:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "executable": sys.executable,
     }
-    pack.write(options.output, run)
-    written = f"{escape(str(options.output))}: {len(pack.files) + 1} files; start with index.html"
+    pack.write(options.output, run, options.sign)
+    files = len(pack.files) + 1 + (options.sign is not None)
+    written = f"{escape(str(options.output))}: {files} files; start with index.html"
     sys.stdout.write(f"{headline(pack.report)}\n{written}\n")
     return pack.report.exit_code(options.accept_assumptions)

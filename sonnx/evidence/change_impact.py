@@ -1,0 +1,149 @@
+"""What of an earlier evidence pack still holds for the model, edition, tool and options of a new one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import plural, quote
+from sonnx.base.files import json_value
+from sonnx.model.reader import Unreadable, file_bytes
+
+STANDS, RENEWED, TO_RENEW = "stands", "renewed by this pack", "must be renewed"
+FILE = "audit.json"
+NEEDED = (
+    "format", "model", "edition", "tool", "packages", "options", "rules", "theorems", "assumptions", "box", "rewrites",
+)  # fmt: skip
+
+
+class EarlierPack(NamedTuple):
+    """The document of an earlier pack, its bytes, and the SHA-256 of them."""
+
+    document: Mapping[str, Any]
+    content: bytes
+    sha256: str
+
+
+def earlier_pack(folder: Path) -> EarlierPack:
+    """Read the document of an earlier pack.
+
+    Raises:
+        UsageError: the folder is not an evidence pack of this format.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise UsageError(f"{quote(str(folder))} is not an evidence pack: it has no {FILE}")
+    try:
+        content = file_bytes(path, quote(str(path)))
+    except Unreadable as reason:
+        raise UsageError(str(reason)) from None
+    try:
+        document = json_value(content)
+        missing = [key for key in NEEDED if key not in document]
+    except (ValueError, TypeError):
+        raise UsageError(f"{quote(str(path))} is not the document of an evidence pack") from None
+    if missing:
+        raise UsageError(f"{quote(str(path))} is of another format: it has no {quote(missing[0])}")
+    return EarlierPack(document, content, hashlib.sha256(content).hexdigest())
+
+
+def change_impact(before: EarlierPack, now: Mapping[str, Any]) -> dict[str, Any]:
+    """What changed since an earlier pack, and for each kind of evidence whether it stands.
+
+    Args:
+        before: the earlier pack.
+        now: the document of the new one.
+    """
+    was = before.document
+    changed = list(_changed(was, now))
+    same_function = was["model"]["canonical_sha256"] == now["model"]["canonical_sha256"]
+    answers = list(_answers(was, now))
+    return {
+        "audit_sha256": before.sha256,
+        "model": {"file": was["model"]["file"], "sha256": was["model"]["sha256"], "same_canonical_form": same_function},
+        "changed": changed,
+        "rules": answers,
+        "evidence": [
+            {"evidence": name, "state": state, "because": because}
+            for name, state, because in _evidence(was, now, changed, answers, same_function=same_function)
+        ],
+    }
+
+
+def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What evidence depends on and what is not the same in both packs."""
+    both = was["edition"]["files"].keys() & now["edition"]["files"].keys()  # the others follow from the operators
+    old, new = (_subjects(each, both) for each in (was, now))
+    yield from (name for name in new if old[name] != new[name])
+
+
+def _subjects(document: Mapping[str, Any], files: Collection[str]) -> dict[str, Any]:
+    edition = document["edition"]
+    return {
+        "model": document["model"]["sha256"],
+        "external data": document["model"]["external_data"],
+        "edition": (edition["name"], {name: edition["files"][name] for name in files}),
+        "tool": document["tool"],
+        "packages": document["packages"],
+        "options": {**document["options"], "since": None},
+    }
+
+
+def _answers(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rules with other results than before; None where a pack does not have the rule."""
+    old, new = ({row["rule"]: dict(row["answers"]) for row in each["rules"]} for each in (was, now))
+    for rule in sorted(old.keys() | new.keys()):
+        if old.get(rule) != new.get(rule):
+            yield {"rule": rule, "before": old.get(rule), "now": new.get(rule)}
+
+
+def _evidence(
+    was: Mapping[str, Any], now: Mapping[str, Any], changed: list[str], answers: list[Any], *, same_function: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Each kind of evidence with its state and the reason."""
+    causes = ", ".join(changed) or "nothing it depends on"
+    results = f"{causes} changed; {plural(len(answers), 'rule')} with other results"
+    yield "results of the rules", RENEWED if changed else STANDS, results
+    old, new = ({each["id"]: each["questions_sha256"] for each in _theorems(doc)} for doc in (was, now))
+    fresh = [name for name, digest in new.items() if old.get(name) != digest]
+    unproved = [each["id"] for each in now["theorems"] if each["id"] in fresh and each["outcome"] != "as expected"]
+    state = TO_RENEW if unproved else RENEWED if fresh else STANDS
+    told = f"{plural(len(fresh), 'theorem')} with new questions, {len(unproved)} of them without the expected result"
+    yield "theorems", state, told
+    monitored = _conditions(was) != _conditions(now)
+    told = (
+        "the conditions on run-time values are others"
+        if monitored
+        else "the conditions on run-time values are the same"
+    )
+    yield "monitors of assumptions", TO_RENEW if monitored else STANDS, told
+    if was["box"] is not None or now["box"] is not None:
+        state = RENEWED if now["box"] is not None else STANDS if same_function else TO_RENEW
+        yield "bounds on a box of inputs", state, f"this pack has {'a' if now['box'] is not None else 'no'} box"
+    if was["rewrites"] is not None or now["rewrites"] is not None:
+        state = RENEWED if now["rewrites"] is not None else TO_RENEW
+        yield "record of rewrites", state, f"this pack has {'a' if now['rewrites'] is not None else 'no'} record"
+    state, told = TO_RENEW, "another model; sonnx equivalent says whether it is the same function"
+    if same_function:
+        state, told = STANDS, "the canonical forms are equal"
+    yield "values, accuracy and behaviour of the model", state, told
+    state, told = STANDS, "the file is the same; the runtime must be the same, too"
+    if "model" in changed or "external data" in changed:
+        state, told = TO_RENEW, "they are about the bytes of a model file, and of a runtime"
+    yield "comparisons with runtimes, measured time and memory", state, told
+    tool = [name for name in changed if name in ("tool", "packages")]
+    told = f"{' and '.join(tool)} changed" if tool else "tool and packages are the same"
+    yield "qualification of the tool", TO_RENEW if tool else STANDS, told
+
+
+def _theorems(document: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    for each in document["theorems"]:
+        digests = "".join(question["smt2_sha256"] for question in each["obligations"])
+        yield {"id": each["id"], "questions_sha256": hashlib.sha256(digests.encode()).hexdigest()}
+
+
+def _conditions(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return sorted((each["place"], each["rule"], each["condition"]) for each in document["assumptions"])
