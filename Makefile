@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean formal
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean formal handover
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -52,6 +52,11 @@ proofs: $(VENV)/installed
 # Needs Coq with its OCaml compiler: apt-get install coq ocaml-nox.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
+# What the working group can merge or discuss, in the folder handover; some minutes.
+handover: $(VENV)/installed
+	rm -rf handover
+	$(BIN)/python -m tools.handover handover
+
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)

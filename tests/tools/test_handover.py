@@ -1,0 +1,57 @@
+"""The pages for the working group: every erratum and requirement is on a page, and defects come from a suite."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sonnx.profile import catalogue
+from tools import handover
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return dict(handover.pages(()))
+
+
+def test_every_erratum_is_on_the_page_of_its_text(pages: dict[str, str]) -> None:
+    every = catalogue.errata()
+    found = {name: re.findall(r"^## (\S+)$", text, re.MULTILINE) for name, text in pages.items()}
+    assert sorted(each for name, ids in found.items() if name.startswith("errata/") for each in ids) == sorted(every)
+    assert "argmax-nan-is-greatest" in found["errata/argmax.md"]
+    text = handover.erratum_text(every["mean-of-nothing"])
+    assert text.count("\n\n*") == 4
+    assert every["mean-of-nothing"].reading in text
+
+
+def test_the_first_errata_change_values_or_verdicts(pages: dict[str, str]) -> None:
+    every = catalogue.errata()
+    first = re.findall(r"^## (\S+)$", pages["first.md"], re.MULTILINE)
+    assert len(first) == handover.FIRST
+    assert {each.id for each in every.values() if each.instead or each.deviations} <= set(first)
+    assert all(each in handover.named() or every[each].deviations or every[each].instead for each in first)
+
+
+def test_requirements_have_a_rule_or_a_reason(pages: dict[str, str]) -> None:
+    rows = [line.split(" | ") for line in pages["requirements.md"].splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 40
+    assert [row for row in rows if len(row) != 4 or not row[3].strip(" |")] == []
+    [tool] = [row for row in rows if row[1] == "REQ-TO-000"]
+    assert tool[3] == "The commands check and prove are such a tool. |"
+
+
+def test_formulas_and_bounds(pages: dict[str, str]) -> None:
+    accuracy = [line for line in pages["accuracy.md"].splitlines() if line.startswith("| ")]
+    answers = [line.split(" | ")[3] for line in accuracy[1:]]
+    assert answers == sorted(answers)
+    assert set(answers) == {"yes", "no"}
+    assert "| Div | yes | yes |" in pages["bounds.md"]
+    assert "| Not | no | " in pages["bounds.md"]
+
+
+def test_deviations_of_a_runtime_have_a_model_and_both_values() -> None:
+    pytest.importorskip("onnxruntime")
+    text = handover.defects("LeakyRelu")
+    assert text.startswith("# LeakyRelu: deviations of onnxruntime ")
+    assert "sonnx suite make FOLDER --operator LeakyRelu" in text

@@ -1,0 +1,213 @@
+"""What the working group of the profile can merge or discuss, a page for each item.
+
+    python -m tools.handover FOLDER [--operator NAME ...]
+
+    errata/        for each page of the texts: the place, what is wrong, an example, and the reading that settles it
+    first.md       the twenty to begin with: runtimes compute different values, or a theorem shows the defect of a rule
+    defects/       for each operator: deviations of the installed onnxruntime, each with a model, inputs and the value
+    accuracy.md    the formulas of the pages on accuracy, with those that do not hold
+    bounds.md      the operators that have a page on accuracy, and those that only this tool bounds
+    requirements.md  each requirement of the texts with what shows it
+    data.md        the rules as data: where they stand and how to read them
+
+The texts themselves are not needed.  The defects take about a minute for each operator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sonnx.base.escaping import plural
+from sonnx.base.resources import folder as data_folder
+from sonnx.evidence.requirements_exchange import requirement_identifier
+from sonnx.operators.registry import find_operator
+from sonnx.profile import catalogue
+from sonnx.profile.definitions import Erratum
+from sonnx.profile.index import rules_by_slug
+
+LABELS = Path(__file__).parent.parent / "tests" / "data" / "label_map"
+OPERATORS = ("ArgMax", "Cast", "Max", "ReduceMax")
+"""Operators whose deviations are shown by default: of the seeds and of the first reports."""
+FIRST = 20
+
+
+def main() -> int:
+    """Write the folder, which must not exist."""
+    parser = argparse.ArgumentParser(description="Write what the working group can merge.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--operator", action="append", metavar="NAME", help=f"default: {', '.join(OPERATORS)}")
+    options = parser.parse_args()
+    if options.folder.exists():
+        sys.exit(f"{options.folder} exists; name a new folder")
+    for name, text in pages(options.operator or OPERATORS):
+        path = options.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path)
+    return 0
+
+
+def pages(operators: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Every page by its name."""
+    every = catalogue.errata()
+    first = sorted(every.values(), key=urgency)[:FIRST]
+    yield "first.md", page("Errata to begin with", map(erratum_text, first))
+    by_page = defaultdict[str, list[Erratum]](list)
+    for each in every.values():
+        by_page[page_of(each)].append(each)
+    for name, found in sorted(by_page.items()):
+        yield f"errata/{name}.md", page(f"Errata of {name}", map(erratum_text, found))
+    for operator in operators:
+        yield f"defects/{operator.lower()}.md", defects(operator)
+    yield "accuracy.md", page("Formulas of the pages on accuracy", formulas())
+    yield "bounds.md", page("Operators with bounds", bounds())
+    yield "requirements.md", page("Requirements of the texts", requirements())
+    yield "data.md", (Path(__file__).parent / "handover_guide.md").read_text("utf-8")
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """A page in Markdown."""
+    return "\n".join([f"# {title}", "", *parts])
+
+
+def urgency(erratum: Erratum) -> tuple[bool, bool, bool, str]:
+    """A key by which the errata stand first that change values, then those that a theorem shows and a rule needs."""
+    values = bool(erratum.instead or erratum.deviations)
+    return not values, not (erratum.theorems and erratum.id in named()), erratum.id not in named(), erratum.id
+
+
+@cache
+def named() -> frozenset[str]:
+    """The errata that rules, outputs or parameters name: without their reading a verdict or a value is open."""
+    found = {name for rule in rules_by_slug().values() for name in rule.errata}
+    for described in catalogue.operators():
+        found.update(name for output in described.outputs for name in output.errata)
+        found.update(name for parameter in described.parameters for name in parameter.errata)
+    return frozenset(found)
+
+
+def page_of(erratum: Erratum) -> str:
+    """The page that an erratum is about, "onnx" for texts of ONNX: the first file of its place, without the ending."""
+    found = re.match(r"([\w-]+)\.(?:md|rst)", erratum.place)
+    return found[1] if found else "onnx" if "onnx" in erratum.document else "several-pages"
+
+
+def erratum_text(each: Erratum) -> str:
+    """An erratum as a section."""
+    return "\n".join(
+        [
+            f"## {each.id}",
+            "",
+            f"*Place.* {each.place}",
+            "",
+            f"*What is wrong or open.* {each.defect}",
+            "",
+            f"*Example.* {each.counterexample}",
+            "",
+            f"*Reading that would settle it.* {each.reading}",
+            "",
+        ]
+    )
+
+
+# ------------------------------------------------------------------ defects of a runtime
+
+
+def defects(operator: str) -> str:
+    """The deviations of the installed onnxruntime in the suite of an operator, one section for each kind."""
+    from sonnx.report.document import Standing
+    from sonnx.suite.cases import make_suite
+    from sonnx.suite.options import MakeOptions, RunOptions
+    from sonnx.suite.runs import run_suite
+
+    try:
+        runtime = f"onnxruntime {version('onnxruntime')}"
+    except PackageNotFoundError:
+        sys.exit("the defects need the package onnxruntime")
+    with tempfile.TemporaryDirectory() as folder:
+        make_suite(Path(folder) / "suite", MakeOptions(operator=(operator,)))
+        run = run_suite(Path(folder) / "suite", RunOptions())
+    command = f"sonnx suite make FOLDER --operator {operator}`, `sonnx suite run FOLDER"
+    lines = [f"Runtime: {runtime}. Repeat with `{command}`.", ""]
+    for each in sorted(run.deviations, key=lambda each: each.standing is not Standing.BAD):
+        difference = each.difference
+        lines += [
+            f"## {each.kind}, {each.element}: {plural(each.number, 'data set')}",
+            "",
+            f"*Node.* `{each.call}`",
+            "",
+            *[f"*{name}.* `{value}`\n" for name, value in each.inputs.items()],
+            f"*Output {difference.output}.* expected `{difference.expected}`, the runtime gives `{difference.actual}`",
+            "",
+            *([f"*Breaks.* {each.broken}", ""] if each.broken else []),
+            *([f"*Decided by.* {', '.join(each.errata)}", ""] if each.errata else []),
+        ]
+    if not run.deviations:
+        lines += ["No deviation was found."]
+    return page(f"{operator}: deviations of {runtime}", lines)
+
+
+# ------------------------------------------------------------------ accuracy, requirements
+
+
+def formulas() -> Iterator[str]:
+    """The formulas of the texts with their theorems; those that do not hold first."""
+    listed = tomllib.loads((data_folder("restrictions") / "accuracy.toml").read_text("utf-8"))["formula"]
+    counts = Counter(each["holds"] for each in listed)
+    yield f"Of {plural(len(listed), 'formula')}, {counts[False]} do not hold; these stand first."
+    yield ""
+    yield "| operator | place | formula | holds | why not | instead |"
+    yield "|---|---|---|---|---|---|"
+    for each in sorted(listed, key=lambda each: (each["holds"], each["operator"])):
+        cells = (
+            each["operator"], each["place"], f"`{each['formula']}`", "yes" if each["holds"] else "no",
+            each.get("because", ""), f"`{each['ours']}`" if "ours" in each else "",
+        )  # fmt: skip
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def bounds() -> Iterator[str]:
+    """For each operator of the profile whether the texts and this tool have bounds of its errors."""
+    listed = tomllib.loads((data_folder("restrictions") / "accuracy.toml").read_text("utf-8"))["formula"]
+    paged = {each["operator"] for each in listed}
+    yield "| operator | page on accuracy | bounds in `sonnx bound` |"
+    yield "|---|---|---|"
+    for described in catalogue.operators():
+        found = find_operator(described.name)
+        bounded = found is not None and found.bound is not None
+        yield f"| {described.name} | {yes(described.name in paged)} | {yes(bounded)} |"
+
+
+def yes(holds: bool) -> str:
+    """A word for a table."""
+    return "yes" if holds else "no"
+
+
+def requirements() -> Iterator[str]:
+    """Each labelled requirement of the texts with the identifiers of the rules that decide it, or the reason."""
+    edition, rules = catalogue.editions().default, rules_by_slug()
+    yield "| page | label | about | shown by |"
+    yield "|---|---|---|---|"
+    for path in sorted(LABELS.glob("*.toml")):
+        found = tomllib.loads(path.read_text("utf-8"))
+        for each in found["statements"]:
+            if not re.match(r"(REQ|RECO|T\d|AI|GR)", each["label"]):
+                continue
+            shown = [requirement_identifier(rules[name], edition) for name in each.get("rules", ()) if name in rules]
+            shown += [f"value: {name}" for name in each.get("values", ())]
+            shown += [f"erratum {name}" for name in each.get("errata", ())]
+            text = "; ".join(shown) or each.get("none", "")
+            yield f"| {Path(found['page']).stem} | {each['label']} | {each.get('quote', '')} | {text} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
