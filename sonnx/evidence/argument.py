@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape as markup
 from textwrap import wrap
 from typing import Any, NamedTuple
-
-from markupsafe import escape as markup
 
 from sonnx.base.escaping import escape, plural
 
