@@ -3,7 +3,21 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sonnx.api import audit, bound, check, compare, diff, equivalent, explain, fix, prepare, prove, run, verify
+from sonnx.api import (
+    audit,
+    bound,
+    check,
+    compare,
+    diff,
+    equivalent,
+    explain,
+    fix,
+    prepare,
+    prove,
+    run,
+    verify,
+    verify_property,
+)
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
@@ -56,6 +70,7 @@ __all__ = [
     "prove",
     "run",
     "verify",
+    "verify_property",
 ]
 
 

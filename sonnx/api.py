@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from sonnx.executor.runtimes import Runtime
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
+    from sonnx.properties.options import VerifyOptions
+    from sonnx.properties.result import PropertyResult
     from sonnx.report.bounds import BoundsReport
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.equivalence import EquivalenceReport
@@ -595,6 +597,43 @@ def _sides(first: Source, second: Source, names: tuple[str, str] | None, limits:
         folder = None if isinstance(source, bytes) else Path(source).parent
         sides.append(side_of(model, _name(source, names and names[index]), digest, folder))
     return sides[0], sides[1]
+
+
+def verify_property(
+    source: Source,
+    stated: str | os.PathLike[str] | None = None,
+    options: VerifyOptions | None = None,
+    *,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PropertyResult:
+    """Whether a property of a model holds for all inputs of its boxes, in every implementation within hypotheses.
+
+    Arguments beside those that `sonnx.api` explains:
+        stated: the file of the property, in VNN-LIB (.vnnlib) or in TOML; None with `options.robust`.
+        options: `sonnx.properties.options.VerifyOptions`: hypotheses, time, robustness around a point.
+        progress: told how far it is.
+
+    Raises:
+        BadInput: the property is malformed, or about other inputs or outputs.
+        NotConforming: the model does not conform; it carries the report.
+        NotBounded: a node has no transfer function.
+    """
+    from sonnx.model.symbols import bind_symbols
+    from sonnx.properties.options import VerifyOptions
+    from sonnx.properties.verification import verify_model
+
+    found = encoded(source)
+    model, digest = open_model(found, hashed=True, limits=limits)
+    sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
+    folder = None if isinstance(found, bytes) else Path(found).parent
+    return verify_model(
+        sized, digest, _name(found, name), folder, None if stated is None else Path(stated),
+        options or VerifyOptions(), progress,
+    )  # fmt: skip
 
 
 def audit(

@@ -35,6 +35,7 @@ from sonnx.profile.file_format import (
 )
 from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
+from sonnx.properties.result import PropertyResult
 from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
@@ -71,6 +72,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/proof.schema.json": ProofDocument,
     "sonnx/report/report.schema.json": CheckDocument,
     "sonnx/report/rewrites.schema.json": RecordFile,
+    "sonnx/report/property.schema.json": PropertyResult,
     "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/run.schema.json": RunDocument,
     "sonnx/report/theorems.schema.json": TheoremsDocument,

@@ -270,8 +270,12 @@ def _rank(part: Part, goal: Goal) -> float:
     return -float(part.output.error.max(initial=0.0))
 
 
-def halves(box: Box, sensitivity: Mapping[str, Array]) -> tuple[Box, Box] | None:
-    """The two halves along the element that matters most, None where no interval can be halved."""
+Element = tuple[str, int]
+"""An element of an input: the name of the input, and its flat number."""
+
+
+def element_to_halve(box: Box, sensitivity: Mapping[str, Array]) -> Element | None:
+    """The element that matters most: the widest one by its width and the slope, None where each is a point."""
     best: tuple[float, str, int] | None = None
     for name, interval in box.items():
         width = (interval.high - interval.low).reshape(-1)
@@ -280,9 +284,18 @@ def halves(box: Box, sensitivity: Mapping[str, Array]) -> tuple[Box, Box] | None
         place = int(np.argmax(score)) if len(score) else -1
         if place >= 0 and width[place] > 0 and (best is None or score[place] > best[0]):
             best = float(score[place]), name, place
-    if best is None:
-        return None
-    _, name, place = best
+    return None if best is None else best[1:]
+
+
+def halves(box: Box, sensitivity: Mapping[str, Array]) -> tuple[Box, Box] | None:
+    """The two halves along the element that matters most, None where no interval can be halved."""
+    element = element_to_halve(box, sensitivity)
+    return None if element is None else halves_along(box, element)
+
+
+def halves_along(box: Box, element: Element) -> tuple[Box, Box] | None:
+    """The two halves along an element, None where its interval has no number between its ends."""
+    name, place = element
     interval = box[name]
     low, high = (np.array(each) for each in (interval.low, interval.high))
     middle = 0.5 * low.reshape(-1)[place] + 0.5 * high.reshape(-1)[place]

@@ -1,0 +1,1 @@
+"""Properties of models: what must hold for every input of a box, in every implementation within hypotheses."""

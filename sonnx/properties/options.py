@@ -1,0 +1,43 @@
+"""The options of `sonnx verify`; numpy is not loaded for them."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+from sonnx.base.errors import UsageError
+from sonnx.base.options import Argument, Options
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise UsageError(f"{text!r} is not a positive number")
+    return number
+
+
+class VerifyOptions(Options, frozen=True, kw_only=True):
+    """What is verified, and how long."""
+
+    robust: Annotated[
+        Path | None,
+        Argument(
+            "instead of a property: the largest output stays the largest around this input", "FILE.npy", read=Path
+        ),
+    ] = None
+    radius: Annotated[float | None, Argument("with --robust: how far around it", "R", read=_positive)] = None
+    hypotheses: Annotated[
+        str, Argument("about the implementations, as for sonnx bound (default ieee-any)", metavar="NAME")
+    ] = "ieee-any"
+    search: Annotated[
+        float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=_positive)
+    ] = 60.0
+    witness: Annotated[
+        Path | None, Argument("write a violating input to NAME.npy files in this new folder", "DIR", read=Path)
+    ] = None
+    edition: Annotated[str | None, Argument("the edition to which the model must conform", metavar="EDITION")] = None
+    unchecked: Annotated[bool, Argument("verify a model that does not conform, where its operators have bounds")] = (
+        False
+    )

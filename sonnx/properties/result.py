@@ -1,0 +1,165 @@
+"""The result of `sonnx verify`."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Struct
+
+from sonnx.base.errors import Unfinished
+from sonnx.base.escaping import escape, plural
+from sonnx.base.files import write_folder
+from sonnx.base.reported import HIDDEN, OptionalText, Result, reported
+from sonnx.numerics.formats import Array
+from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+
+MAX_SHOWN = 8
+"""Elements of a violating input in the text."""
+PLAIN_NAME = re.compile(r"\w[\w.-]*")
+"""Names of inputs that are names of files."""
+
+
+class PropertyAnswer(StrEnum):
+    """What is known of a property."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    IDEAL = "holds for the ideal network only"
+    OPEN = "not decided"
+
+
+STANDINGS = {PropertyAnswer.HOLDS: Standing.GOOD, PropertyAnswer.VIOLATED: Standing.BAD}
+
+
+class TaskAnswer(Struct, frozen=True):
+    """What is known of one box of a property."""
+
+    answer: PropertyAnswer
+    """The answer for this box."""
+    parts: int
+    """The number of parts of the box that were analysed."""
+    shown: float
+    """The share of the volume on which the property holds in every implementation within the hypotheses."""
+    ideal: float
+    """The share of the volume on which it is shown for ideal values, and not with the error."""
+    margin: float | None
+    """On the parts where it holds: the least distance of a row from its bound that remains with the error."""
+    place: OptionalText
+    """A part where the error decides; null where there is none."""
+    unsafe: int
+    """The number of sets of outputs that must not occur."""
+
+
+class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
+    """Whether a property holds in every implementation within hypotheses."""
+
+    model: str
+    """The name of the model file."""
+    sha256: str
+    """The SHA-256 of the model file."""
+    subject: str
+    """The property: the name of its file, or what robustness is about."""
+    subject_sha256: OptionalText
+    """The SHA-256 of its file; null for robustness."""
+    edition: str
+    """The edition to which the model conforms."""
+    hypotheses: str
+    """The name of the hypotheses."""
+    about: str
+    """What they say about an implementation."""
+    excludes: tuple[str, ...]
+    """What they exclude."""
+    tasks: tuple[TaskAnswer, ...]
+    """The boxes of the property, in its order."""
+    violated: OptionalText
+    """The set of outputs that occurs for the violating input; null where there is none."""
+    witness: Annotated[Mapping[str, Array], HIDDEN] = {}
+
+    @property
+    @reported
+    def answer(self) -> PropertyAnswer:
+        """The answer for all boxes together."""
+        found = {each.answer for each in self.tasks}
+        order = PropertyAnswer.VIOLATED, PropertyAnswer.OPEN, PropertyAnswer.IDEAL, PropertyAnswer.HOLDS
+        return next((each for each in order if each in found), PropertyAnswer.HOLDS)
+
+    @property
+    @reported
+    def exit_code(self) -> int:
+        """0 if it holds, 1 if an input violates it, 3 else."""
+        codes = {PropertyAnswer.HOLDS: 0, PropertyAnswer.VIOLATED: 1}
+        return codes.get(self.answer, Unfinished.exit_code)
+
+    @property
+    @reported
+    def input(self) -> dict[str, Any] | None:
+        """The violating input by name, as nested lists; null where there is none."""
+        return {name: each.astype(np.float64).tolist() for name, each in self.witness.items()} or None
+
+    def write_witness(self, folder: Path) -> None:
+        """Write the violating input to a new folder, all of it or nothing: NAME.npy, or input_K.npy for an odd name.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        plain = all(PLAIN_NAME.fullmatch(name) for name in self.witness)
+        names = [name if plain else f"input_{place}" for place, name in enumerate(self.witness)]
+        arrays = zip(names, self.witness.values(), strict=True)
+        write_folder(folder, {f"{name}.npy": _npy(each) for name, each in arrays})
+
+    def document(self) -> Document:
+        """The result as a document with a case for each box."""
+        parts = sum(each.parts for each in self.tasks)
+        boxes = f"{plural(len(self.tasks), 'box', 'boxes')}, {plural(parts, 'part')} analysed"
+        cases = tuple(_case(number, each, self) for number, each in enumerate(self.tasks, 1))
+        return Document(
+            command="verify", title=f"Property {escape(self.subject)}", subject=escape(self.model),
+            headline=f"{self.answer.value} ({boxes})", code=self.exit_code,
+            criteria={
+                "property": Criterion(
+                    "No input of the box gives an output in an unsafe set, in any implementation.", "property"
+                )
+            },
+            sections=(Section(self.subject, self.model, cases),),
+            facts=(
+                ("hypotheses", f"{self.hypotheses}: {self.about}"),
+                *((("excluded", "; ".join(self.excludes)),) if self.excludes else ()),
+                ("model", f"SHA-256 {self.sha256}"),
+            ),
+        )  # fmt: skip
+
+
+def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:
+    details = [("unsafe sets", str(task.unsafe)), ("parts", str(task.parts))]
+    if task.margin is not None and task.answer is PropertyAnswer.HOLDS:
+        details.append(("least margin", f"{task.margin:.6g}"))
+    if task.place:
+        details.append(("the error decides where", escape(task.place)))
+    if task.answer is PropertyAnswer.VIOLATED:
+        message = f"an input gives {escape(result.violated)} in every implementation"
+        details += [(f"input {escape(name)}", _listed(each)) for name, each in result.witness.items()]
+    elif task.answer is PropertyAnswer.HOLDS:
+        message = "in every implementation within the hypotheses"
+    else:
+        message = f"shown on {task.shown:.2%} of the volume"
+        message += f", for ideal values on another {task.ideal:.2%}" if task.ideal else ""
+    standing = STANDINGS.get(task.answer, Standing.OPEN)
+    return CaseResult("property", f"box {number}", task.answer.value, standing, message, tuple(details), shown=True)
+
+
+def _listed(values: Array) -> str:
+    flat = values.reshape(-1)
+    more = f", … ({flat.size} elements)" if flat.size > MAX_SHOWN else ""
+    return f"[{', '.join(f'{float(each):.9g}' for each in flat[:MAX_SHOWN])}{more}]"
+
+
+def _npy(array: Array) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()

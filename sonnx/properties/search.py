@@ -1,0 +1,284 @@
+"""Decide a property: parts of its boxes on which it holds in every implementation, or an input that violates it.
+
+On a part of a box, an unsafe set is excluded if one of its atoms cannot hold: the least ideal value of its row, less
+the error of any implementation, is above its bound.  Parts that do not show this are halved along the input element
+that moves the nearest row most.  At points, found by steps against the slopes, all atoms of a set may hold for every
+implementation: such an input violates the property.  Rows are bounded instead of outputs (`sonnx.bounds.adjoint`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from sonnx.bounds import adjoint, kinks
+from sonnx.bounds.analysis import Analyser
+from sonnx.bounds.box import Box, Interval
+from sonnx.bounds.split import PART_ROUNDS, Element, element_to_halve, halves_along
+from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
+from sonnx.numerics.enclosures.values import Value
+from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.properties.property import Task, above, below, rows_of
+
+STEPS = 12
+"""Points that are tried from one start."""
+SEARCHED_PARTS = 64
+"""Parts at whose centres a search for a violating input begins."""
+
+
+class Margins(NamedTuple):
+    """For each atom on a part: the least value of its row above its bound, ideal and with the error, and the most."""
+
+    ideal: Array
+    every: Array
+    """The least value in any implementation, less the bound: above 0 the atom holds in none."""
+    most: Array
+    """The largest value in any implementation, less the bound: at most 0 the atom holds in all."""
+    sensitivity: Callable[[int], Mapping[str, Array]]
+
+
+class Sets:
+    """The unsafe sets of a task as rows, each row once, with the places of the atoms of each set."""
+
+    def __init__(self, task: Task, shape: Sequence[int]) -> None:
+        atoms = list(dict.fromkeys(atom for each in task.unsafe for atom in each))
+        self.rows = rows_of(atoms, shape)
+        self.low = np.array([below(atom.bound) for atom in atoms])
+        self.high = np.array([above(atom.bound) for atom in atoms])
+        places = {atom: place for place, atom in enumerate(atoms)}
+        self.sets = [np.array([places[atom] for atom in each], np.int64) for each in task.unsafe]
+
+    def excluded(self, margins: Array) -> bool:
+        """Whether each set has an atom with a positive margin."""
+        return all(bool((margins[each] > 0).any()) for each in self.sets)
+
+    def nearest(self, margins: Array) -> int:
+        """The atom to push: the one with the largest margin in the set that is furthest from being excluded."""
+        best = [(float(margins[each].max()), int(each[margins[each].argmax()])) for each in self.sets if len(each)]
+        return min(best)[1] if best else 0
+
+    def occurs(self, most: Array) -> int | None:
+        """The number of a set of which all atoms hold, None if there is none."""
+        return next((number for number, each in enumerate(self.sets) if bool((most[each] <= 0).all())), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """An input for which an unsafe set occurs in every implementation: its arrays, and the number of the set."""
+
+    point: Mapping[str, Array]
+    unsafe: int
+
+
+@dataclass
+class Decision:
+    """What is known of a task.
+
+    Attributes:
+        parts: how many parts were analysed.
+        open: of how many it is not even shown for ideal values.
+        shown: the share of the volume on which the property holds in every implementation.
+        ideal: the share on which it holds for the ideal values only.
+        witness: an input that violates it.
+        margin: the least margin with errors of the parts on which it holds.
+        place: the part with the least ideal margin that the error leaves open.
+    """
+
+    parts: int = 0
+    open: int = 0
+    shown: float = 0.0
+    ideal: float = 0.0
+    witness: Witness | None = None
+    margin: float = np.inf
+    place: Box | None = None
+
+
+def decide(
+    analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, end: float,
+    progress: Callable[[str], None] | None = None,
+) -> Decision:  # fmt: skip
+    """Decide a task.
+
+    Args:
+        analyser: of the model under the hypotheses.
+        output: the name of the output.
+        elements: the element type of each input.
+        task: the box and the unsafe sets.
+        end: the time, as `monotonic` has it, after which no part is analysed.
+        progress: told how far it is.
+
+    Raises:
+        NotBounded: the model has a node without a transfer function.
+    """
+    found, order = Decision(), count()
+    run = analyser.run(task.box).values[output]
+    sets = Sets(task, run.shape)
+    waiting: list[tuple[int, float, int, float, Box, Element]] = []
+    later: list[tuple[float, Box]] = []
+
+    def sort_in(box: Box, volume: float, value: Value) -> bool:
+        """Sort a part in; whether the search is over."""
+        found.parts += 1
+        margins = _margins(value, sets)
+        if margins is not None and sets.excluded(margins.every):
+            found.shown += volume
+            found.margin = min(found.margin, _least(sets, margins.every))
+            return False
+        slopes: Mapping[str, Array] = {}
+        if margins is not None:
+            slopes = margins.sensitivity(sets.nearest(margins.ideal))
+            if found.parts <= SEARCHED_PARTS:
+                found.witness = _violation(analyser, output, elements, sets, box)
+                if found.witness is not None:
+                    return True
+        element = element_to_halve(box, slopes)
+        if element is None:
+            later.append((volume, box))
+            return False
+        # Parts that the error alone leaves open are halved last: often nothing helps them.
+        stage = int(margins is not None and sets.excluded(margins.ideal))
+        heapq.heappush(waiting, (stage, -volume, next(order), volume, box, element))
+        return False
+
+    if sort_in(task.box, 1.0, run):
+        return found
+    while waiting and monotonic() < end:
+        stage, _, _, volume, box, element = heapq.heappop(waiting)
+        both = None
+        if not (stage and _error_decides(analyser, output, elements, sets, box)):
+            both = halves_along(box, element)
+        if both is None:
+            later.append((volume, box))
+            continue
+        for half in both:
+            if sort_in(half, volume / 2, analyser.run(half).values[output]):
+                return found
+        if progress is not None and found.parts % 16 == 0:
+            progress(f"{found.parts} parts, {found.shown:.1%} of the volume shown, {len(waiting)} open")
+    rest = [(volume, box) for _, _, _, volume, box, _ in waiting] + later
+    for volume, box in rest:
+        margins = _margins(analyser.run(box).values[output], sets)
+        if margins is not None and sets.excluded(margins.ideal):
+            found.ideal += volume
+            found.place = box if found.place is None else found.place
+        else:
+            found.open += 1
+    if not rest:
+        found.shown = 1.0  # the volumes of the parts add up to the whole but for rounding
+    return found
+
+
+def _least(sets: Sets, margins: Array) -> float:
+    return min((float(margins[each].max()) for each in sets.sets if len(each)), default=np.inf)
+
+
+def _margins(value: Value, sets: Sets) -> Margins | None:
+    """The margins of all atoms on a part, None where the output is not bounded."""
+    if value.unbounded:
+        return None
+    rows = sets.rows
+    flat = rows.reshape(len(rows), -1)
+    ends = [each.reshape(-1).astype(np.float64) for each in (value.low, value.high)]
+    slack = grown(np.abs(flat) @ magnitude(*ends) * 2 * UNIT * (flat.shape[1] + 4), flat.shape[1] + 4)
+    low = np.maximum(flat, 0) @ ends[0] + np.minimum(flat, 0) @ ends[1] - slack
+    high = np.maximum(flat, 0) @ ends[1] + np.minimum(flat, 0) @ ends[0] + slack
+    error = grown(np.abs(flat) @ value.error.reshape(-1), flat.shape[1] + 2)
+    if value.transfer is not None:
+        with np.errstate(all="ignore"):
+            nearer = kinks.ranges(value, rows, PART_ROUNDS)
+            low, high = np.fmax(low, nearer[0]), np.fmin(high, nearer[1])
+            error = np.fmin(error, adjoint.errors(value, rows))
+    steps = 2.0**-50
+
+    def down(values: Array) -> Array:
+        return values - np.abs(values) * steps
+
+    ideal = down(low - sets.high)
+    every = down(down(low - error) - sets.high)
+    most = -down(-(-down(-(high + error)) - sets.low))
+
+    def sensitivity(atom: int) -> Mapping[str, Array]:
+        with np.errstate(all="ignore"):
+            return adjoint.sensitivity(value, rows[atom : atom + 1])
+
+    return Margins(ideal, every, most, sensitivity)
+
+
+# ------------------------------------------------------------------ points
+
+
+def _violation(analyser: Analyser, output: str, elements: Mapping[str, str], sets: Sets, box: Box) -> Witness | None:
+    """An input of a part for which an unsafe set occurs in every implementation, found by steps against the slopes."""
+    share, slopes = 0.5, dict[str, Array]()
+    point = _point(box, elements, dict.fromkeys(box, 0.5))
+    for _ in range(STEPS):
+        if point is None:
+            return None
+        value = analyser.run(_at(point)).values[output]
+        margins = _margins(value, sets)
+        if margins is None:
+            return None
+        unsafe = sets.occurs(margins.most)
+        if unsafe is not None:
+            return Witness(point, unsafe)
+        slopes = dict(margins.sensitivity(sets.nearest(margins.ideal)))
+        moved = {
+            name: np.clip(
+                point[name].astype(np.float64) - share * (each.high - each.low) * np.sign(slopes.get(name, 0.0)),
+                each.low,
+                each.high,
+            )
+            for name, each in box.items()
+        }
+        after = _numbers(moved, box, elements)
+        if after is None or all(np.array_equal(after[name], point[name]) for name in point):
+            share *= 0.5
+        if after is not None:
+            point = after
+        share *= 0.75
+    return None
+
+
+def _error_decides(analyser: Analyser, output: str, elements: Mapping[str, str], sets: Sets, box: Box) -> bool:
+    """Whether at the centre of a part already the error leaves the property open: halving does not help there."""
+    point = _point(box, elements, dict.fromkeys(box, 0.5))
+    if point is None:
+        return True
+    margins = _margins(analyser.run(_at(point)).values[output], sets)
+    return margins is None or not sets.excluded(margins.every)
+
+
+def _point(box: Box, elements: Mapping[str, str], shares: Mapping[str, float]) -> dict[str, Array] | None:
+    exact = {name: (1 - shares[name]) * each.low + shares[name] * each.high for name, each in box.items()}
+    return _numbers(exact, box, elements)
+
+
+def _numbers(values: Mapping[str, Array], box: Box, elements: Mapping[str, str]) -> dict[str, Array] | None:
+    """The numbers of the element types that are next to some values, None where one leaves the box."""
+    made = {}
+    for name, exact in values.items():
+        kind = ELEMENTS[elements[name]]
+        near = np.where(np.isfinite(exact), exact, 0.0)
+        array = (np.rint(near) if kind.kind in "iub" else near).astype(kind)
+        wide = np.clip(array.astype(np.float64), box[name].low, box[name].high)
+        if not np.array_equal(wide.astype(kind).astype(np.float64), wide):
+            return None
+        made[name] = wide.astype(kind)
+    return made
+
+
+def _at(point: Mapping[str, Array]) -> Box:
+    return {name: Interval(each.astype(np.float64), each.astype(np.float64)) for name, each in point.items()}
+
+
+def parts_of(box: Box) -> Iterator[str]:
+    """The intervals of a small box in words, the first ones of many."""
+    for name, each in box.items():
+        low, high = each.low.reshape(-1), each.high.reshape(-1)
+        yield from (f"{name}[{index}] in [{low[index]:.9g}, {high[index]:.9g}]" for index in range(min(4, len(low))))

@@ -1,0 +1,138 @@
+"""Verify a property of a model: the tasks of the property one after another, within one time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+
+from sonnx.base.errors import BadInput, UsageError
+from sonnx.base.escaping import quote
+from sonnx.bounds.analysis import Analyser
+from sonnx.bounds.box import wanted
+from sonnx.executor.array_sizes import require_arrays
+from sonnx.executor.executor import ModelRunner, check_conforming
+from sonnx.executor.tensor_files import read_file
+from sonnx.model.ir import Model
+from sonnx.model.reader import Unreadable, file_bytes
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.formats import Array
+from sonnx.properties.options import VerifyOptions
+from sonnx.properties.property import Property, output_of
+from sonnx.properties.requirements import largest_element, property_of_toml, robustness
+from sonnx.properties.result import PropertyAnswer, PropertyResult, TaskAnswer
+from sonnx.properties.search import Decision, decide, parts_of
+from sonnx.properties.vnnlib import property_of_vnnlib
+
+MAX_BYTES = 1 << 28
+"""Of a property file."""
+
+
+def verify_model(
+    model: Model, digest: str, name: str, folder: Path | None, source: Path | None, options: VerifyOptions,
+    progress: Callable[[str], None] | None = None,
+) -> PropertyResult:  # fmt: skip
+    """Verify a property of a model.
+
+    Args:
+        model: the model.
+        digest: the SHA-256 of its file.
+        name: of its file.
+        folder: where it stands.
+        source: the file of the property, .vnnlib or .toml; None for robustness.
+        options: what is verified.
+        progress: told how far it is.
+
+    Raises:
+        BadInput: the property is malformed, or about other inputs or outputs.
+        UsageError: options that exclude each other, unknown hypotheses, or a file that cannot be read.
+        NotConforming: the model does not conform.
+        NotBounded: a node has no transfer function.
+    """
+    _require_options(source, options)
+    hypotheses = hypotheses_named(options.hypotheses)
+    require_arrays(model)
+    analyser = Analyser(model, hypotheses, folder, options.edition)
+    if not options.unchecked:
+        check_conforming(model, analyser.active, name, folder)
+    output = output_of(model)
+    about, content = _property(model, folder, source, options)
+    elements = {value.name: value.type.element or "" for value in wanted(model)}
+    end = monotonic() + options.search
+    answers: list[TaskAnswer] = []
+    witness: dict[str, Array] = {}
+    violated = ""
+    for number, task in enumerate(about.tasks):
+        share = end - monotonic()
+        until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
+        found = decide(analyser, output.name, elements, task, until, progress)
+        answers.append(_answer(found, len(task.unsafe)))
+        if found.witness is not None:
+            witness = dict(found.witness.point)
+            violated = " and ".join(map(str, task.unsafe[found.witness.unsafe])) or "every output"
+            break
+    return PropertyResult(
+        model=name, sha256=digest, subject=about.name,
+        subject_sha256="" if content is None else hashlib.sha256(content).hexdigest(),
+        edition=analyser.active.edition.name, hypotheses=hypotheses.name, about=hypotheses.statement,
+        excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
+    )  # fmt: skip
+
+
+def _require_options(source: Path | None, options: VerifyOptions) -> None:
+    if (source is None) == (options.robust is None):
+        raise UsageError("name a property, .vnnlib or .toml, or --robust FILE.npy with --radius R")
+    if (options.robust is None) != (options.radius is None):
+        raise UsageError("--robust requires --radius, and --radius requires --robust")
+
+
+def _property(
+    model: Model, folder: Path | None, source: Path | None, options: VerifyOptions
+) -> tuple[Property, bytes | None]:
+    """The property with the bytes of its file."""
+    if source is None:
+        point = _array(str(options.robust))
+        [name] = [value.name for value in wanted(model)][:1] or [""]
+        runner = ModelRunner(model, folder and folder / "model", options.edition, unchecked=True)
+        place = largest_element(runner.run({name: point}).values[output_of(model).name])
+        return robustness(model, point, options.radius or 0.0, place, Path(str(options.robust)).name), None
+    shown = quote(str(source))
+    try:
+        content = file_bytes(source, shown)
+    except Unreadable as error:
+        raise UsageError(str(error)) from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{shown} is not a property of at most {MAX_BYTES} bytes")
+    if source.suffix == ".toml":
+        return property_of_toml(source, model, lambda text: _array(str(source.parent / text))), content
+    if source.suffix != ".vnnlib":
+        raise UsageError(f"{shown} is not a .vnnlib or .toml file")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(f"{shown} is not a text in UTF-8") from None
+    return property_of_vnnlib(text, model, source.name), content
+
+
+def _array(path: str) -> Array:
+    """The one array of a file."""
+    found = list(read_file(Path(path)).values())
+    if len(found) != 1:
+        raise BadInput(f"{quote(path)} has {len(found)} arrays; one is used")
+    return np.asarray(found[0])
+
+
+def _answer(found: Decision, unsafe: int) -> TaskAnswer:
+    answer = PropertyAnswer.OPEN
+    if found.witness is not None:
+        answer = PropertyAnswer.VIOLATED
+    elif found.shown == 1.0:
+        answer = PropertyAnswer.HOLDS
+    elif not found.open:
+        answer = PropertyAnswer.IDEAL
+    place = ", ".join(parts_of(found.place)) if found.place is not None else ""
+    margin = float(found.margin) if np.isfinite(found.margin) else None
+    return TaskAnswer(answer, found.parts, found.shown, found.ideal, margin, place, unsafe)

@@ -1,0 +1,217 @@
+"""Properties in VNN-LIB 1.0, the format of the verification competitions (https://www.vnnlib.org).
+
+A file declares X_i and Y_j and asserts formulas of `and`, `or`, `<=` and `>=` over linear terms; an assignment that
+satisfies all of them violates the property.  Inputs are compared with constants, outputs by linear terms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias
+
+from sonnx.base.errors import BadInput
+from sonnx.base.escaping import quote
+from sonnx.model.ir import Model
+from sonnx.properties.property import Atom, Property, Task, box_of_ends, elements_of, output_of
+
+MAX_CASES = 100_000
+"""Conjunctions of a property."""
+MAX_DEPTH = 200
+TOKEN = re.compile(r"\s*(?:;[^\n]*\s*)*([()]|[^\s();]+)")
+VARIABLE = re.compile(r"([XY])_(\d{1,9})")
+
+Term: TypeAlias = "str | list[Term]"
+Linear = dict[str, Fraction]
+"""Coefficients by variable; "" is the constant."""
+
+
+def property_of_vnnlib(text: str, model: Model, name: str) -> Property:
+    """The property that a file states about a model.
+
+    Raises:
+        BadInput: the text is not VNN-LIB 1.0, or is about other inputs or outputs; with the line.
+    """
+    declared = set[str]()
+    conjunctions: list[tuple[Linear, ...]] = [()]
+    for line, command in _commands(text):
+        try:
+            if isinstance(command, list) and command[:1] == ["declare-const"] and len(command) == 3:
+                declared.add(_declared(command))
+            elif isinstance(command, list) and command[:1] == ["assert"] and len(command) == 2:
+                added = _cases(command[1], declared)
+                if len(added) * len(conjunctions) > MAX_CASES:
+                    raise BadInput(f"the assertions have more than {MAX_CASES} cases")
+                conjunctions = [(*one, *other) for one, other in product(conjunctions, added)]
+            else:
+                raise BadInput("a command is (declare-const NAME Real) or (assert FORMULA)")
+        except BadInput as error:
+            raise BadInput(f"{name}, line {line}: {error}") from None
+    try:
+        _require_declared(declared, model)
+        return Property(name, _tasks(conjunctions, model))
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None
+
+
+def _commands(text: str) -> Iterator[tuple[int, Term]]:
+    """The top-level terms with the lines on which they begin."""
+    stack: list[list[Term]] = []
+    place, begin = 0, 1
+    end = len(text.rstrip())
+    while found := TOKEN.match(text, place):
+        word, place = found[1], found.end()
+        line = text.count("\n", 0, found.start(1)) + 1 if not stack else begin
+        if word == "(":
+            begin = line
+            if len(stack) == MAX_DEPTH:
+                raise BadInput(f"line {line}: parentheses nest more than {MAX_DEPTH} deep")
+            stack.append([])
+        elif word == ")":
+            if not stack:
+                raise BadInput(f"line {line}: a parenthesis closes that was not opened")
+            done = stack.pop()
+            if stack:
+                stack[-1].append(done)
+            else:
+                yield begin, done
+        elif stack:
+            stack[-1].append(word)
+        else:
+            raise BadInput(f"line {line}: {quote(word)} stands outside parentheses")
+        if place >= end:
+            break
+    if stack:
+        raise BadInput(f"line {begin}: a parenthesis is not closed")
+
+
+def _declared(command: list[Term]) -> str:
+    name, kind = command[1], command[2]
+    if not isinstance(name, str) or not VARIABLE.fullmatch(name) or kind != "Real":
+        raise BadInput("a declaration names X_I or Y_J, of type Real")
+    return name
+
+
+def _require_declared(declared: set[str], model: Model) -> None:
+    """Refuse a property of a model with other inputs or outputs."""
+    sizes = {
+        "X": sum(elements_of(value) for value in model.graph.inputs if value.name not in _constants(model)),
+        "Y": elements_of(output_of(model)),
+    }
+    for letter, what in (("X", "input"), ("Y", "output")):
+        wanted = {f"{letter}_{index}" for index in range(sizes[letter])}
+        found = {each for each in declared if each[0] == letter}
+        if found != wanted:
+            odd = sorted(found ^ wanted, key=lambda each: (len(each), each))[0]
+            state = "declares" if odd in found else "does not declare"
+            raise BadInput(f"the model has {len(wanted)} {what} elements; the property {state} {odd}")
+
+
+def _constants(model: Model) -> set[str]:
+    return {tensor.name for tensor in model.graph.initializers}
+
+
+def _cases(term: Term, declared: set[str]) -> list[tuple[Linear, ...]]:
+    """The disjunctive normal form: conjunctions of linear terms that are at most 0."""
+    if not isinstance(term, list) or not term or not isinstance(term[0], str):
+        raise BadInput(f"{_shown(term)} is not a formula")
+    word, parts = term[0], term[1:]
+    if word in ("<=", ">="):
+        if len(parts) != 2:
+            raise BadInput(f"{word} compares two terms")
+        left, right = (_linear(each, declared) for each in parts)
+        return [(_sum(left, right, -1) if word == "<=" else _sum(right, left, -1),)]
+    if word == "and":
+        made: list[tuple[Linear, ...]] = [()]
+        for each in parts:
+            cases = _cases(each, declared)
+            if len(cases) * len(made) > MAX_CASES:
+                raise BadInput(f"a formula has more than {MAX_CASES} cases")
+            made = [(*one, *other) for one, other in product(made, cases)]
+        return made
+    if word == "or":
+        return [case for each in parts for case in _cases(each, declared)]
+    if word in ("<", ">"):
+        raise BadInput(f"VNN-LIB 1.0 compares with <= and >=, not with {word}")
+    raise BadInput(f"{_shown(term)} is not a formula of and, or, <= and >=")
+
+
+def _linear(term: Term, declared: set[str]) -> Linear:
+    if isinstance(term, str):
+        if VARIABLE.fullmatch(term):
+            if term not in declared:
+                raise BadInput(f"{term} is not declared")
+            return {term: Fraction(1)}
+        return {"": _number(term)}
+    if not term or not isinstance(term[0], str):
+        raise BadInput(f"{_shown(term)} is not a term")
+    word, parts = term[0], [_linear(each, declared) for each in term[1:]]
+    if word == "+" and parts:
+        total = parts[0]
+        for each in parts[1:]:
+            total = _sum(total, each, 1)
+        return total
+    if word == "-" and len(parts) == 1:
+        return {name: -factor for name, factor in parts[0].items()}
+    if word == "-" and parts:
+        total = parts[0]
+        for each in parts[1:]:
+            total = _sum(total, each, -1)
+        return total
+    if word == "*" and len(parts) == 2:
+        for one, other in (parts, parts[::-1]):
+            if one.keys() <= {""}:
+                return {name: factor * one.get("", Fraction(0)) for name, factor in other.items()}
+        raise BadInput(f"{_shown(term)} is not linear")
+    raise BadInput(f"{_shown(term)} is not a term of +, - and *")
+
+
+def _number(text: str) -> Fraction:
+    if not re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", text):
+        raise BadInput(f"{quote(text)} is not a number, and not X_I or Y_J")
+    return Fraction(text)
+
+
+def _sum(one: Linear, other: Linear, sign: int) -> Linear:
+    made = dict(one)
+    for name, factor in other.items():
+        made[name] = made.get(name, Fraction(0)) + sign * factor
+    return made
+
+
+def _tasks(conjunctions: list[tuple[Linear, ...]], model: Model) -> tuple[Task, ...]:
+    """The conjunctions by their boxes."""
+    by_box: dict[tuple[tuple[int, tuple[Fraction | None, Fraction | None]], ...], list[tuple[Atom, ...]]] = {}
+    for conjunction in conjunctions:
+        ends: dict[int, tuple[Fraction | None, Fraction | None]] = {}
+        atoms: list[Atom] = []
+        for linear in conjunction:
+            used = {name: factor for name, factor in linear.items() if name and factor}
+            bound = -linear.get("", Fraction(0))
+            if any(name[0] == "X" for name in used):
+                _narrow(ends, used, bound)
+            else:
+                atoms.append(Atom(tuple((int(name[2:]), factor) for name, factor in used.items()), bound))
+        by_box.setdefault(tuple(sorted(ends.items())), []).append(tuple(atoms))
+    return tuple(Task(box_of_ends(model, dict(ends)), tuple(unsafe)) for ends, unsafe in by_box.items())
+
+
+def _narrow(ends: dict[int, tuple[Fraction | None, Fraction | None]], used: Linear, bound: Fraction) -> None:
+    """Take factor · X_i <= bound into account."""
+    if len(used) != 1:
+        raise BadInput(f"inputs are compared with constants only; {', '.join(sorted(used))} stand in one comparison")
+    [(name, factor)] = used.items()
+    index, end = int(name[2:]), bound / factor
+    low, high = ends.get(index, (None, None))
+    if factor > 0:
+        high = end if high is None else min(high, end)
+    else:
+        low = end if low is None else max(low, end)
+    ends[index] = low, high
+
+
+def _shown(term: Term) -> str:
+    text = term if isinstance(term, str) else f"({' '.join(_shown(each) for each in term)})"
+    return text if len(text) <= 60 else f"{text[:57]}…"

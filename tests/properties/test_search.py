@@ -1,0 +1,274 @@
+"""Answers about properties, against values computed in several orders at many points."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import sonnx
+from sonnx.cli.main import run
+from sonnx.properties.options import VerifyOptions
+from sonnx.properties.result import PropertyAnswer, PropertyResult
+from sonnx.properties.search import parts_of
+from tests.support.cases import each_case
+
+HEAD = '<ir_version: 9, opset_import: ["" : 13]> g '
+SCHEMA = Path(sonnx.__file__).parent / "report" / "property.schema.json"
+Layers = list[tuple[Any, Any]]
+
+
+def network(draw: np.random.Generator, sizes: tuple[int, ...]) -> tuple[bytes, Layers]:
+    """A network of Gemm and Relu with random weights, and its layers."""
+    layers: Layers = [
+        ((draw.standard_normal((b, a)) / a**0.5).astype("f4"), (draw.standard_normal(b) / 10).astype("f4"))
+        for a, b in zip(sizes, sizes[1:], strict=False)
+    ]
+    nodes, constants, read = [], [], "x"
+    for index, (W, B) in enumerate(layers):
+        last = index == len(layers) - 1
+        constants += [numpy_helper.from_array(W, f"W{index}"), numpy_helper.from_array(B, f"B{index}")]
+        made = "y" if last else f"h{index}"
+        inputs = [read, f"W{index}", f"B{index}"]
+        nodes.append(helper.make_node("Gemm", inputs, [made], transA=0, transB=1, alpha=1.0, beta=1.0))
+        if not last:
+            read = f"r{index}"
+            nodes.append(helper.make_node("Relu", [made], [read]))
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size])]
+        for name, size in (("x", sizes[0]), ("y", sizes[-1]))
+    ]
+    model = helper.make_model(helper.make_graph(nodes, "g", *ends, constants))
+    model.ir_version, model.opset_import[0].version = 9, 13
+    return model.SerializeToString(), layers
+
+
+def computed(layers: Layers, points: Any) -> Iterator[Any]:
+    """Outputs of implementations within IEEE 754: float32 forwards and backwards, and float64."""
+    for order, kind in ((1, "f4"), (-1, "f4"), (1, "f8")):
+        values = points.astype(kind)
+        for index, (W, B) in enumerate(layers):
+            total = np.zeros((len(values), len(B)), kind)
+            for column in range(W.shape[1])[::order]:
+                total = total + values[:, column : column + 1] * W[:, column].astype(kind)
+            values = total + B.astype(kind)
+            if index < len(layers) - 1:
+                values = np.maximum(values, 0)
+        yield values
+
+
+def vnnlib(inputs: int, outputs: int, radius: float, formula: str) -> str:
+    declared = [f"(declare-const X_{i} Real)" for i in range(inputs)] + [
+        f"(declare-const Y_{i} Real)" for i in range(outputs)
+    ]
+    box = [f"(assert (<= X_{i} {radius})) (assert (>= X_{i} -{radius}))" for i in range(inputs)]
+    return "\n".join([*declared, *box, f"(assert {formula})"])
+
+
+def verified(model: bytes, text: str, tmp_path: Path, ending: str = "vnnlib", **options: Any) -> PropertyResult:
+    path = tmp_path / f"p.{ending}"
+    path.write_text(text)
+    return sonnx.verify_property(model, path, VerifyOptions(unchecked=True, **options))
+
+
+@each_case("seed", range(24))
+def test_no_point_contradicts_an_answer(seed: int, tmp_path: Path) -> None:
+    draw = np.random.default_rng(seed)
+    sizes = (int(draw.integers(2, 5)), 8, 8, 3)
+    model, layers = network(draw, sizes)
+    radius = 0.5
+    points = draw.uniform(-radius, radius, (1000, sizes[0])).astype("f4")
+    outputs = list(computed(layers, points))
+    low, high = (float(np.quantile(outputs[2][:, 0], share)) for share in (0.0, 1.0))
+    bound = low - draw.uniform(-0.2, 0.4) * (high - low)
+    formula = f"(or (<= Y_0 {bound:.6f}) (and (<= Y_1 (- Y_2 2)) (>= Y_1 1)))"
+    found = verified(model, vnnlib(sizes[0], 3, radius, formula), tmp_path, search=3.0)
+    bad = [(y[:, 0] <= bound - 1e-6) | ((y[:, 1] <= y[:, 2] - 2) & (y[:, 1] >= 1)) for y in outputs]
+    if found.answer is PropertyAnswer.HOLDS:
+        assert not any(each.any() for each in bad)
+    if found.answer is PropertyAnswer.VIOLATED:
+        [point] = found.witness.values()
+        assert (np.abs(point) <= radius).all()
+        for y in computed(layers, point):
+            assert y[0, 0] <= Fraction(f"{bound:.6f}") or (y[0, 1] <= y[0, 2] - 2 and y[0, 1] >= 1)
+    if any(each.any() for each in bad):
+        assert found.answer in (PropertyAnswer.VIOLATED, PropertyAnswer.OPEN)
+    assert all(0 <= each.shown <= 1 for each in found.tasks)
+
+
+def test_answers_of_every_kind_occur() -> None:
+    kinds = set()
+    for seed, factor in ((0, -0.3), (1, 0.5), (2, 0.0)):
+        draw = np.random.default_rng(seed)
+        model, layers = network(draw, (2, 6, 2))
+        points = np.array(np.meshgrid(*[np.linspace(-0.5, 0.5, 41)] * 2)).reshape(2, -1).T
+        values = list(computed(layers, points))[2][:, 0]
+        bound = values.min() + factor * np.ptp(values)
+        found = verified(model, vnnlib(2, 2, 0.5, f"(<= Y_0 {bound:.9f})"), Path("/tmp"), search=2.0)
+        kinds.add(found.answer)
+    assert {PropertyAnswer.HOLDS, PropertyAnswer.VIOLATED} <= kinds
+
+
+def plain(body: str, inputs: str = "float[1] x", outputs: str = "float[1] y") -> bytes:
+    return bytes(onnx.parser.parse_model(f"{HEAD}({inputs}) => ({outputs}) {body}").SerializeToString())
+
+
+SCALED = plain("<float[1] w = {0.1}> { y = Mul(x, w) }")
+MOST = float(np.float32(0.1))
+"""The largest ideal value of SCALED on [-1, 1]."""
+
+
+@each_case(
+    ("above", "answer", "code"),
+    [
+        (1e-6, PropertyAnswer.HOLDS, 0),
+        (1e-12, PropertyAnswer.IDEAL, 3),
+        (-1e-12, PropertyAnswer.OPEN, 3),
+        (-1e-6, PropertyAnswer.VIOLATED, 1),
+    ],
+)
+def test_the_error_counts(above: float, answer: PropertyAnswer, code: int, tmp_path: Path) -> None:
+    """An implementation may round 0.1 x up by less than 4e-9."""
+    text = f'input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nbelow = {MOST + above!r}'
+    found = verified(SCALED, text, tmp_path, "toml", search=1.0)
+    assert (found.answer, found.exit_code) == (answer, code)
+    [task] = found.tasks
+    if answer is PropertyAnswer.HOLDS:
+        assert (task.shown, task.ideal, task.place) == (1.0, 0.0, "")
+        assert 0 < (task.margin or 0) <= above
+    if answer is PropertyAnswer.IDEAL:
+        assert task.shown < 1
+        assert task.place
+    if answer is PropertyAnswer.VIOLATED:
+        assert found.witness["x"].tolist() == [1.0]
+        assert found.input == {"x": [1.0]}
+        assert found.violated.startswith("-Y_0 <= -0.0999990")
+
+
+def test_parts_are_halved_until_the_property_is_shown(tmp_path: Path) -> None:
+    """|x| - x / 2 is at least 0 by two lines, and above -0.5 by one."""
+    body = "<float[1] h = {0.5}> { n = Neg(x) a = Relu(x) b = Relu(n) m = Add(a, b) s = Mul(x, h) y = Sub(m, s) }"
+    text = 'input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -0.001'
+    found = verified(plain(body), text, tmp_path, "toml")
+    [task] = found.tasks
+    assert found.answer is PropertyAnswer.HOLDS
+    assert task.parts > 1
+
+
+def test_two_boxes_are_two_tasks(tmp_path: Path) -> None:
+    text = "(declare-const X_0 Real)(declare-const Y_0 Real)"
+    text += "(assert (or (and (<= X_0 1)(>= X_0 0)(>= Y_0 2)) (and (<= X_0 30)(>= X_0 20)(<= Y_0 2.5))))"
+    found = verified(SCALED, text, tmp_path)
+    assert [each.answer for each in found.tasks] == [PropertyAnswer.HOLDS, PropertyAnswer.VIOLATED]
+    assert (found.answer, found.violated) == (PropertyAnswer.VIOLATED, "Y_0 <= 2.5")
+    lines = found.to_text().splitlines()
+    assert lines[0].endswith("violated (2 boxes, 2 parts analysed)")
+
+
+def test_an_empty_list_of_unsafe_sets_holds(tmp_path: Path) -> None:
+    text = vnnlib(1, 1, 1, "(or)")
+    with pytest.raises(sonnx.BadInput, match="has no lower bound|states nothing"):
+        verified(SCALED, text, tmp_path)
+
+
+# ------------------------------------------------------------------ the command
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "model.onnx").write_bytes(SCALED)
+    return tmp_path / "model.onnx"
+
+
+def test_the_command_writes_the_witness_and_json(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -0.05')
+    arguments = ["verify", str(model), str(tmp_path / "p.toml"), "--format", "json", "--witness", str(tmp_path / "w")]
+    assert run(arguments) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text("utf-8")))
+    assert (document["answer"], document["exit_code"], document["model"]) == ("violated", 1, "model.onnx")
+    written = np.load(tmp_path / "w" / "x.npy")
+    assert written.dtype == np.float32
+    assert document["input"] == {"x": written.tolist()}
+    assert float(written[0]) * MOST <= -0.05
+    assert run(arguments) == 2
+    assert "is not empty" in capsys.readouterr().err
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1')
+    assert run(["verify", str(model), str(tmp_path / "p.toml"), "--format", "json"]) == 0
+    holds = json.loads(capsys.readouterr().out)
+    assert (holds["answer"], holds["input"], holds["violated"]) == ("holds", None, None)
+    assert holds["subject_sha256"] != document["subject_sha256"]
+    assert holds["tasks"][0]["shown"] == 1
+
+
+def test_robustness_around_a_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(plain("{ y = Relu(x) }", "float[3] x", "float[3] y"))
+    np.save(tmp_path / "x.npy", np.array([1, 2, 0.5], "f4"))
+    common = ["verify", str(path), "--robust", str(tmp_path / "x.npy")]
+    assert run([*common, "--radius", "0.25"]) == 0
+    assert run([*common, "--radius", "0.75"]) == 1
+    assert "Y_1 - Y_0 <= 0" in capsys.readouterr().out
+    np.save(tmp_path / "x.npy", np.array([1, 1, 0.5], "f4"))
+    assert run([*common, "--radius", "0.25"]) == 2
+    assert "has no largest element at the point" in capsys.readouterr().err
+
+
+@each_case(
+    ("arguments", "sentence"),
+    [
+        ([], "name a property, .vnnlib or .toml, or --robust FILE.npy with --radius R"),
+        (["p.toml", "--robust", "x.npy", "--radius", "1"], "name a property"),
+        (["--robust", "x.npy"], "--robust requires --radius"),
+        (["p.toml", "--radius", "1"], "--radius requires --robust"),
+        (["p.txt"], "'p.txt' cannot be read"),
+        (["--robust", "none.npy", "--radius", "1"], "the file 'none.npy' does not exist"),
+        (["p.toml", "--hypotheses", "none"], "unknown hypotheses 'none'"),
+    ],
+)
+def test_wrong_invocations(
+    arguments: list[str], sentence: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1')
+    assert run(["verify", str(model), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_a_model_that_does_not_conform_or_has_several_outputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1')
+    for body, outputs, code, sentence in (
+        ("{ y = Cos(x) }", "float[1] y", 1, "operator-in-profile"),
+        (
+            "{ y = Relu(x) z = Neg(x) }",
+            "float[1] y, float[1] z",
+            2,
+            "a property is about the output of a model that has one",
+        ),
+    ):
+        (tmp_path / "m.onnx").write_bytes(plain(body, outputs=outputs))
+        assert run(["verify", str(tmp_path / "m.onnx"), str(tmp_path / "p.toml")]) == code
+        said = capsys.readouterr()
+        assert sentence in said.out + said.err
+
+
+def test_the_place_of_a_part_is_short() -> None:
+    from sonnx.bounds.box import Interval
+
+    box = {"x": Interval(np.zeros(9), np.ones(9))}
+    assert list(parts_of(box)) == [f"x[{index}] in [0, 1]" for index in range(4)]
