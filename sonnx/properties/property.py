@@ -38,7 +38,7 @@ class Atom(NamedTuple):
 
 def _text(number: Fraction) -> str:
     value = float(number)
-    return f"{value:g}" if Fraction(value) == number else str(number)
+    return repr(value).removesuffix(".0") if Fraction(value) == number else str(number)
 
 
 UnsafeSet = tuple[Atom, ...]

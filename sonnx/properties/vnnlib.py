@@ -131,7 +131,7 @@ def _cases(term: Term, declared: set[str]) -> list[tuple[Linear, ...]]:
                 raise BadInput(f"a formula has more than {MAX_CASES} cases")
             made = [(*one, *other) for one, other in product(made, cases)]
         return made
-    if word == "or":
+    if word == "or" and parts:
         return [case for each in parts for case in _cases(each, declared)]
     if word in ("<", ">"):
         raise BadInput(f"VNN-LIB 1.0 compares with <= and >=, not with {word}")

@@ -81,6 +81,7 @@ def test_ends_are_numbers_of_the_element_type_inside_the_interval() -> None:
         ("(assert (<= Y_0 one))", "'one' is not a number, and not X_I or Y_J"),
         ("(assert (<= Y_0 nan))", "'nan' is not a number"),
         ("(assert Y_0)", "Y_0 is not a formula"),
+        ("(assert (or))", "(or) is not a formula"),
         ("(assert (not (<= Y_0 1)))", "(not (<= Y_0 1)) is not a formula of and, or, <= and >="),
         ("(check-sat)", "a command is (declare-const NAME Real) or (assert FORMULA)"),
         ("(declare-const X_0 Int)", "a declaration names X_I or Y_J, of type Real"),
@@ -106,7 +107,7 @@ def test_missing_bounds_and_declarations_are_named() -> None:
         (DECLARED + BOX.replace("(assert (>= X_2 -0.1))", ""), "p: X_2 has no lower bound"),
         (
             DECLARED.replace("(declare-const Y_1 Real)", "") + BOX,
-            "the model has 2 output elements; the property does not",
+            "the model has 2 output elements; the property does",
         ),
     ):
         with pytest.raises(BadInput) as error:
