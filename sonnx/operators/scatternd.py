@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.base.errors import NotExecutable
+from sonnx.base.errors import ErrorCondition, NotExecutable
 from sonnx.numerics.application import Application
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each
@@ -26,6 +26,7 @@ from sonnx.operators.min import define as minimum
 from sonnx.operators.operator import Operator
 from sonnx.operators.sum import total
 
+PLACES_DISTINCT = "ScatterND.places-distinct"
 REDUCTIONS = ("none", "add", "mul", "max", "min")
 
 
@@ -33,7 +34,8 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """output, of the type and shape of data.
 
     Raises:
-        NotExecutable: the reduction is not known, an index names no place, or two name one and nothing combines them.
+        NotExecutable: the reduction is not known, or an index names no place.
+        ErrorCondition: two indices name one place and nothing combines the updates.
     """
     data, indices, updates = inputs
     reduction = application.attribute("reduction", "none")
@@ -55,7 +57,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     output = data.copy()
     for index, every in found.items():
         if reduction == "none" and len(every) > 1:
-            raise NotExecutable(f"the place {list(index)} is named {len(every)} times")
+            raise ErrorCondition(PLACES_DISTINCT, f"the place {list(index)} is named {len(every)} times")
         output[index] = every[0] if reduction == "none" else _combined(reduction, [output[index], *every], application)
     return (output,)
 
@@ -94,4 +96,4 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return layout.moving(define, (0, 2))(context, inputs)
 
 
-OPERATOR = Operator(name="ScatterND", define=define, bound=bound)
+OPERATOR = Operator(name="ScatterND", define=define, bound=bound, error_conditions=(PLACES_DISTINCT,))

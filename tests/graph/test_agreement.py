@@ -146,7 +146,10 @@ def forms_disagree(seed: int) -> Iterator[str]:
     found = {form: operator_findings(sonnx.check(source)) for form, source in sources.items()}
     if found["initializer"] != found["node"]:
         yield f"initializers {found['initializer']}, outputs of Constant {found['node']}"
+    failing = {node for (node, _), verdict in found["initializer"].items() if verdict is Verdict.FAIL}
     for key, verdict in found["default"].items():
+        if "declared" in key[1] and key[0] in failing:
+            continue  # two declarations contradict each other; with the constant the shape rule of the output says so
         if verdict is Verdict.FAIL and found["initializer"].get(key) is not Verdict.FAIL and "constant" not in key[1]:
             yield f"{key} fails for a default value, not for the constant"
     for key, verdict in found["initializer"].items():

@@ -20,6 +20,7 @@ CONDITIONS = {
     "Conv": {"kernel-fits"},
     "ConvInteger": {"kernel-fits"},
     "Gather": {"indices-in-axis"},
+    "GlobalAveragePool": {"reduction-not-empty"},
     "Max": {"broadcastable"},
     "MaxPool": {"kernel-fits"},
     "ReduceMax": {"reduction-not-empty"},
