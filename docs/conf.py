@@ -44,6 +44,7 @@ CONTENTS = {
         "canonical-form",
         "comparing",
         "suite",
+        "properties",
         "bounds",
         "equivalence",
         "ways-in",
