@@ -44,5 +44,5 @@ def test_the_nodes_of_functions(number: int, called: Callable[[int], Iterable[in
 
 @pytest.mark.parametrize("called", [lambda index: [index + 1] * 2, lambda index: range(index + 1, 100)])
 def test_calls_that_become_too_many_nodes(called: Callable[[int], Iterable[int]]) -> None:
-    with pytest.raises(Unfinished, match="the graph has .* nodes .* more than the 200000 allowed"):
+    with pytest.raises(Unfinished, match=r"the graph has .* nodes .* more than the 200000 allowed"):
         fix(model(100, called), samples=0)
