@@ -152,7 +152,7 @@ def test_both_sides_of_the_default(limit: limits.Limit) -> None:
 
 
 def test_the_smallest_nodes_are_not_too_dense() -> None:
-    """No name of an operator of the profile has fewer than three letters, and so many values have names of three bytes."""
+    """No name of an operator of the profile has fewer than three letters, and so many values have names of three."""
     signs = [chr(code) for code in range(0x21, 0x7F)]
     names = ["".join(each) for each in islice(product(signs, repeat=3), limits.EXEMPT_PARTS + 1)]
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name in ("x", names[0])]
