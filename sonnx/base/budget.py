@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import resource
 
 MEGABYTE = 1 << 20
 _END: ContextVar[float | None] = ContextVar("when the time of the command is over", default=None)
@@ -20,6 +23,13 @@ class RuntimeLimits(NamedTuple):
     """What the process of a runtime may take for one request: to load a model, or to run it once."""
 
     seconds: int = 60
+    megabytes: int = 8192
+
+
+class CommandLimits(NamedTuple):
+    """What a command about one model may take."""
+
+    seconds: int = 600
     megabytes: int = 8192
 
 
@@ -79,24 +89,48 @@ WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation")
 """How libraries report a lack of memory in errors of their own: z3, onnxruntime."""
 
 
-def is_lack_of_memory(error: BaseException) -> bool:
+def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
     """Whether an error of a process with a memory limit reports a lack of memory.
 
     The system reports it as ENOMEM wherever a file or folder is opened, compiled modules that do not expect it by a
     SystemError, libraries in words, and Python where a module cannot be loaded: some modules, such as hashlib, then
-    raise an error of their own.
+    raise an error of their own.  Modules that fail may have
+    other causes, so they count where a lack of memory is likely.
     """
-    return isinstance(error, ImportError) or _reports_lack_of_memory(error)
+    if megabytes is None:
+        return False
+    likely = is_likely(megabytes, peak_megabytes())
+    return (likely and isinstance(error, ImportError)) or _is_reported(error, SystemError if likely else ())
 
 
-def _reports_lack_of_memory(error: BaseException | None) -> bool:
+SMALL_MEGABYTES = 1024
+"""Of a smaller limit the libraries alone may use most, without a page that counts as used."""
+
+
+def is_likely(megabytes: int, used: float) -> bool:
+    """Whether an unexpected end is taken for a lack of memory, after so much of a limit was used."""
+    return megabytes < SMALL_MEGABYTES or used >= megabytes / 2
+
+
+def peak_megabytes(usage: resource.struct_rusage | None = None) -> float:
+    """The most that this process, or the one with this usage, has used; 0 on Windows."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    most = (usage or resource.getrusage(resource.RUSAGE_SELF)).ru_maxrss
+    return most / MEGABYTE if sys.platform == "darwin" else most / 1024
+
+
+def _is_reported(error: BaseException | None, taken: type[BaseException] | tuple[()]) -> bool:
+    """Whether an error, its cause or its context reports a lack of memory, or is of a type that is taken for one."""
     if error is None:
         return False
-    if isinstance(error, MemoryError | SystemError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    if any(words in str(error) for words in WORDS_OF_LIBRARIES):
+    if isinstance(error, taken) or any(words in str(error) for words in WORDS_OF_LIBRARIES):
         return True
-    return _reports_lack_of_memory(error.__cause__) or _reports_lack_of_memory(error.__context__)
+    return _is_reported(error.__cause__, taken) or _is_reported(error.__context__, taken)
 
 
 @contextmanager

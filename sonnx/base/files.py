@@ -56,11 +56,27 @@ def regular_bytes(path: Path, most: int) -> bytes:
     Raises:
         OSError: the file cannot be read, or is none of this sort.
     """
-    with os.fdopen(_regular(path), "rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         return file.read(most)
 
 
-def _regular(path: Path) -> int:
+MAX_WHOLE = 1 << 30
+"""Bytes of a file that is read as a whole."""
+
+
+def whole_bytes(path: Path, most: int = MAX_WHOLE) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        OSError: the file cannot be read, is none of this sort, or has more than `most` bytes.
+    """
+    content = regular_bytes(path, most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"more than {most} bytes", str(path))
+    return content
+
+
+def open_regular(path: Path) -> int:
     """An open descriptor of a regular file; opening does not wait, as that of a pipe would.
 
     Raises:
@@ -168,5 +184,5 @@ def sha256(source: Path | bytes | memoryview) -> str:
 
     if isinstance(source, bytes | memoryview):
         return hashlib.sha256(source).hexdigest()
-    with os.fdopen(_regular(source), "rb") as file:
+    with os.fdopen(open_regular(source), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,7 +13,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.base.files import write_whole
+from sonnx.base.files import whole_bytes, write_whole
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Decision, Tensor
 from sonnx.numerics.constant_data import decode
@@ -27,7 +27,7 @@ OUTPUT = ("low", "high", "introduced", "error")
 
 def key_of(work: Work, box: Box) -> str:
     """What a file must agree with, as a hash: the model with its constants, the box, the hypotheses and the goal."""
-    source = work.source if isinstance(work.source, bytes) else Path(work.source).read_bytes()
+    source = work.source if isinstance(work.source, bytes) else whole_bytes(Path(work.source))
     made = hashlib.sha256(source + repr((work.sizes, work.edition, work.hypotheses, work.goal)).encode())
     for tensor in work.model.graph.initializers:
         if tensor.external is not None:
@@ -78,7 +78,7 @@ def read(path: Path, key: str) -> list[Part]:
     from sonnx.bounds.split import Part
 
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+        with np.load(io.BytesIO(whole_bytes(path)), allow_pickle=False) as file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}
         if str(arrays["key"]) != key:
             raise BadInput(f"{quote(str(path))} keeps the parts of another model, box, goal or hypotheses")
@@ -97,5 +97,9 @@ def read(path: Path, key: str) -> list[Part]:
             weights = {name: arrays[f"weight.{name}"][index] for name in boxes}
             made.append(Part(box, volume, output, decisions, weights))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as reason:
-        raise BadInput(f"{quote(str(path))} is not a file of parts: {reason}") from None
+        raise BadInput(f"{quote(str(path))} is not a file of parts: {_reason(reason)}") from None
     return made
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
-from sonnx.base.budget import OutOfTime, is_lack_of_memory, memory_limit, time_limit
+from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, memory_limit, time_limit
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount
+from sonnx.cli.command_process import EndedEarly, in_a_process
 from sonnx.report.formats import CheckRun, render
 
 Command = Callable[[argparse.Namespace], int]
+LIMITS = CommandLimits()
+SUBJECTS = ("model", "verify", "folder")
+"""The arguments that name what a command is about; the first that is given."""
 
 
 def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
     """Add --timeout and --memory."""
     add_memory_argument(parser)
-    parser.add_argument("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit")
+    parser.add_argument(
+        "--timeout", type=amount("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
+    )
 
 
 def add_value_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
@@ -46,81 +53,88 @@ def not_conforming(stop: NotConforming, verb: str, form: str = "text", output: P
 
 def add_memory_argument(parser: argparse._ActionsContainer) -> None:
     """Add --memory."""
-    parser.add_argument("--memory", type=amount("megabytes"), metavar="MB", help="memory limit")
+    parser.add_argument(
+        "--memory", type=amount("megabytes"), metavar="MB", help=f"memory limit (default {LIMITS.megabytes})"
+    )
 
 
 def within_budget(done: str, *, arrays: bool = True) -> Callable[[Command], Command]:
     """A command that ends with `Unfinished` where its budget does not suffice; `done` is the participle of its work.
 
-    Work on arrays is interrupted when its time is over; work of solvers asks for the time itself.
+    Work on arrays is interrupted when its time is over; work of solvers asks for the time itself.  The program itself
+    does the work in a process of its own, because a library may end its process, and a long call of one is not
+    interrupted; a caller of the command line keeps its process.
     """
 
     def limited(command: Command) -> Command:
         @wraps(command)
         def run(options: argparse.Namespace) -> int:
-            if options.memory is not None and options.own_process and hasattr(os, "fork"):
-                return _in_a_process(command, options, done, arrays)
-            with budget(options, done, interrupts=arrays):
-                return command(options)
+            spent = _Budget.of(options, done, arrays)
+            if not options.own_process or not hasattr(os, "fork"):
+                with spent.kept():
+                    return command(options)
+            try:
+                return in_a_process(lambda: spent.run(command, options), spent.seconds, spent.megabytes)
+            except EndedEarly as ended:
+                raise (spent.late() if ended.late else spent.without_memory()) from None
 
         return run
 
     return limited
 
 
-def _in_a_process(command: Command, options: argparse.Namespace, done: str, arrays: bool) -> int:
-    """The command in a process of its own, because a library without memory may end its process, as OpenBLAS does.
+class _Budget(NamedTuple):
+    """The limits of one command, and the sentences that say that they do not suffice."""
 
-    Raises:
-        Unfinished: the process ended before the command did.
-    """
-    ending, mark = os.pipe()
-    child = os.fork()
-    if not child:  # it goes on to the end of the program
-        if arrays:
+    subject: str
+    done: str
+    seconds: int
+    megabytes: int
+    interrupts: bool
+    reserves: bool
+    """Whether libraries are given their memory before the limit, which may be smaller than they need."""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
+        subject = next(each for name in SUBJECTS if (each := getattr(options, name, None)))
+        more = ceil(getattr(options, "split", None) or 0)  # --split is a time, too
+        return cls(
+            str(subject), done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
+            arrays, arrays and options.memory is not None,
+        )  # fmt: skip
+
+    def run(self, command: Command, options: argparse.Namespace) -> int:
+        """The command in its own process."""
+        if self.reserves:
             from sonnx.numerics.matrix_products import reserve_memory
 
             reserve_memory()
+        with self.kept():
+            return command(options)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the body within the limits; one that is not interrupted asks `sonnx.base.budget.is_over`.
+
+        Raises:
+            Unfinished: they do not suffice.
+        """
         try:
-            with budget(options, done, interrupts=arrays):
-                return command(options)
-        finally:
-            os.write(mark, b".")
-    os.close(mark)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        with os.fdopen(ending, "rb") as pipe:
-            ended = pipe.read()
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    except BaseException:  # an interrupt of this process alone
-        os.kill(child, signal.SIGKILL)
-        raise
-    if not ended:
-        raise Unfinished(_lacks_memory(options, done))
-    return code
+            with time_limit(self.seconds, interrupts=self.interrupts), memory_limit(self.megabytes):
+                yield
+        except OutOfTime:
+            raise self.late() from None
+        except Exception as error:
+            if not is_lack_of_memory(error, self.megabytes):
+                raise
+            raise self.without_memory() from None
 
+    def late(self) -> Unfinished:
+        return Unfinished(f"{self._begun} {plural(self.seconds, 'second')} (--timeout)")
 
-def _lacks_memory(options: argparse.Namespace, done: str) -> str:
-    return f"{_begun(options, done)} {plural(options.memory, 'megabyte')} of memory (--memory)"
+    def without_memory(self) -> Unfinished:
+        return Unfinished(f"{self._begun} {plural(self.megabytes, 'megabyte')} of memory (--memory)")
 
-
-def _begun(options: argparse.Namespace, done: str) -> str:
-    return f"{str(options.model or options.verify)!r} was not {done} within"
-
-
-@contextmanager
-def budget(options: argparse.Namespace, done: str, *, interrupts: bool = True) -> Iterator[None]:
-    """Keep the body within --timeout and --memory; one that is not interrupted asks `sonnx.base.budget.is_over`.
-
-    Raises:
-        Unfinished: they do not suffice.
-    """
-    try:
-        with time_limit(options.timeout, interrupts=interrupts), memory_limit(options.memory):
-            yield
-    except OutOfTime:
-        raise Unfinished(f"{_begun(options, done)} {plural(options.timeout, 'second')} (--timeout)") from None
-    except Exception as error:
-        if options.memory is None or not is_lack_of_memory(error):
-            raise
-        raise Unfinished(_lacks_memory(options, done)) from None
+    @property
+    def _begun(self) -> str:
+        return f"{self.subject!r} was not {self.done} within"

@@ -18,6 +18,7 @@ from sonnx.base.errors import Stop
 from sonnx.equivalence import absent, elementwise, keys, movements, product_forms
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
+from sonnx.executor.array_sizes import is_possible
 from sonnx.executor.executor import active_rules
 from sonnx.executor.preparation import PreparedNode, RunDomain
 from sonnx.graph.call import Call
@@ -98,7 +99,7 @@ class TermDomain:
 
     def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
         """The terms of the outputs of a call."""
-        made = self._made(call, inputs, outputs)
+        made = self._made(call, inputs, outputs)[: len(outputs)]
         return Transferred(
             [each if stands is not None else None for each, stands in zip(made, outputs, strict=True)], ""
         )
@@ -124,7 +125,9 @@ class TermDomain:
         self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], after: Sequence[TensorFacts | None]
     ) -> list[Term] | None:
         operator = find_operator(call.operator)
-        if operator is None or canonical_domain(call.domain):
+        shapes = [each.shape or () for each in inputs if each is not None]
+        shapes += [shape for shape, _ in prepared.output_specs or ()]
+        if operator is None or canonical_domain(call.domain) or not all(map(is_possible, shapes)):
             return None
         folded = self._folded(call, prepared, inputs, reads_shapes_only=operator.reads_shapes_only)
         if folded is not None:

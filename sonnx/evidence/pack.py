@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import json_value, write_folder
+from sonnx.base.files import json_value, whole_bytes, write_folder
 from sonnx.checker import deviation_records, deviations, tailoring
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -198,7 +198,7 @@ def _configuration(request: PackRequest, report: Report, record: rewrites_json.R
         ("rewrites", request.rewrites, record),
     ):
         if path is not None and read_ is not None:
-            content = path.read_bytes()
+            content = whole_bytes(path)
             if hashlib.sha256(content).hexdigest() != read_.sha256:
                 raise UsageError(f"{path} changed while the pack was made")
             files[f"configuration/{kind}/{read_.file}"] = content
@@ -362,7 +362,7 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
         Unreadable, UsageError: as `pack`; the pack does not state its options.
     """
     try:
-        document = json_value((folder / AUDIT).read_bytes())
+        document = json_value(whole_bytes(folder / AUDIT))
         options, name = document["options"], document["model"]["file"]
         paths = {
             kind: folder / "configuration" / kind / options[kind] if options[kind] else None
@@ -421,12 +421,12 @@ def _files(folder: Path) -> dict[str, bytes]:
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"{folder} is not an evidence pack: it has no {MANIFEST}")
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return {path.relative_to(folder).as_posix(): whole_bytes(path) for path in paths}
 
 
 def _manifest(folder: Path) -> dict[str, str]:
     try:
-        files = json_value((folder / MANIFEST).read_bytes())["files"]
+        files = json_value(whole_bytes(folder / MANIFEST))["files"]
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import json_value, sha256
+from sonnx.base.files import json_value, sha256, whole_bytes
 from sonnx.evidence.traceability import of_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
@@ -186,7 +186,7 @@ def certified(folder: Path, questions: Collection[str]) -> tuple[dict[str, bytes
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        document: dict[str, Any] = json_value(path.read_bytes())
+        document: dict[str, Any] = json_value(whole_bytes(path))
         rows = document["questions"]
         if document["format"] == FORMAT and all(isinstance(row["question_sha256"], str) for row in rows):
             return document
@@ -203,7 +203,7 @@ def _content(folder: Path, name: str, digest: str) -> bytes:
     if Path(name).name != name:
         raise UsageError(f"{folder / MANIFEST} names a file outside its folder: {name!r}")
     try:
-        content = (folder / name).read_bytes()
+        content = whole_bytes(folder / name)
     except OSError as error:
         raise UsageError(f"{folder / name} cannot be read ({error.strerror})") from None
     if sha256(content) != digest:

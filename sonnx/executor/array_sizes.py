@@ -13,8 +13,8 @@ from sonnx.base.escaping import quote
 from sonnx.model.ir import Graph, Model, subgraphs
 from sonnx.model.limits import Limits, exceeded
 
-MAX_RANK = 64
-"""Numpy has no array of a higher rank."""
+MAX_RANK = 32
+"""Numpy broadcasts no arrays of a higher rank."""
 MAX_EMPTY = 2**58
 """The largest product of the other extents of an empty array, so that bytes are counted in 63 bits."""
 
@@ -27,6 +27,11 @@ def require_arrays(model: Model) -> None:
     """
     for name, shape in _declared_shapes(model.graph):
         require_array(f"the value {quote(name)}", shape, model.limits)
+
+
+def is_possible(shape: Sequence[int]) -> bool:
+    """Whether an array can have a shape, if its elements need no memory."""
+    return len(shape) <= MAX_RANK and prod(max(1, extent) for extent in shape) <= MAX_EMPTY
 
 
 def require_array(what: str, shape: Iterable[object], limits: Limits) -> None:

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from msgspec import DecodeError, ValidationError
 
+from sonnx.base import lease
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import plural
@@ -107,8 +108,10 @@ class IsolatedRuntime:
 
     def _start(self) -> None:
         limits = [str(self.limits.seconds), str(self.limits.megabytes)]
+        held, lent = lease.pipe()
         self.process = subprocess.Popen(  # noqa: S603  (the interpreter that runs this, and a constant)
-            [sys.executable, "-P", "-c", CHILD_CODE, self.name, *limits],
+            [sys.executable, "-P", "-c", CHILD_CODE, self.name, *limits, *map(str, held)],
+            pass_fds=held,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL,
@@ -116,7 +119,8 @@ class IsolatedRuntime:
             start_new_session=True,  # only the parent handles interrupts of the terminal
             bufsize=0,
         )
-        self._finish = weakref.finalize(self, _end, self.process)
+        self._finish = weakref.finalize(self, _end, self.process, lent)
+        lease.close(held)
         self.starts += 1
         reply = self._exchange(b"", START_SECONDS, "it was started")
         if isinstance(reply, NotInstalled):
@@ -225,9 +229,10 @@ def _expire(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
     process.kill()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], lent: Sequence[int]) -> None:
     process.kill()
     process.wait()
+    lease.close(lent)
     for pipe in (process.stdin, process.stdout):
         with suppress(OSError):
             if pipe is not None:

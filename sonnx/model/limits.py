@@ -39,7 +39,7 @@ LIMITS = (
           "time: every rule about graphs is evaluated for each"),
     Limit("values", 250_000, _ANY, "inputs, outputs, value infos, initializers and constants of lists in attributes",
           "time, and memory for the findings"),
-    Limit("density", 50, _ANY, "nodes, graphs, values and entries for 1,000 bytes of structure",
+    Limit("density", 70, _ANY, "nodes, graphs, values and entries for 1,000 bytes of structure",
           "time and memory: two bytes can be a node, which then takes 700; files of up to 10,000 parts are exempt"),
     Limit("attributes", 1000, _ANY, "attributes of one node",
           "the length of what is printed of a node"),

@@ -5,6 +5,7 @@ Nothing is converted: an array is a read-only view of the file, but where its el
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import file_digest, sha1
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import number_text, quote
+from sonnx.base.files import open_regular
 from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import Attribute, External, Model, Tensor
 from sonnx.model.reader import Unreadable, map_file
@@ -101,7 +103,7 @@ def _require_checksum(path: Path, stated: str, location: str, called: str) -> No
 @lru_cache(maxsize=64)
 def _sha1(path: Path, changed: int) -> str:
     """The SHA-1 of a file that was last changed at a time; many constants may stand in one file."""
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         return file_digest(file, lambda: sha1(usedforsecurity=False)).hexdigest()
 
 

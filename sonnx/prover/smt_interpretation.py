@@ -140,6 +140,8 @@ class SmtInterpretation(Functions):
             return known
         first = 0 if start is None else self.use(start)
         last = length(known) if stop is None else self.use(stop)
+        if isinstance(first, UndefinedValue) or isinstance(last, UndefinedValue):
+            return UNDEFINED
         self.require(
             all_of([values.at_most(0, first), values.at_most(first, last), values.at_most(last, length(known))])
         )

@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 
+from sonnx.base.files import whole_bytes
 from sonnx.prover import solvers
 from sonnx.prover.results import SolverAnswer
 
@@ -48,7 +49,7 @@ class SolverCache:
         if self.folder is None:
             return None
         try:
-            kept = json.loads(self._path(name).read_text())
+            kept = json.loads(whole_bytes(self._path(name)))
             return SolverAnswer(**{**kept, "values": tuple((name, value) for name, value in kept["values"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None

@@ -15,6 +15,7 @@ import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
+from sonnx.base.files import whole_bytes
 from sonnx.bounds.bound import box_of, only_array
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
@@ -82,7 +83,7 @@ def evidence(
 
     def array(name: str) -> Array:
         place = Path(name) if folder is None else folder / name
-        made, content = only_array(str(place)), place.read_bytes()
+        made, content = only_array(str(place)), whole_bytes(place)
         if read.setdefault(name, content) != content or sum(Path(each).name == place.name for each in read) > 1:
             raise UsageError(f"two files of the box are named {quote(place.name)}: a pack has one")
         return made

@@ -11,6 +11,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Function, Model
 from sonnx.model.scopes import function_key, imports_of
+from sonnx.rewriter.inlining import FunctionKey, inlined_size, inlined_sizes
 
 
 class RewriteContext(Struct, frozen=True, dict=True):
@@ -34,9 +35,19 @@ class RewriteContext(Struct, frozen=True, dict=True):
         return imports_of(self.model.imports).get("")
 
     @cached_property
-    def functions(self) -> Mapping[tuple[str, str, str], Function]:
+    def functions(self) -> Mapping[FunctionKey, Function]:
         """The functions of the model, by domain, name and overload."""
         return {function_key(function): function for function in self.model.functions}
+
+    @cached_property
+    def inlined_sizes(self) -> Mapping[FunctionKey, int]:
+        """The number of nodes that a call becomes, for each function that is not recursive."""
+        return inlined_sizes(self.functions)
+
+    @cached_property
+    def inlined_size(self) -> int:
+        """The number of nodes of the main graph after all calls are replaced."""
+        return inlined_size(self.model.graph.nodes, self.inlined_sizes)
 
     def selects(self, slug: str) -> bool:
         """Whether rewrites may serve a rule: it is in force, or of an operator, and among the selected ones."""

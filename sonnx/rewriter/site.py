@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from math import prod
 from typing import Any
 
 from msgspec import Struct
@@ -103,12 +104,12 @@ class Site(Struct, frozen=True, dict=True):
         return self.constants.get(name)
 
     def shape(self, index: int) -> Shape | None:
-        """The shape of an input, None where not every dimension is known."""
+        """The shape of an input, None where not every dimension is known or no tensor can have it."""
         given = self.inputs[index] if index < len(self.inputs) else None
         return None if given is None else _known_shape(given.shape)
 
     def output_shape(self, index: int = 0) -> Shape | None:
-        """The shape of an output, None where not every dimension is known."""
+        """The shape of an output, None where not every dimension is known or no tensor can have it."""
         return _known_shape(self.outputs[index].shape) if index < len(self.outputs) else None
 
     def element_type(self, index: int) -> str | None:
@@ -140,8 +141,15 @@ class Site(Struct, frozen=True, dict=True):
         return None
 
 
+LARGEST = 2**63 - 1
+"""The most elements that a constant of int64 can count."""
+
+
 def _known_shape(shape: Any) -> Shape | None:
-    return shape if isinstance(shape, tuple) and first_unknown(shape) is None else None
+    """The shape, None where an extent is not known or a rewrite could not write the number of elements."""
+    if not isinstance(shape, tuple) or first_unknown(shape) is not None:
+        return None
+    return shape if prod(max(1, extent) for extent in shape) <= LARGEST else None
 
 
 def site_of(

@@ -26,11 +26,12 @@ from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.inlining import inlined_size
 from sonnx.rewriter.rewrite import AppliedRewrite, NodeRewriting, Replacement, Rewrite
 from sonnx.rewriter.site import Site, site_of
 
 MAX_REWRITES_OF_NODE = 100
-"""Each rewrite of a node serves a rule that then no longer fails, so that more are a defect."""
+"""Each rewrite serves a rule that then no longer fails, so that more of each node that a node becomes are a defect."""
 
 
 class WalkResult(Struct, frozen=True):
@@ -129,7 +130,8 @@ class _Rewriting(Struct, dict=True):
             return None
         rewrite, replacement = found[0], self._with_unique_names(found[1], site.node)
         self.rewritten[index] += 1
-        if self.rewritten[index] > MAX_REWRITES_OF_NODE * (1 + len(replacement.nodes)):
+        made = max(1 + len(replacement.nodes), inlined_size([self.graph.nodes[index]], self.context.inlined_sizes))
+        if self.rewritten[index] > MAX_REWRITES_OF_NODE * made:
             raise AssertionError(f"the rewrites of {site.node.operator} do not terminate")
         self._record(rewrite, replacement, site, index)
         for tensor in replacement.constants:

@@ -20,7 +20,7 @@ from msgspec import DecodeError, Struct, ValidationError, json
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.base.files import regular_bytes, sha256
+from sonnx.base.files import regular_bytes, sha256, whole_bytes
 from sonnx.base.reported import HIDDEN, Result, json_text
 from sonnx.executor.tensor_files import FIXED_TIME
 from sonnx.model.reader import read_tensor
@@ -199,7 +199,7 @@ def read_suite(folder: Path) -> Suite:
     """
     path = folder / "suite.json"
     try:
-        data = json.decode(path.read_bytes())
+        data = json.decode(whole_bytes(path, MAX_ARCHIVE))
         if not isinstance(data, dict) or data.get("format") != 1:
             raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)

@@ -77,7 +77,7 @@ def _answer(worker: Worker, request: Mapping[str, Any], work: Work) -> tuple[byt
     except UsageError as error:
         return _line({"misuse": str(error)}), False
     except Exception as error:  # noqa: BLE001  one task must not end the run; the parent reports the failure
-        if is_lack_of_memory(error):
+        if is_lack_of_memory(error, work.bounds.memory):
             raise MemoryError from None
         if "SONNX_TRACEBACK" in os.environ:
             import traceback

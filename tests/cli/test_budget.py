@@ -5,14 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import onnx.parser
 import pytest
 
 from sonnx.base import budget
-from sonnx.base.budget import OutOfTime, time_limit
+from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, time_limit
 from sonnx.cli.main import run
 from sonnx.prover import call_proof
 from sonnx.prover.model_walk import prove_model
@@ -26,13 +27,15 @@ SYMBOLIC = """
 """
 COMMANDS = {
     "run": ("run", "--random"),
-    "rewritten": ("fix", "--output", "new.onnx"),
-    "compared": ("compare", "--runtime", "reference", "--output", "report.txt"),
-    "bounded": ("bound", "--input", "x=[-1,1]", "--output", "report.txt"),
-    "audited": ("audit", "--output", "pack"),
+    "fix": ("rewritten", "--output", "new.onnx"),
+    "compare": ("compared", "--runtime", "reference", "--output", "report.txt"),
+    "bound": ("bounded", "--input", "x=[-1,1]", "--output", "report.txt"),
+    "audit": ("audited", "--output", "pack"),
+    "equivalent": ("compared", "m.onnx", "--output", "report.txt"),
+    "diff": ("compared", "m.onnx", "--output", "report.txt"),
 }
-"""The commands by the participle of what they do, with options that write."""
-EACH = pytest.mark.parametrize("done", COMMANDS)
+"""The participle of what each command does, and options with which it writes."""
+EACH = pytest.mark.parametrize("name", COMMANDS)
 
 
 @pytest.fixture
@@ -43,9 +46,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def command(done: str, *options: str) -> list[str]:
-    name, *rest = COMMANDS[done]
-    return [name, "m.onnx", *rest, *options]
+def command(name: str, *options: str) -> list[str]:
+    return [name, "m.onnx", *COMMANDS[name][1:], *options]
 
 
 def refused(arguments: Sequence[str], code: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -59,18 +61,50 @@ def refused(arguments: Sequence[str], code: int, folder: Path, capsys: pytest.Ca
 
 
 @EACH
-def test_a_limit_of_the_file(done: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "has 1 nodes in all" in refused(command(done, "--limit", "nodes=0"), 2, folder, capsys)
+def test_a_limit_of_the_file(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "has 1 nodes in all" in refused(command(name, "--limit", "nodes=0"), 2, folder, capsys)
 
 
 @EACH
+@pytest.mark.parametrize("options", [("--timeout", "7"), ()])
 def test_the_time_of_a_command(
-    done: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    options: Sequence[str],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The signal comes at once; nothing takes it for a failure of its own."""
     monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
-    said = refused(command(done, "--timeout", "7"), 3, folder, capsys)
-    assert said == f"sonnx: 'm.onnx' was not {done} within 7 seconds (--timeout)\n"
+    said = refused(command(name, *options), 3, folder, capsys)
+    seconds = 7 if options else CommandLimits().seconds
+    assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {seconds} seconds (--timeout)\n"
+
+
+@EACH
+def test_the_memory_of_each_command(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a limit without an option, too."""
+
+    @contextmanager
+    def without(megabytes: int) -> Iterator[None]:
+        raise MemoryError
+        yield
+
+    monkeypatch.setattr("sonnx.cli.budget.memory_limit", without)
+    said = refused(command(name), 3, folder, capsys)
+    megabytes = CommandLimits().megabytes
+    assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {megabytes} megabytes of memory (--memory)\n"
+
+
+@pytest.mark.parametrize("error", [ImportError("no module"), SystemError("failed")])
+def test_what_may_have_another_cause(error: Exception) -> None:
+    """Only where little memory is allowed, or most of it is used, is it taken for a lack of memory."""
+    assert is_lack_of_memory(error, 100)
+    assert not is_lack_of_memory(error, 1 << 20)
+    assert is_lack_of_memory(MemoryError(), 1 << 20)
+    assert not is_lack_of_memory(MemoryError(), None)
 
 
 def test_the_time_passes() -> None:

@@ -148,6 +148,14 @@ def test_prove_reads_what_is_no_whole_number(body: str) -> None:
     assert not proof.refuted
 
 
+def test_prove_meets_a_part_of_a_list_without_a_beginning() -> None:
+    """The axis is out of range, so the shape before it has no end."""
+    text = """<ir_version: 10, opset_import: ["" : 13]> g () => (float[2] y) <int64[3, 0] w = {}>
+{ y = Gather <axis = 2147483648> (w, ) }"""
+    proof = prove_model(onnx.parser.parse_model(text).SerializeToString())
+    assert proof.refuted
+
+
 def test_run_refuses_a_tensor_of_a_rank_that_no_array_has() -> None:
     """The product of these extents has more digits than Python prints."""
     model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 13]>

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,15 @@ def test_both_sides_of_the_default(limit: limits.Limit) -> None:
     assert read(MAKERS[limit.name](limit.default), limits=dense)
     with pytest.raises(Unreadable):
         read(MAKERS[limit.name](limit.default + 1), limits=dense)
+
+
+def test_the_smallest_nodes_are_not_too_dense() -> None:
+    """No name of an operator of the profile has fewer than three letters, and so many values have names of three."""
+    signs = [chr(code) for code in range(0x21, 0x7F)]
+    names = ["".join(each) for each in islice(product(signs, repeat=3), limits.EXEMPT_PARTS + 1)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name in ("x", names[0])]
+    graph = helper.make_graph([helper.make_node("Sin", ["x"], [name]) for name in names], "g", ends[:1], ends[1:])
+    assert len(read(helper.make_model(graph).SerializeToString()).graph.nodes) > limits.EXEMPT_PARTS
 
 
 def test_the_dimensions_of_tensors_count_too() -> None:

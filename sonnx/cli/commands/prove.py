@@ -14,7 +14,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine, clock
 from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, edition_help, names
-from sonnx.cli.budget import add_memory_argument, within_budget
+from sonnx.cli.budget import LIMITS, add_memory_argument, within_budget
 from sonnx.model.limits import parse_limits
 from sonnx.model.symbols import parse_input_shapes
 from sonnx.report.formats import HASHED, RESULT_FORMATS
@@ -38,7 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
     add("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
     add("--output", type=Path, metavar="FILE", help="write the report to a file")
-    add("--timeout", type=amount("seconds"), metavar="SECONDS", help="time limit for the model, or for each theorem")
+    add(
+        "--timeout",
+        type=amount("seconds"),
+        metavar="SECONDS",
+        help=f"time limit for the model (default {LIMITS.seconds}), or for each theorem",
+    )
     add("--jobs", type=amount("processes", least=0), metavar="N",
         help="processes for theorems and proofs (default: the cores); 0: this process")  # fmt: skip
     about_model = parser.add_argument_group("for a MODEL")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from math import prod
 
@@ -15,6 +16,8 @@ from sonnx.rewriter.site import Shape, Site
 
 MAX_PARTS = 64
 """A permutation stays where one exchange of axes would need more parts."""
+MAX_ALL_PARTS = 4 * MAX_PARTS
+"""It stays where all exchanges together would need more."""
 
 
 @rewrite("gathered-part", Trigger.RULE_FAILS)
@@ -108,7 +111,7 @@ def transposed_parts(site: Site) -> Replacement | None:
     blocks = _blocks(order, shape)
     exchanges = _exchanges([block for block, _ in blocks])
     extents = dict(blocks)
-    if not exchanges or any(min(extents[a], extents[b]) > MAX_PARTS for a, b in exchanges):
+    if not exchanges or _parts(exchanges, extents) > MAX_ALL_PARTS:
         return None
     sequence, value = NodeSequence(node.outputs[0], site.operator_set), node.inputs[0]
     current = sorted(extents)
@@ -119,6 +122,12 @@ def transposed_parts(site: Site) -> Replacement | None:
         current[at], current[at + 1] = b, a
     sequence.reshape(value, [shape[axis] for axis in order], node.outputs[0])
     return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} nodes that move parts")
+
+
+def _parts(exchanges: Iterable[tuple[int, int]], extents: Mapping[int, int]) -> int:
+    """The parts of all exchanges; more than all that are allowed where one has more than it is allowed."""
+    sizes = [min(extents[a], extents[b]) for a, b in exchanges]
+    return sum(sizes) if max(sizes) <= MAX_PARTS else MAX_ALL_PARTS + 1
 
 
 def _blocks(order: tuple[int, ...], shape: Shape) -> list[tuple[int, int]]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
 from sonnx.model.ir import Attribute, Function, Graph, Node, subgraphs
-from sonnx.model.scopes import canonical_domain, captured, function_key, imports_of
+from sonnx.model.limits import exceeded
+from sonnx.model.scopes import captured, function_key, imports_of
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.inlining import FunctionKey, callee, calls
 from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
-
-FunctionKey = tuple[str, str, str]
-"""Domain, name and overload."""
 
 
 @rewrite("constant-condition", Trigger.RULE_FAILS, makes_executable=True)
@@ -50,7 +50,7 @@ def constant_condition(site: Site) -> Replacement | None:
 def function_call(site: Site) -> Replacement | None:
     """The body of the function with the values of the call."""
     node = site.node
-    function = site.context.functions.get(_callee(node))
+    function = site.context.functions.get(callee(node))
     if function is None or not _inlinable(site, function):
         return None
     inputs = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
@@ -68,16 +68,27 @@ def function_call(site: Site) -> Replacement | None:
 
 
 def _inlinable(site: Site, function: Function) -> bool:
-    """Whether the body has the operator set of the model, no nested graphs, and the call fits and is not recursive."""
+    """Whether the body has the operator set of the model, no nested graphs, and the call fits and is not recursive.
+
+    Raises:
+        Unfinished: the graph would have more nodes than a file may have.
+    """
     own = imports_of(function.imports).get("")
     flat = all(next(subgraphs(each), None) is None for each in function.nodes)
     fits = len(site.node.inputs) <= len(function.inputs) and len(site.node.outputs) <= len(function.outputs)
-    recursive = _callee(site.node) in _reachable([_callee(site.node)], site.context.functions)
-    return flat and fits and not recursive and own in (None, site.context.operator_set)
+    ends = callee(site.node) in site.context.inlined_sizes
+    if not (flat and fits and ends and own in (None, site.context.operator_set)):
+        return False
+    _require_few(site.context)
+    return True
 
 
-def _callee(node: Node) -> FunctionKey:
-    return canonical_domain(node.domain), node.operator, node.overload
+def _require_few(context: RewriteContext) -> None:
+    limits = context.model.limits
+    if context.inlined_size > limits["nodes"]:
+        raise Unfinished(
+            f"with its calls of functions replaced, the graph {exceeded(limits, 'nodes', context.inlined_size)}"
+        )
 
 
 def _reachable(start: Iterable[FunctionKey], functions: Mapping[FunctionKey, Function]) -> set[FunctionKey]:
@@ -85,17 +96,10 @@ def _reachable(start: Iterable[FunctionKey], functions: Mapping[FunctionKey, Fun
     found: set[FunctionKey] = set()
     waiting = list(start)
     while waiting:
-        new = set(_calls(functions[waiting.pop()].nodes)) & functions.keys() - found
+        new = set(calls(functions[waiting.pop()].nodes)) & functions.keys() - found
         found |= new
         waiting += sorted(new)
     return found
-
-
-def _calls(nodes: tuple[Node, ...]) -> Iterator[FunctionKey]:
-    for node in nodes:
-        yield _callee(node)
-        for _, inner in subgraphs(node):
-            yield from _calls(inner.nodes)
 
 
 def _with_call_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
@@ -115,7 +119,7 @@ def _resolved(attribute: Attribute, given: Mapping[str, Attribute]) -> Attribute
 def uncalled_functions(context: RewriteContext) -> ModelChange | None:
     """The model with the functions that its graph calls, directly or through others."""
     model, functions = context.model, context.functions
-    roots = set(_calls(model.graph.nodes)) & functions.keys()
+    roots = set(calls(model.graph.nodes)) & functions.keys()
     called = roots | _reachable(roots, functions)
     kept = tuple(function for function in model.functions if function_key(function) in called)
     edits = [

@@ -1,0 +1,82 @@
+"""Every command on models that strain it: a few of the campaign of `commands.py`, and those that it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.fuzz import commands, damaged_calls
+from tests.support.cases import examples
+
+
+def relu(kind: int, shape: list[int]) -> onnx.ModelProto:
+    return one("Relu", [(kind, shape)], (kind, shape))
+
+
+def one(operator: str, inputs: list[tuple[int, list[int]]], output: tuple[int, list[int]] | None, **attributes: object):
+    """A model of one node with the inputs a, b, …, or of a node without an output."""
+    names = [chr(ord("a") + index) for index in range(len(inputs))]
+    outputs = [] if output is None else ["y"]
+    node = helper.make_node(operator, names, outputs, **attributes)
+    given = [helper.make_tensor_value_info(name, *each) for name, each in zip(names, inputs, strict=True)]
+    made = [] if output is None else [helper.make_tensor_value_info("y", *output)]
+    graph = helper.make_graph([node], "g", given, made)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+
+
+F = TensorProto.FLOAT
+FOUND = {
+    "a rank that numpy does not broadcast": one("Add", [(F, [1] * 63), (F, [1] * 63)], (F, [1] * 63)),
+    "a rank that no array has": one("Transpose", [(F, [1] * 65)], (F, [1] * 65)),
+    "a product of extents that is no int64": one("Transpose", [(F, [2**20] * 60)], (F, [2**20] * 60),
+                                                 perm=list(range(59, -1, -1))),
+    "a long permutation": one("Transpose", [(F, [3] * 30)], (F, [3] * 30), perm=list(range(29, -1, -1))),
+    "a node without an output": one("PRelu", [(F, [1, 2]), (F, [2])], None),
+    "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
+    "more elements than an array has": relu(F, [2**62]),
+}  # fmt: skip
+
+
+def codes(data: bytes, changed: bytes, folder: Path, number: int = 1) -> dict[str, tuple[int, str]]:
+    """The exit code of each command, and what is wrong with how it ended."""
+    path = folder / "m.onnx"
+    path.write_bytes(data)
+    (folder / "changed.onnx").write_bytes(changed)
+    each = commands.commands(str(path), number)
+    return {name: commands.code([name, *arguments]) for name, arguments in each if name not in commands.EVERY}
+
+
+@pytest.mark.parametrize("title", FOUND)
+def test_models_that_once_failed(title: str, tmp_path: Path) -> None:
+    data = FOUND[title].SerializeToString()
+    for name, (code, reason) in codes(data, damaged_calls.changed(data, 1), tmp_path).items():
+        assert code in (0, 1, 2, 3) and not reason, f"{name}: {reason}"
+
+
+@pytest.mark.parametrize("number", range(examples(8, 200)))
+def test_a_few_models_of_the_campaign(number: int, tmp_path: Path) -> None:
+    data = damaged_calls.model(number)
+    assert data == damaged_calls.model(number)
+    for name, (code, reason) in codes(data, damaged_calls.changed(data, number), tmp_path, number).items():
+        assert code in (0, 1, 2, 3) and not reason, f"{name}: {reason}"
+
+
+def test_the_campaign_covers_every_operator_and_extent() -> None:
+    made = [onnx.ModelProto.FromString(damaged_calls.model(number)) for number in range(1000)]
+    used = {node.op_type for each in made for node in each.graph.node}
+    assert damaged_calls.schemas().keys() <= used
+    shapes = [value.type.tensor_type.shape.dim for each in made for value in each.graph.input]
+    assert {dim.dim_value for shape in shapes for dim in shape} >= set(damaged_calls.EXTENTS)
+    assert {len(shape) for shape in shapes} >= set(damaged_calls.RANKS)
+    assert {value.type.tensor_type.elem_type for each in made for value in each.graph.input} >= set(damaged_calls.TYPES)
+
+
+def test_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(arguments: list[str]) -> int:
+        raise KeyError(arguments[0])
+
+    monkeypatch.setattr("sonnx.cli.main.run", broken)
+    assert commands.code(["check"]) == (4, "KeyError at : 'check'")
