@@ -19,12 +19,14 @@ from sonnx.api import (
     verify_property,
 )
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
+from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, NotConforming, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.reader import Unreadable
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
+    __version__: str
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
@@ -90,7 +92,9 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """A type of `_LATER`."""
+    """A type of `_LATER`, or the version of the package."""
+    if name == "__version__":
+        return tool_version()
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)

@@ -3,7 +3,8 @@
 Results have `to_text()` and `to_json()`.  Numpy, solvers and the onnx package are loaded by the functions that need
 them; `check` needs none of them.  What several functions take:
 
-    source: the model: a path, the bytes of a file, or an `onnx.ModelProto`.
+    source: the model: a path, the bytes of a file, a binary file object, an `onnx.ModelProto`, an `onnx_ir.Model`, or a
+        `torch.onnx.ONNXProgram`.
     edition: a name of restrictions/editions.toml; the default edition if None.
     bind: numbers for symbolic dimensions; the result holds for these numbers.
     input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
@@ -23,7 +24,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -31,6 +32,7 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
+from sonnx.model.sources import Source, encoded
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
@@ -57,15 +59,6 @@ if TYPE_CHECKING:
     from sonnx.rewriter.rewriting import FixResult
 
 
-class ModelMessage(Protocol):
-    """A protobuf message such as `onnx.ModelProto`, recognised by its method."""
-
-    def SerializeToString(self) -> bytes:  # noqa: N802  (protobuf's name)
-        """The encoded message."""
-
-
-Source: TypeAlias = str | os.PathLike[str] | bytes | ModelMessage
-"""A model: the path of a file, the bytes of a file, or an `onnx.ModelProto`."""
 InputShapes: TypeAlias = Mapping[str, Sequence[int]]
 """A shape by the name of a graph input."""
 Progress: TypeAlias = Callable[[str], None]
@@ -77,11 +70,6 @@ DEFAULT_HYPOTHESES = "ieee-any"
 """Any implementation that conforms to IEEE 754."""
 DEFAULT_SAMPLES = 3
 """Sets of inputs on which a model and its rewritten form are run: one of each type of `sample_inputs.py`."""
-
-
-def encoded(source: Source) -> str | os.PathLike[str] | bytes:
-    """The source as a path or bytes."""
-    return source if isinstance(source, str | os.PathLike | bytes) else source.SerializeToString()
 
 
 def check(

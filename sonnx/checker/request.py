@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
@@ -18,7 +19,7 @@ from sonnx.checker.selection import select
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.reader import file_bytes, read
-from sonnx.model.symbols import bind_symbols, require_sizes
+from sonnx.model.symbols import bind_symbols, placeholders_of, require_sizes
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
@@ -104,4 +105,10 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
         sha256=digest,
         drawn=drawn,
     )
+    notes = tuple(
+        f"the name {quote(each)} of dimensions is not taken for one symbol: --input-shape gives the sizes of inputs, "
+        "the other dimensions of this name are unknown"
+        for each in placeholders_of(model, request.bind, request.input_shapes)
+    )
+    report = replace(report, notes=(*report.notes, *notes)) if notes else report
     return select(report, request.select, request.ignore) if request.select or request.ignore else report

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from sonnx.base.errors import USAGE, Stop, Unfinished, UsageError
 from sonnx.base.escaping import escape, escape_once
@@ -20,7 +20,7 @@ from sonnx.model.reader import Unreadable
 
 def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
     """Run one command, in a process that it may fork where that is its own; the exit code."""
-    options = parser(arguments[0] if arguments else "").parse_args(arguments)
+    options = _parsed(arguments)
     options.own_process = own_process
     try:
         code: int = options.command(options)
@@ -31,6 +31,14 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
     except (UsageError, Unreadable, OSError) as error:
         return _refuse(_sentence(error), USAGE)
     return code
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    first = arguments[0] if arguments else ""
+    made = parser(first)
+    if first.startswith("-") and first not in made._option_string_actions:
+        made.error(f"unrecognized arguments: {first}")  # argparse would ask for a command
+    return made.parse_args(arguments)
 
 
 def parser(named: str = "") -> CommandParser:
@@ -71,7 +79,13 @@ CHOICE = re.compile(r"[\w-]+")
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Reports a wrong command line in one sentence; the commands have parsers of the same class."""
+    """Reports a wrong command line in one sentence; the commands have parsers of the same class.
+
+    A shortened option is refused: it would get another meaning with the next option that begins alike.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **given})
 
     def format_help(self) -> str:
         """The help text; description, examples and exit codes of a command are in help.toml."""
@@ -94,9 +108,13 @@ class CommandParser(argparse.ArgumentParser):
         """The option, command or choice that was probably meant, where the message names an unknown one."""
         unknown, listed = UNKNOWN_OPTION.search(message), UNKNOWN_CHOICE.search(message)
         if unknown is not None:
-            options = (option for parser in self.with_commands() for option in parser._option_string_actions)
-            return did_you_mean(unknown[1].partition("=")[0], options)
-        return did_you_mean(listed[1], CHOICE.findall(listed[2])) if listed is not None else ""
+            options = {option for parser in _nested(self) for option in parser._option_string_actions}
+            name = unknown[1].partition("=")[0]
+            return "; write options behind the command" if name in options else did_you_mean(name, options)
+        if listed is None:
+            return ""
+        choices = [*CHOICE.findall(listed[2]), *(self._option_string_actions if "COMMAND" in message else ())]
+        return did_you_mean(listed[1], choices)
 
     def with_commands(self) -> Iterator[argparse.ArgumentParser]:
         """This parser and those of the commands."""
@@ -104,6 +122,15 @@ class CommandParser(argparse.ArgumentParser):
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 yield from action.choices.values()
+
+
+def _nested(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parser, with those of its commands and of the commands of these."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from _nested(each)
 
 
 class _Version(argparse.Action):

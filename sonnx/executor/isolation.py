@@ -115,7 +115,7 @@ class IsolatedRuntime:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(_module_path())},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path())},
             start_new_session=True,  # only the parent handles interrupts of the terminal
             bufsize=0,
         )
@@ -239,7 +239,7 @@ def _end(process: subprocess.Popen[bytes], lent: Sequence[int]) -> None:
                 pipe.close()
 
 
-def _module_path() -> list[str]:
+def module_path() -> list[str]:
     """Where this process finds modules, without the current folder, unless the program is there."""
     here = Path.cwd()
     return [each for each in sys.path if each and (Path(each) != here or here == PACKAGE.parent)]

@@ -87,7 +87,8 @@ def bind_symbols(
     Args:
         model: the model.
         numbers: by symbol.
-        shapes: by graph input; a symbol in the input's declaration gets the number everywhere.
+        shapes: by graph input; a symbol in the input's declaration gets the number everywhere, but for a placeholder
+            (`placeholders_of`), which says nothing of other values.
 
     Raises:
         UnknownSymbol: a symbol is not in the model; the message lists those that are.
@@ -97,36 +98,53 @@ def bind_symbols(
         return model
     require_sizes(numbers)
     found: set[str] = set()
+    sizes: dict[str, int | None] = dict(numbers)
     if shapes:
         _values(model.graph.inputs, {}, found)
-        numbers = {**numbers, **_numbers_of_symbols(model, numbers, shapes)}
+        sizes |= _numbers_of_symbols(model, numbers, shapes)
+        sizes |= dict.fromkeys(placeholders_of(model, numbers, shapes))
         inputs = tuple(_with_shape(value, shapes.get(value.name)) for value in model.graph.inputs)
         model = replace(model, graph=replace(model.graph, inputs=inputs))
-    graph = _graph(model.graph, numbers, found)
+    graph = _graph(model.graph, sizes, found)
     functions = tuple(
         replace(
             function,
-            value_info=_values(function.value_info, numbers, found),
-            nodes=_nodes(function.nodes, numbers, found),
+            value_info=_values(function.value_info, sizes, found),
+            nodes=_nodes(function.nodes, sizes, found),
         )
         for function in model.functions
     )
-    missing = sorted(numbers.keys() - found)
+    missing = sorted(sizes.keys() - found)
     if missing:
         has = f"it has {', '.join(sorted(found))}" if found else "it has none"
         raise UnknownSymbol(f"no dimension of the model is the symbol {', '.join(missing)}; {has}")
     return replace(model, graph=graph, functions=functions)
 
 
+def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
+    """The names of dimensions, in inputs with these shapes, that stand for any size, each time for another one.
+
+    Exporters write `?` or `None` where they know no size.  A name that `numbers` binds is taken for a symbol.
+    """
+    stated = (value.type.shape or () for value in model.graph.inputs if value.name in shapes)
+    names = dict.fromkeys(each for shape in stated for each in shape if isinstance(each, str))
+    return tuple(each for each in names if _is_placeholder(each) and each not in numbers)
+
+
+def _is_placeholder(name: str) -> bool:
+    return name == str(None) or not any(map(str.isalpha, name))
+
+
 def _numbers_of_symbols(
     model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> dict[str, int]:
-    """The numbers of the symbols in the declarations of inputs with these shapes.
+    """The numbers of the symbols in the declarations of inputs with these shapes, without placeholders.
 
     Raises:
         UsageError: a shape that contradicts the model or another number.
     """
     known, found = {value.name: value.type for value in model.graph.inputs}, dict(numbers)
+    unknown = placeholders_of(model, numbers, shapes)
     for name, shape in shapes.items():
         if name not in known:
             raise UsageError(f"the model has no input {name!r}; it has {', '.join(map(repr, known)) or 'none'}")
@@ -136,7 +154,7 @@ def _numbers_of_symbols(
         for index, (number, dimension) in enumerate(zip(shape, stated or (), strict=False)):
             require_sizes({f"dimension {index} of {name!r}": number})
             if isinstance(dimension, str):
-                if found.setdefault(dimension, number) != number:
+                if dimension not in unknown and found.setdefault(dimension, number) != number:
                     raise UsageError(f"the dimension {dimension} is given as {found[dimension]} and as {number}")
             elif dimension is not None and dimension >= 0 and dimension != number:
                 raise UsageError(f"dimension {index} of the input {name!r} is {dimension}, not {number}")
@@ -147,7 +165,7 @@ def _with_shape(value: Value, shape: Sequence[int] | None) -> Value:
     return value if shape is None else Value(value.name, replace(value.type, shape=tuple(shape)))
 
 
-def _graph(graph: Graph, numbers: Mapping[str, int], found: set[str]) -> Graph:
+def _graph(graph: Graph, numbers: Mapping[str, int | None], found: set[str]) -> Graph:
     return replace(
         graph,
         inputs=_values(graph.inputs, numbers, found),
@@ -157,11 +175,11 @@ def _graph(graph: Graph, numbers: Mapping[str, int], found: set[str]) -> Graph:
     )
 
 
-def _values(values: tuple[Value, ...], numbers: Mapping[str, int], found: set[str]) -> tuple[Value, ...]:
+def _values(values: tuple[Value, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[Value, ...]:
     return tuple(Value(value.name, _type(value.type, numbers, found)) for value in values)
 
 
-def _type(type_: Type, numbers: Mapping[str, int], found: set[str]) -> Type:
+def _type(type_: Type, numbers: Mapping[str, int | None], found: set[str]) -> Type:
     symbols = {dimension for dimension in type_.shape or () if isinstance(dimension, str)}
     if not symbols:
         return type_
@@ -170,7 +188,7 @@ def _type(type_: Type, numbers: Mapping[str, int], found: set[str]) -> Type:
     return replace(type_, shape=bound)
 
 
-def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int], found: set[str]) -> tuple[Node, ...]:
+def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[Node, ...]:
     return tuple(
         replace(node, attributes=tuple(_attribute(each, numbers, found) for each in node.attributes))
         if any(each.kind in ("graph", "graphs") for each in node.attributes)
@@ -179,7 +197,7 @@ def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int], found: set[str])
     )
 
 
-def _attribute(attribute: Attribute, numbers: Mapping[str, int], found: set[str]) -> Attribute:
+def _attribute(attribute: Attribute, numbers: Mapping[str, int | None], found: set[str]) -> Attribute:
     value = attribute.value
     if isinstance(value, Graph):
         return replace(attribute, value=_graph(value, numbers, found))

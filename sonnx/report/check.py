@@ -6,9 +6,10 @@ from msgspec.structs import astuple
 
 from sonnx.checker.report import Report
 from sonnx.report.formats import CheckRun, render
+from sonnx.report.notebooks import ShownInNotebooks
 
 
-class CheckReport(Report, frozen=True):
+class CheckReport(Report, ShownInNotebooks, frozen=True):
     """The report on one model: all findings and what they are based on; text, JSON or another format on request."""
 
     @classmethod

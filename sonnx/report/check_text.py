@@ -105,7 +105,7 @@ def _correctable(failures: Sequence[Finding]) -> str:
     text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
     fixable = number_with_rewrites(failures)
     number = "all" if fixable == len(failures) else fixable or "none"
-    return f"{text}; sonnx fix has rewrites for {number} of them"
+    return f"{text}; sonnx fix has rewrites for {number} of them" + (", where they apply" if fixable else "")
 
 
 def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
@@ -186,7 +186,8 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
         yield style.bold(_correctable(failures))
         if any(map(rewrites_of, failures)):
             command, open_sizes = fix_command(report)
-            yield f"  {style.bold(command)}" + (f"   (write numbers for {open_sizes})" if open_sizes else "")
+            yield f"  {style.bold(command)}" + (f"   (write your numbers for {open_sizes})" if open_sizes else "")
+            yield "  with --dry-run it writes nothing and says what is left"
     yield style.wrapped(
         f"{coverage.evaluated} of {coverage.applicable} applicable rules were evaluated everywhere; "
         f"results: {verdict_counts(report)}", 2,

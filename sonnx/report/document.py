@@ -19,6 +19,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.rewrites import rewrite_titles
 from sonnx.report.formats import render_document
+from sonnx.report.notebooks import ShownInNotebooks
 from sonnx.report.phrases import place, rule_page, tags_until
 
 
@@ -194,7 +195,7 @@ class Document(Struct, frozen=True):
         return sorted(every, key=lambda each: _weight(each[1]))
 
 
-class Rendered:
+class Rendered(ShownInNotebooks):
     """A result of a command: its document in every format, and JSON of its own."""
 
     __slots__ = ()

@@ -109,7 +109,7 @@ def verdict_counts(report: Report) -> str:
 
 
 def fix_command(report: Report) -> tuple[str, str]:
-    """The command that corrects what it can, and the sizes in it that a reader must replace by numbers."""
+    """The command that corrects what it can, with 1 for each open size, and the sizes that a reader may replace."""
     import shlex  # a model that conforms needs no command
 
     command = ["sonnx", "fix", report.name]
@@ -119,7 +119,12 @@ def fix_command(report: Report) -> tuple[str, str]:
         command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
     symbols = tuple(dict.fromkeys(each for _, shape in report.open_inputs for each in shape if not _is_number(each)))
     if "?" in symbols:
-        given, left = _fitting([f"{input_name}={','.join(shape)}" for input_name, shape in report.open_inputs])
+        given, left = _fitting(
+            [
+                f"{input_name}={','.join(each if _is_number(each) else '1' for each in shape)}"
+                for input_name, shape in report.open_inputs
+            ]
+        )
         for each in given:
             command += ["--input-shape", each]
         replaced = [*_fitting(symbols)[0], *([plural(left, "more input")] if left else [])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape as entities
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +57,9 @@ class RunReport(Mapping[str, NDArray[Any]]):
             OSError: a file cannot be written.
         """
         return write_folder(folder, dict(self.arrays), form)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{entities(self.to_text())}</pre>"
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The values of an output."""

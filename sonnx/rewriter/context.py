@@ -19,7 +19,8 @@ class RewriteContext(Struct, frozen=True, dict=True):
 
     `selected` are the slugs that rewrites may serve and `only` the names of the rewrites that run, None for all;
     `options` enable rewrites that change values.  `facts` are those of the values after the visit of the nodes, none
-    before it.
+    before it.  `hints` are the types and shapes that the onnx package infers, used for the outputs of operators that
+    sonnx does not know.
     """
 
     active_rules: ActiveRules
@@ -28,6 +29,7 @@ class RewriteContext(Struct, frozen=True, dict=True):
     options: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
     facts: Mapping[str, TensorFacts] = {}
+    hints: Mapping[str, TensorFacts] = {}
 
     @cached_property
     def operator_set(self) -> int | None:

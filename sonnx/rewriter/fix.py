@@ -29,6 +29,7 @@ from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
 from sonnx.rewriter.rewriting import FixResult
+from sonnx.rewriter.shape_hints import contradicted, hints_of
 from sonnx.rewriter.validation import Validation, compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
@@ -78,7 +79,12 @@ def fix(
 def _rewritten(context: RewriteContext) -> WalkResult:
     """The model after all enabled rewrites: preparations, those of each node, completions."""
     context, before = _changed(context, passes.PREPARATIONS)
-    walked = walk(context, (each for each in passes.NODE_REWRITES if each.enabled(context)))
+    rewrites = [each for each in passes.NODE_REWRITES if each.enabled(context)]
+    context = replace(context, hints=hints_of(context.model))
+    walked = walk(context, rewrites)
+    if contradicted(context.hints, walked.facts):
+        context = replace(context, hints={})
+        walked = walk(context, rewrites)
     context, after = _changed(replace(context, model=walked.model, facts=walked.facts), passes.COMPLETIONS)
     return replace(walked, model=context.model, applied=(*before, *walked.applied, *after))
 

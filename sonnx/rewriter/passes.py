@@ -29,6 +29,7 @@ PREPARATIONS: tuple[Rewrite[ModelRewriting], ...] = (
     constants.dense_constants,
     names_and_order.named_graph,
     names_and_order.sorted_nodes,
+    versions.merged_imports,
     versions.specified_versions,
     names_and_order.unique_names,
 )

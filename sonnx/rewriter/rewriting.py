@@ -11,6 +11,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Rule
 from sonnx.report.check import CheckReport
 from sonnx.report.formats import render_document
+from sonnx.report.notebooks import ShownInNotebooks
 from sonnx.report.phrases import grouped
 from sonnx.rewriter import fix_record, fix_report
 from sonnx.rewriter.rewrite import AppliedRewrite
@@ -29,7 +30,7 @@ class RemainingFindings(Struct, frozen=True):
     reasons: Mapping[str, tuple[Finding, ...]]
 
 
-class FixResult(Struct, frozen=True):
+class FixResult(Struct, ShownInNotebooks, frozen=True):
     """The result of `fix`: a rewritten model, as text and as a record.
 
     `before` is the check of the original, `after` that of the new model; `rewrites` are all places that were changed,

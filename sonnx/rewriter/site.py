@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
+from sonnx.executor.executor import can_run
 from sonnx.executor.preparation import RunDomain
 from sonnx.graph.call import Call
-from sonnx.graph.environment import environment
+from sonnx.graph.environment import NOTHING_STATED, environment
 from sonnx.graph.interpreter import Visit
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.parser import parse
@@ -167,6 +168,9 @@ def site_of(
     failed = [result for result in visit.result.reported if result.verdict is Verdict.FAIL]
     if call.signature is None:
         outputs = [*_executed(context, call, inputs, outputs)]
+        if not can_run(node):
+            hints = (context.hints.get(name, NOTHING_STATED) for name in node.outputs)
+            outputs = list(map(_completed, outputs, hints))
     return Site(
         context,
         node,
@@ -189,13 +193,15 @@ def _executed(
     stated = list(declared)
     computed = RunDomain(context.active_rules, conforming=False).call(call, inputs, stated).outputs
     for facts, found in zip(stated, computed, strict=False):
-        known = found is not None and first_unknown(found.shape) is None
-        yield (
-            facts
-            if not known or found is None
-            else facts._replace(
-                type=found.type if isinstance(facts.type, Unknown) else facts.type,
-                shape=found.shape if first_unknown(facts.shape) is not None else facts.shape,
-            )
-        )
+        yield facts if found is None else _completed(facts, found)
     yield from stated[len(computed) :]
+
+
+def _completed(facts: TensorFacts, found: TensorFacts) -> TensorFacts:
+    """The facts, with the type and the shape that another source knows completely."""
+    if first_unknown(found.shape) is not None:
+        return facts
+    return facts._replace(
+        type=found.type if isinstance(facts.type, Unknown) else facts.type,
+        shape=found.shape if first_unknown(facts.shape) is not None else facts.shape,
+    )

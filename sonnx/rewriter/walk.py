@@ -222,8 +222,7 @@ class _Rewriting(Struct, dict=True):
         operator = escape(node.operator)
         if site.signature is None:
             return (
-                f"sonnx cannot compute the output shape of {operator}; declare it in value_info "
-                "(onnx.shape_inference can)"
+                f"neither sonnx nor the onnx package computes the output shape of {operator}; declare it in value_info"
             )
         relied_on = {name for output in site.signature.outputs for name in output.relies}
         broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in relied_on)

@@ -43,6 +43,34 @@ def test_options_are_stated() -> None:
     assert report.open_inputs == (("b", ("2", "M", "K")),)
 
 
+PLACEHOLDERS = source("(float[N, 3] a, float[3] b) => (float[N, 3] y) { m = Max(a, b) y = Max(m) }")
+
+
+def with_dimensions(name: str) -> bytes:
+    """The model with all dimensions of one name."""
+    model = onnx.load_from_string(PLACEHOLDERS)
+    for value in (*model.graph.input, *model.graph.output):
+        for dimension in value.type.tensor_type.shape.dim:
+            dimension.dim_param = name
+    return model.SerializeToString()
+
+
+@pytest.mark.parametrize("name", ["?", "-1", "None"])
+def test_a_name_for_any_size_is_not_one_symbol(name: str) -> None:
+    report = sonnx.check(with_dimensions(name), input_shapes={"a": [4, 3], "b": [3]})
+    assert any(f"the name {name!r} of dimensions is not taken for one symbol" in note for note in report.notes)
+    assert {each.where.name for each in report.findings if each.rule == "explicit-shape"} == {"m", "y"}
+    result = sonnx.fix(with_dimensions(name), input_shapes={"a": [4, 3], "b": [3]})
+    assert {each.rule for each in result.after.roots} == set()
+
+
+def test_a_symbol_with_two_sizes_is_refused() -> None:
+    with pytest.raises(sonnx.UsageError, match="the dimension N is given as 4 and as 3"):
+        sonnx.check(with_dimensions("N"), input_shapes={"a": [4, 3], "b": [3]})
+    with pytest.raises(sonnx.UsageError, match=r"the dimension \? is given as 4 and as 3"):
+        sonnx.check(with_dimensions("?"), bind={"?": 4}, input_shapes={"a": [4, 3]})
+
+
 @pytest.mark.parametrize("hashed", [True, False])
 def test_the_hash_is_that_of_the_bytes(hashed: bool) -> None:
     report = sonnx.check(SYMBOLIC, hashed=hashed)

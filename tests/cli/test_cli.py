@@ -246,6 +246,27 @@ def test_help_loads_no_numpy_no_solver_and_not_onnx(line: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (["--verison"], "unrecognized arguments: --verison; did you mean '--version'?"),
+        (["--vers"], "unrecognized arguments: --vers; did you mean '--version'?"),
+        (["--edition", "2026-08", "check"], "unrecognized arguments: --edition; write options behind the command"),
+        (["help"], "did you mean '--help'?"),
+        (["version"], "did you mean '--version'?"),
+        (["check", "--accept-assumption", "m.onnx"], "did you mean '--accept-assumptions'?"),
+        (["suite", "run", "--form", "text", "suite"], "did you mean '--format'?"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_or_shortened_word_is_refused_with_the_word_that_is_meant(
+    line: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(line)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_a_failure_of_the_tool_is_one_sentence(models: dict[str, str], tmp_path: Path) -> None:
     broken = "import sonnx.checker.checker as c\nimport sys\n"
     broken += "import sonnx.checker.request\ndef fail(*a, **k): raise RuntimeError('boom')\n"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
+import types
 from collections.abc import Callable
+from importlib.metadata import version
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +129,50 @@ def test_an_explanation_is_that_of_the_command_line(name: str, capsys: pytest.Ca
     assert isinstance(found, sonnx.Explanation)
     assert found.to_text() == printed(capsys, "explain", name)
     assert found.rules or found.operator or found.erratum
+
+
+class Program:
+    """What an exporter returns."""
+
+    model_proto = onnx.load_from_string(FINE)
+
+
+def test_a_model_is_given_in_many_forms(fine: Path) -> None:
+    with fine.open("rb") as file:
+        sources = (FINE, bytearray(FINE), BytesIO(FINE), onnx.load_from_string(FINE), Program(), file)
+        assert {sonnx.check(each).to_json() for each in sources} == {sonnx.check(FINE).to_json()}
+
+
+def test_an_onnx_ir_model_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a stand-in for the package, which pulls many others."""
+
+    class Model:
+        pass
+
+    package = types.SimpleNamespace(Model=Model, to_proto=lambda model: onnx.load_from_string(FINE))
+    monkeypatch.setitem(sys.modules, "onnx_ir", package)
+    assert sonnx.check(Model()).verdict is sonnx.Verdict.PASS  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [FINE], StringIO("text"), onnx.ModelProto, Program])
+def test_another_object_is_a_type_error_that_says_what_is_accepted(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"a model is (the path of a file, .*, not|read from a binary file)"):
+        sonnx.check(wrong)
+    with pytest.raises(TypeError, match="a model is"):
+        sonnx.fix(wrong)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert sonnx.__version__ == version("sonnx")
+
+
+def test_a_notebook_shows_the_page() -> None:
+    report = sonnx.check(FINE)
+    shown = report._repr_html_()
+    assert html.unescape(shown.partition('srcdoc="')[2].partition('" sandbox')[0]) == report.to_format("html")
+    assert shown.count("<") == 2, "nothing of the page is outside the frame"
+    assert sonnx.fix(FINE)._repr_html_().startswith("<iframe")
+    assert sonnx.prove(FINE)._repr_html_().startswith("<iframe")
 
 
 def test_results_are_json() -> None:

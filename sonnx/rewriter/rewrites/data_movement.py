@@ -22,17 +22,29 @@ MAX_ALL_PARTS = 4 * MAX_PARTS
 
 @rewrite("gathered-part", Trigger.RULE_FAILS)
 def gathered_part(site: Site) -> Replacement | None:
-    """A slice of consecutive indices, and Reshape where one element is taken without its axis."""
+    """A slice for each run of consecutive indices, joined by Concat; Reshape where the axis is not the result's."""
     shape, axis, indices = site.shape(0), site.known("axis"), site.constant(1)
     if shape is None or axis is None or indices is None or site.operator_set < SHAPE_AS_INPUT:
         return None
-    if len(indices.dims) > 1 or not -len(shape) <= axis < len(shape):
+    if not -len(shape) <= axis < len(shape):
         return None
     axis %= len(shape)
-    wanted = _indices(indices, shape[axis])
-    if not wanted or wanted != list(range(wanted[0], wanted[0] + len(wanted))):
+    runs = _runs(_indices(indices, shape[axis]))
+    if not 0 < len(runs) <= MAX_PARTS or 0 in shape:
         return None
-    return _slice_of(site, shape, axis, (wanted[0], wanted[-1] + 1), keeps_axis=bool(indices.dims))
+    result = (*shape[:axis], *indices.dims, *shape[axis + 1 :])
+    return _joined_slices(site, shape, axis, runs, result)
+
+
+def _runs(indices: list[int]) -> list[tuple[int, int]]:
+    """The consecutive indices as spans: the first, and the one after the last."""
+    found: list[tuple[int, int]] = []
+    for index in indices:
+        if found and found[-1][1] == index:
+            found[-1] = (found[-1][0], index + 1)
+        else:
+            found.append((index, index + 1))
+    return found
 
 
 def _indices(constant: Tensor, extent: int) -> list[int]:
@@ -43,14 +55,25 @@ def _indices(constant: Tensor, extent: int) -> list[int]:
     return [index % extent for index in found]
 
 
-def _slice_of(site: Site, shape: Shape, axis: int, span: tuple[int, int], *, keeps_axis: bool) -> Replacement:
+def _joined_slices(
+    site: Site, shape: Shape, axis: int, runs: list[tuple[int, int]], result: tuple[int, ...]
+) -> Replacement:
+    """The nodes that take the spans of an axis, one after another, and give them the shape of the result."""
     source, output = site.node.inputs[0], site.node.outputs[0]
     sequence = NodeSequence(output, site.operator_set)
-    part = sequence.slice(source, shape, axis, span, output if keeps_axis else f"{output}.part")
-    if not keeps_axis:
-        sequence.reshape(part, [*shape[:axis], *shape[axis + 1 :]], output)
-    which = f"index {span[0]}" if span[1] == span[0] + 1 else f"indices {span[0]} to {span[1] - 1}"
-    operators = " and ".join(each.operator for each in sequence.nodes)
+    number = sum(end - start for start, end in runs)
+    shaped = result != (*shape[:axis], number, *shape[axis + 1 :])
+    last = f"{output}.part" if shaped else output
+    if len(runs) == 1:
+        sequence.slice(source, shape, axis, runs[0], last)
+    else:
+        parts = [sequence.slice(source, shape, axis, span) for span in runs]
+        sequence.add(OperatorName.CONCAT, parts, last, axis=axis)
+    if shaped:
+        sequence.reshape(last, result, output)
+    spans = ", ".join(f"{start} to {end - 1}" if end > start + 1 else str(start) for start, end in runs)
+    which = f"index {spans}" if number == 1 else f"indices {spans}"
+    operators = " and ".join(dict.fromkeys(each.operator for each in sequence.nodes))
     return sequence.replacement(descriptions.call(site.node), f"{which} of axis {axis} by {operators}")
 
 

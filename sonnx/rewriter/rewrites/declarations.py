@@ -18,7 +18,9 @@ from sonnx.model.ir import NOT_STATED, Dimension, Graph, Type, Value
 from sonnx.model.scopes import Scope
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, rewrite
+from sonnx.rewriter.shape_hints import unknown_nodes
 
+HINTED = "types and shapes behind operators that sonnx does not know are those that the onnx package infers"
 EXPLICIT_SHAPE, EXPLICIT_TYPE = "explicit-shape", "explicit-type"
 
 
@@ -29,7 +31,8 @@ def explicit_declarations(context: RewriteContext) -> ModelChange:
     stated = Counter(each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info))
     several = frozenset(name for name, number in stated.items() if number > 1)
     rules = tuple(filter(context.selects, explicit_declarations.rules))
-    declarations = _Declarations(Scope("graph", graph, {}).declared, context.facts, rules, several)
+    hinted = frozenset(name for node in unknown_nodes(context.model) for name in node.outputs if name in context.hints)
+    declarations = _Declarations(Scope("graph", graph, {}).declared, context.facts, rules, several, hinted)
     outputs = tuple(
         each if each.name in several else Value(each.name, declarations.type_of(each.name)) for each in graph.outputs
     )
@@ -43,12 +46,16 @@ def explicit_declarations(context: RewriteContext) -> ModelChange:
 
 
 class _Declarations(Struct, frozen=True):
-    """What is declared, what is known, the rules to serve, and the values with several declarations, which stay."""
+    """What is declared, what is known, and the rules to serve.
+
+    Values with several declarations stay; of `hinted` ones the onnx package, not sonnx, says what is known.
+    """
 
     declared: Mapping[str, Type]
     facts: Mapping[str, TensorFacts]
     rules: tuple[str, ...]
     several: frozenset[str]
+    hinted: frozenset[str]
 
     def type_of(self, name: str) -> Type:
         """The declaration with each part that states nothing replaced by what is known."""
@@ -71,7 +78,13 @@ class _Declarations(Struct, frozen=True):
             if before != after and name not in self.several:
                 changed = {EXPLICIT_TYPE: before.element != after.element, EXPLICIT_SHAPE: before.shape != after.shape}
                 served = tuple(rule for rule in self.rules if changed[rule])
-                yield Edit(Where(places[name], "value", name), str(before), str(after), served)
+                yield Edit(
+                    Where(places[name], "value", name),
+                    str(before),
+                    str(after),
+                    served,
+                    HINTED if name in self.hinted else "",
+                )
 
 
 def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) -> tuple[Dimension, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.model.ir import Import, Node, subgraphs
 from sonnx.model.scopes import canonical_domain
@@ -35,6 +36,29 @@ def specified_versions(context: RewriteContext) -> ModelChange | None:
     imports = tuple(Import(one.domain, oldest) if canonical_domain(one.domain) == "" else one for one in model.imports)
     edit = Edit(Where("model", "model"), f"operator set {now}", f"operator set {oldest}")
     return ModelChange(replace(model, imports=imports), (edit,))
+
+
+@rewrite("merged-imports", Trigger.RULE_SELECTED)
+def merged_imports(context: RewriteContext) -> ModelChange | None:
+    """The model with one import of each operator set that it imports several times with one version."""
+    model = context.model
+    versions: dict[str, set[int | None]] = {}
+    for each in model.imports:
+        versions.setdefault(canonical_domain(each.domain), set()).add(each.version)
+    kept: dict[tuple[str, int | None], Import] = {}
+    for index, each in enumerate(model.imports):
+        domain = canonical_domain(each.domain)
+        clear = len(versions[domain]) == 1 and each.version is not None
+        kept.setdefault((domain, None if clear else index), each)
+    if len(kept) == len(model.imports):
+        return None
+    imports = tuple(kept.values())
+    edit = Edit(Where("model", "model"), _listed(model.imports), _listed(imports))
+    return ModelChange(replace(model, imports=imports), (edit,))
+
+
+def _listed(imports: tuple[Import, ...]) -> str:
+    return "operator sets " + ", ".join(f"{quote(each.domain)} {each.version}" for each in imports)
 
 
 def _keeps_meaning(node: Node, now: int, then: int) -> bool:

@@ -1,0 +1,126 @@
+"""Types and shapes behind operators that sonnx does not know, as the onnx package infers them.
+
+The inference runs in a process of its own, with limits of time and memory: what it does to a malformed model stays
+there.  Its results are hints: they are used for the outputs of nodes that neither the profile nor the executor knows,
+and none is used where one contradicts what sonnx computes (`contradicted`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from math import prod
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sonnx.base.budget import memory_limit
+from sonnx.executor.executor import can_run
+from sonnx.executor.isolation import module_path
+from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
+from sonnx.model.ir import Model, Node, Tensor, Type, Value
+from sonnx.model.reader import element_names
+from sonnx.model.scopes import canonical_domain
+from sonnx.model.writer import Unwritable, write
+
+CHILD_CODE = "from sonnx.rewriter.shape_hints import main; main()"
+SECONDS = 60
+MEGABYTES = 8192
+MAX_ELEMENTS = 1024
+"""Elements of an initializer that a shape can depend on; of larger ones the inference gets type and shape only."""
+
+
+class Hint(Struct, frozen=True):
+    """The element type of a value, by its number in ONNX, and its shape, -1 for a dimension that is not known."""
+
+    element: int
+    shape: tuple[int, ...]
+
+    @property
+    def facts(self) -> TensorFacts | None:
+        """The type and shape as stated facts, None where one is not completely known."""
+        name = element_names().get(self.element)
+        return None if name is None or min(self.shape, default=0) < 0 else TensorFacts(name, self.shape)
+
+
+Hints = Mapping[str, TensorFacts]
+DECODER = msgspec.json.Decoder(dict[str, Hint])
+
+
+def unknown_nodes(model: Model) -> Iterable[Node]:
+    """The nodes of the main graph whose operators are of the standard domain and not known to the executor."""
+    return (node for node in model.graph.nodes if not canonical_domain(node.domain) and not can_run(node))
+
+
+def hints_of(model: Model) -> Hints:
+    """What the onnx package infers of the values of the main graph; nothing where sonnx knows every operator."""
+    if next(iter(unknown_nodes(model)), None) is None:
+        return {}
+    try:
+        data = write(_without_large_constants(model))
+    except (Unwritable, ValueError):
+        return {}
+    return _inferred(data)
+
+
+def contradicted(hints: Hints, facts: Mapping[str, TensorFacts]) -> bool:
+    """Whether a hint differs from a type or a shape that sonnx has computed."""
+    return any(_differs(hint, facts[name]) for name, hint in hints.items() if name in facts)
+
+
+def _differs(hint: TensorFacts, known: TensorFacts) -> bool:
+    element = not isinstance(known.type, Unknown) and known.type != hint.type
+    return element or (first_unknown(known.shape) is None and known.shape != hint.shape)
+
+
+def _without_large_constants(model: Model) -> Model:
+    graph = model.graph
+    large = {each.name: each for each in graph.initializers if prod(each.dims) > MAX_ELEMENTS}
+    given = {value.name for value in graph.inputs}
+    added = tuple(Value(each.name, _type_of(each)) for each in large.values() if each.name not in given)
+    kept = tuple(each for each in graph.initializers if each.name not in large)
+    return replace(model, graph=replace(graph, inputs=(*graph.inputs, *added), initializers=kept))
+
+
+def _type_of(tensor: Tensor) -> Type:
+    return Type("tensor", tensor.element, tensor.dims)
+
+
+@lru_cache(maxsize=8)
+def _inferred(data: bytes) -> Hints:
+    """The answer of the child; nothing where it fails."""
+    try:
+        done = subprocess.run(  # noqa: S603  (the interpreter that runs this, and a constant)
+            [sys.executable, "-P", "-c", CHILD_CODE],
+            input=data,
+            capture_output=True,
+            timeout=SECONDS,
+            check=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path())},
+            start_new_session=True,
+        )
+        found = DECODER.decode(done.stdout)
+    except (OSError, subprocess.SubprocessError, msgspec.MsgspecError):
+        return {}
+    known = ((name, hint.facts) for name, hint in found.items())
+    return {name: facts for name, facts in known if facts is not None}
+
+
+def main() -> None:
+    """The program of the child: a model as input, the types of its values as output."""
+    with memory_limit(MEGABYTES):
+        onnx = import_module("onnx")
+        model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
+        graph = import_module("onnx.shape_inference").infer_shapes(model, data_prop=True).graph
+    found = {}
+    for value in (*graph.value_info, *graph.output):
+        tensor = value.type.tensor_type
+        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
+            sizes = tuple(each.dim_value if each.HasField("dim_value") else -1 for each in tensor.shape.dim)
+            found[value.name] = Hint(tensor.elem_type, sizes)
+    sys.stdout.buffer.write(msgspec.json.encode(found))
