@@ -7,7 +7,11 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
+<<<<<<< HEAD
 .PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign short-campaign fuzz clean formal handover
+=======
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign short-campaign fuzz clean formal
+>>>>>>> equivalence2
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -66,6 +70,11 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
+
+# Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.
+MINUTES ?= 120
+equivalence-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes $(MINUTES)
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed

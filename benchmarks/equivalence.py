@@ -1,6 +1,6 @@
 """The comparison of models: mutants against exact runs, and models against optimizers.
 
-    python -m benchmarks.equivalence mutants --seeds 0:300
+    python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes 60
     python -m benchmarks.equivalence optimizers [--held-out] MODEL …
     python -m benchmarks.equivalence optimizers --light
 
@@ -17,6 +17,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from sonnx.base.files import sha256
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.result import Answer, Equivalence, EquivalenceOptions
 from sonnx.model.reader import read
-from tests.support.equivalence_mutants import judged, pairs, refuted
+from tests.support.equivalence_mutants import Pair, judged, pairs, refuted
 
 TIME_LIMIT, NOT_INSTALLED = 300, 9
 """Seconds that an optimizer may take, and the exit code of its process where it is not installed."""
@@ -45,35 +47,74 @@ def compared(first: bytes, second: bytes, options: EquivalenceOptions) -> Equiva
 # ------------------------------------------------------------------ mutants
 
 
-def mutants(seeds: range, runs: int) -> int:
-    """Judge the mutants of many seeds; 1 if an answer was wrong."""
-    seen, answers, wrong, shown, differing = set[tuple[bytes, bytes]](), Counter[str](), 0, 0, 0
-    invalid = 0
-    for seed in seeds:
+@dataclass
+class Tally:
+    """What a campaign counted.
+
+    Attributes:
+        seen: the digests of the pairs that were judged.
+        answers: the valid pairs by answer.
+        invalid: the pairs of which a model has no value.
+        wrong: the answers that the judge refutes.
+        differing: the pairs whose exact values differ, as the judge or the answer shows, and that are not called equal.
+        shown: those of them that are answered by an input.
+    """
+
+    seen: set[bytes] = field(default_factory=set)
+    answers: Counter[str] = field(default_factory=Counter)
+    invalid: int = 0
+    wrong: int = 0
+    differing: int = 0
+    shown: int = 0
+
+    @property
+    def valid(self) -> int:
+        """The distinct pairs with values."""
+        return sum(self.answers.values())
+
+    def __str__(self) -> str:
+        return (
+            f"{self.valid} distinct valid mutants, {self.invalid} without value: {dict(self.answers)}; "
+            f"{self.wrong} wrong; {self.shown} of {self.differing} that differ in exact values are shown different"
+        )
+
+
+def mutants(first: int, valid: int, minutes: float, runs: int) -> int:
+    """Judge the mutants of one seed after the other, until so many are valid or so much time has passed; 1 if an answer
+    was wrong.
+    """
+    tally, end = Tally(), time.monotonic() + 60 * minutes
+    for seed in count(first):
+        if tally.valid >= valid or time.monotonic() > end:
+            break
         for pair in pairs(seed):
-            if (pair.first, pair.second) in seen:
-                continue
-            seen.add((pair.first, pair.second))
-            found = compared(pair.first, pair.second, EquivalenceOptions(runs=runs))
-            judge = judged(pair, 4 if found.proved else 2)
-            if not judge.ran or judge.bits.startswith("one has no value"):
-                invalid += 1
-                continue
-            answers[found.answer] += 1
-            why = refuted(pair, found, judge)
-            if why:
-                wrong += 1
-                print(f"wrong: seed {seed}, {pair.family}, {pair.kind}: {found.answer}; {why}", flush=True)
-            if not found.proved and (judge.bits or found.answer is Answer.DIFFERENT):
-                differing += 1
-                shown += found.answer is Answer.DIFFERENT
-        if seed % 10 == 9:
-            print(
-                f"seed {seed}: {len(seen)} pairs, {dict(answers)}, {shown} of {differing}", file=sys.stderr, flush=True
-            )
-    print(f"{len(seen) - invalid} distinct valid mutants, {invalid} without value: {dict(answers)}; {wrong} wrong; "
-          f"{shown} of {differing} that differ in exact values are shown different")  # fmt: skip
-    return int(wrong > 0)
+            _judge(tally, pair, seed, runs)
+        print(f"seed {seed}: {tally}", file=sys.stderr, flush=True)
+    print(f"seeds {first} to {seed - 1}: {tally}")
+    return int(tally.wrong > 0)
+
+
+def _judge(tally: Tally, pair: Pair, seed: int, runs: int) -> None:
+    """Count one pair, unless it was seen before."""
+    digest = bytes.fromhex(sha256(bytes.fromhex(sha256(pair.first)) + bytes.fromhex(sha256(pair.second))))
+    if digest in tally.seen:
+        return
+    tally.seen.add(digest)
+    found = compared(pair.first, pair.second, EquivalenceOptions(runs=runs))
+    judge = judged(pair, 4 if found.proved else 2)
+    if not judge.ran or judge.bits.startswith("one has no value"):
+        tally.invalid += 1
+        return
+    tally.answers[found.answer] += 1
+    why = refuted(pair, found, judge)
+    if why:
+        tally.wrong += 1
+        print(f"wrong: seed {seed}, {pair.family}, {pair.kind}: {found.answer}; {why}", flush=True)
+    if not found.proved and (judge.bits or found.answer is Answer.DIFFERENT):
+        tally.differing += 1
+        tally.shown += found.answer is Answer.DIFFERENT
+        if found.answer is not Answer.DIFFERENT:
+            print(f"not shown: seed {seed}, {pair.family}, {pair.kind}: {found.bits}", flush=True)
 
 
 # ------------------------------------------------------------------ optimizers
@@ -137,9 +178,9 @@ def with_random_weights(path: Path) -> onnx.ModelProto:
     used = {name for node in kept for name in node.input}
     initializers = [each for each in (*model.graph.initializer, *made) if each.name in used]
     inputs = [each for each in model.graph.input if each.name not in given]
-    for field, listed in (("node", kept), ("initializer", initializers), ("input", inputs)):
-        model.graph.ClearField(field)
-        getattr(model.graph, field).extend(listed)
+    for name, listed in (("node", kept), ("initializer", initializers), ("input", inputs)):
+        model.graph.ClearField(name)
+        getattr(model.graph, name).extend(listed)
     model.ir_version = max(model.ir_version, 4)
     return model
 
@@ -218,7 +259,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("mutants")
-    one.add_argument("--seeds", default="0:30", metavar="FROM:TO")
+    one.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed")
+    one.add_argument("--valid", type=int, default=400, help="how many distinct valid mutants are judged")
+    one.add_argument("--minutes", type=float, default=10, help="the time after which no further seed is begun")
     one.add_argument("--runs", type=int, default=8)
     other = commands.add_parser("optimizers")
     other.add_argument("models", nargs="*", type=Path)
@@ -226,8 +269,7 @@ def main() -> int:
     other.add_argument("--runs", type=int, default=0)
     options = parser.parse_args()
     if options.command == "mutants":
-        first, _, last = options.seeds.partition(":")
-        return mutants(range(int(first), int(last)), options.runs)
+        return mutants(options.first, options.valid, options.minutes, options.runs)
     return optimizers(options.models, options.light, options.runs)
 
 

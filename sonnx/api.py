@@ -520,7 +520,7 @@ def equivalent(
         UsageError: an unknown edition or symbol.
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
-    from sonnx.equivalence.decision import compare_models, renamed_of
+    from sonnx.equivalence.decision import compare_models, renamed_of, witness_inputs
     from sonnx.equivalence.result import EquivalenceOptions
     from sonnx.report.equivalence import EquivalenceReport
 
@@ -529,7 +529,8 @@ def equivalent(
         edition, dict(bind or {}), {name: tuple(shape) for name, shape in (input_shapes or {}).items()},
         dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), tuple(box), hypotheses, runs, seed,
     )  # fmt: skip
-    return EquivalenceReport(compare_models(*sides, options), identical)
+    found = compare_models(*sides, options)
+    return EquivalenceReport(found, identical, witness_inputs(sides[0], options, found))
 
 
 def diff(

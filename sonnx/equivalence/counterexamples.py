@@ -2,8 +2,8 @@
 
 Both models run exactly on generated inputs.  Where values differ, both are enclosed at this point by `bound`: disjoint
 enclosures of the ideal values show that the functions differ over the reals.  Where one model was folded, the ideal
-values must be further apart than what the roundings of all operators of both models may change.  Where the second
-model has no enclosure (an infinity, NaN), its exact value must be out of the reach of any implementation of the first.
+values must be further apart than what the roundings of all operators of both models may change.  Where one model has
+no enclosure (an infinity, NaN), its exact value must be out of the reach of any implementation of the other one.
 """
 
 from __future__ import annotations
@@ -115,24 +115,25 @@ class Search(Struct, frozen=True):
                 if mine is not None and theirs is not None and mine.low.shape != theirs.low.shape:
                     return Witness(number, kind, seed, name, (), float("nan"), float("nan"), 0.0)
                 continue
-            if one.dtype == TEXT or mine is None or mine.unbounded:
+            if one.dtype == TEXT:
                 continue
             at, apart = self._apart(mine, theirs, one, its)
             if at is not None:
                 return Witness(number, kind, seed, name, at, float(one[at]), float(its[at]), apart)
         return None
 
-    def _apart(self, mine: Value, theirs: Value | None, one: Array, its: Array) -> tuple[tuple[int, ...] | None, float]:
+    def _apart(
+        self, mine: Value | None, theirs: Value | None, one: Array, its: Array
+    ) -> tuple[tuple[int, ...] | None, float]:
         """The element whose exact values differ and whose ideal values are furthest apart, beyond what roundings
         explain; None where there is none.
         """
         differs = ~((one == its) | ((one != one) & (its != its)))
         with np.errstate(all="ignore"):
+            if mine is None or mine.unbounded:
+                return (None, 0.0) if theirs is None or theirs.unbounded else (_outside(theirs, one, differs), 0.0)
             if theirs is None or theirs.unbounded:
-                exact = its.astype(np.float64)
-                reach = mine.error + MARGIN * (np.abs(mine.low) + np.abs(mine.high))
-                outside = differs & ~((exact >= mine.low - reach) & (exact <= mine.high + reach))
-                return (_index(outside, exact), 0.0) if outside.any() else (None, 0.0)
+                return _outside(mine, its, differs), 0.0
             gap = np.maximum(mine.low - theirs.high, theirs.low - mine.high)
             needed = np.abs(mine.high - mine.low) + np.abs(theirs.high - theirs.low)
             needed = needed + 2.0**-48 * (np.abs(mine.low) + np.abs(theirs.low))
@@ -155,8 +156,12 @@ class Search(Struct, frozen=True):
             return {}
 
 
-def _index(outside: Array, values: Array) -> tuple[int, ...]:
-    return tuple(map(int, np.unravel_index(int(np.argmax(outside)), values.shape)))
+def _outside(enclosed: Value, other: Array, differs: Array) -> tuple[int, ...] | None:
+    """The first differing element of a model that is out of the reach of any implementation of the enclosed one."""
+    exact = other.astype(np.float64)
+    reach = enclosed.error + MARGIN * (np.abs(enclosed.low) + np.abs(enclosed.high))
+    outside = differs & ~((exact >= enclosed.low - reach) & (exact <= enclosed.high + reach))
+    return tuple(map(int, np.unravel_index(int(np.argmax(outside)), exact.shape))) if outside.any() else None
 
 
 def _values(runner: ModelRunner, given: Mapping[str, Array]) -> Mapping[str, Array] | None:

@@ -27,6 +27,8 @@ from sonnx.equivalence.result import (
 )
 from sonnx.equivalence.terms import Store, Term
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
+from sonnx.executor.executor import required_inputs
+from sonnx.executor.probes import probe
 from sonnx.model.ir import Model, Type
 from sonnx.model.symbols import UnknownSymbol, bind_symbols
 from sonnx.numerics.application import NoValue
@@ -206,6 +208,14 @@ def _name(term: Term, names: Mapping[int, str]) -> str:
     if found is not None:
         return found
     return f"a value of {term.operator}" if term.operator != "moved" else "moved elements"
+
+
+def witness_inputs(first: Side, options: EquivalenceOptions, found: Equivalence) -> dict[str, Array]:
+    """The arrays of the input on which two models differ, by the names of the first one; none where there is none."""
+    if found.witness is None:
+        return {}
+    side = shaped_side(sized_side(first, options), found.binding)
+    return probe(required_inputs(side.model), found.witness.seed, found.witness.number)
 
 
 # ------------------------------------------------------------------ where the models stop to match

@@ -113,8 +113,8 @@ class Witness(Struct, frozen=True):
     second: float
     """Its exact value in the second model."""
     apart: float
-    """At least the distance of the ideal values there; 0 where the second value is out of the reach of any
-    implementation of the first model."""
+    """At least the distance of the ideal values there; 0 where the value of one model is out of the reach of any
+    implementation of the other one."""
 
 
 class Equivalence(Struct, frozen=True):

@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
+from io import BytesIO
 from os import getpid
 from pathlib import Path
 
@@ -120,11 +121,27 @@ def _write_npz(folder: Path, values: Mapping[str, Array]) -> list[str]:
         for name, array in values.items():
             if not _can_be_an_entry(name):
                 raise BadInput(f"the value {quote(name)} cannot be an entry of an .npz file; write --format pb")
-            plain = PLAIN.get(NAMES[array.dtype])
-            held = _numpy_strings(name, array) if array.dtype == TEXT else array if plain is None else array.view(plain)
+            held = _as_numpy(name, array)
             with archive.open(zipfile.ZipInfo(f"{name}.npy", FIXED_TIME), "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, held, allow_pickle=False)
     return ["outputs.npz"]
+
+
+def npy(name: str, array: Array) -> bytes:
+    """A value as the content of a .npy file.
+
+    Raises:
+        BadInput: a string ends in a zero.
+    """
+    made = BytesIO()
+    np.lib.format.write_array(made, _as_numpy(name, array), allow_pickle=False)
+    return made.getvalue()
+
+
+def _as_numpy(name: str, array: Array) -> Array:
+    """A value of a type that numpy has, or as plain bytes."""
+    plain = PLAIN.get(NAMES[array.dtype])
+    return _numpy_strings(name, array) if array.dtype == TEXT else array if plain is None else array.view(plain)
 
 
 def _numpy_strings(name: str, strings: Array) -> Array:

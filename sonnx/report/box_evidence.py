@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import reduce
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
@@ -22,6 +19,7 @@ from sonnx.bounds.discharge import Discharge, discharge
 from sonnx.bounds.result import Tensor
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, open_model
+from sonnx.executor.tensor_files import npy
 from sonnx.model.ir import Model
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
@@ -109,7 +107,8 @@ def evidence(
         **_figures(found),
     }  # fmt: skip
     for number, (_, broken) in enumerate(found.failing):
-        files |= {_file_of(number, at): _npy(array) for at, array in enumerate(broken.input.values())}
+        for at, (name, array) in enumerate(broken.input.items()):
+            files[_file_of(number, at)] = npy(name, array)
     return BoxEvidence(found.report, files, named, about)
 
 
@@ -124,12 +123,6 @@ def _condition(finding: Finding) -> dict[str, Any]:
 def _file_of(number: int, at: int) -> str:
     """The file of a pack that has an input of a counterexample."""
     return f"{COUNTEREXAMPLES}/{number}-{at}.npy"
-
-
-def _npy(array: Array) -> bytes:
-    made = BytesIO()
-    np.save(made, array, allow_pickle=False)
-    return made.getvalue()
 
 
 def _figures(found: Discharge) -> dict[str, Any]:

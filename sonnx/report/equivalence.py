@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.equivalence.result import Answer, Equivalence, RoundedConstant
+from sonnx.executor.tensor_files import npy
+from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
 from sonnx.report.json_parts import JsonDocument, dumps, tool
 
@@ -53,15 +56,23 @@ class EquivalenceReport(Rendered):
     Attributes:
         result: what is known.
         identical: whether only identical models pass.
+        inputs: the arrays of the input on which the models differ, by the names of the first one.
     """
 
     result: Equivalence
     identical: bool = False
+    inputs: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> Literal[0, 1, 3]:
         """0 where the models are the same function, 1 where they differ, 3 where neither is known."""
         return self.result.exit_code(identical=self.identical)
+
+    def witness_files(self) -> dict[str, bytes]:
+        """The input on which the models differ: NAME.npy for each graph input of the first model, with `/` and other
+        characters that a file name may lack as %2F.
+        """
+        return {f"{quote(name, safe='')}.npy": npy(name, array) for name, array in self.inputs.items()}
 
     def document(self) -> Document:
         """The result as a document."""

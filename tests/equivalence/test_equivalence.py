@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -310,6 +311,43 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for form in ("markdown", "html", "sarif", "junit", "github"):
         assert run(["equivalent", *files, "--format", form]) == 0
         assert capsys.readouterr().out
+
+
+def test_the_witness_is_written_whole_and_shows_the_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, operator in (("a", "Relu"), ("b", "Neg"), ("same", "Relu")):
+        b = Builder(0)
+        (tmp_path / f"{name}.onnx").write_bytes(b.model([2, 3], b(operator, "x")).SerializeToString())
+    models = [str(tmp_path / name) for name in ("a.onnx", "b.onnx", "same.onnx")]
+    folder = tmp_path / "shown"
+    assert run(["equivalent", *models[:2], "--witness", str(folder), "--format", "json"]) == 1
+    witness = json.loads(capsys.readouterr().out)["result"]["witness"]
+    assert [each.name for each in folder.iterdir()] == ["x.npy"]
+    given = {"x": np.load(folder / "x.npy")}
+    values = [sonnx.run(model, given, unchecked=True).arrays["y"][tuple(witness["at"])] for model in models[:2]]
+    assert values == [np.float32(witness["first"]), np.float32(witness["second"])]
+    assert run(["equivalent", *models[:2], "--witness", str(folder)]) == 2
+    other = tmp_path / "other"
+    assert run(["equivalent", models[0], models[2], "--witness", str(other)]) == 0
+    assert not other.exists() and [*tmp_path.glob(".*")] == []
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_model_without_bounds_is_shown_different_from_one_with_bounds(turned: bool) -> None:
+    """Clip with a minimum above the maximum has no bounds."""
+
+    def clip(low: float, high: float) -> Built:
+        return lambda b: b("Clip", "x", b.constant(low), b.constant(high))
+
+    models = [clip(0.6, 0.2), clip(0.6, 4.0)]
+    assert answer(*(reversed(models) if turned else models)).result.answer == DIFFERENT
+
+
+def test_names_of_inputs_are_names_of_files() -> None:
+    report = answer(chain(("Relu", None)), chain(("Neg", None)))
+    renamed = dataclasses.replace(report, inputs={"../a/b": np.zeros(1, np.float32), "": np.zeros(1, np.float32)})
+    assert [*renamed.witness_files()] == ["..%2Fa%2Fb.npy", ".npy"]
 
 
 def test_the_theorems_exist() -> None:
