@@ -25,6 +25,8 @@ Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
 SUBJECTS = ("model", "verify", "folder")
 """The arguments that name what a command is about; the first that is given."""
+TIMES = ("split", "search")
+"""Options that are times of their own; the default limit comes on top."""
 
 
 def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
@@ -96,8 +98,8 @@ class _Budget(NamedTuple):
 
     @classmethod
     def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
-        subject = next(each for name in SUBJECTS if (each := getattr(options, name, None)))
-        more = ceil(getattr(options, "split", None) or 0)  # --split is a time, too
+        subject = next((each for name in SUBJECTS if (each := getattr(options, name, None))), "the model")
+        more = ceil(max(getattr(options, name, None) or 0 for name in TIMES))
         return cls(
             str(subject), done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
             arrays, arrays and options.memory is not None,
