@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -16,6 +15,7 @@ from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import write_folder
 from sonnx.base.reported import HIDDEN, OptionalText, Result, reported
+from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
 
@@ -111,7 +111,7 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
         plain = all(PLAIN_NAME.fullmatch(name) for name in self.witness)
         names = [name if plain else f"input_{place}" for place, name in enumerate(self.witness)]
         arrays = zip(names, self.witness.values(), strict=True)
-        write_folder(folder, {f"{name}.npy": _npy(each) for name, each in arrays})
+        write_folder(folder, {f"{name}.npy": npy(name, each) for name, each in arrays})
 
     def document(self) -> Document:
         """The result as a document with a case for each box."""
@@ -157,9 +157,3 @@ def _listed(values: Array) -> str:
     flat = values.reshape(-1)
     more = f", … ({flat.size} elements)" if flat.size > MAX_SHOWN else ""
     return f"[{', '.join(f'{float(each):.9g}' for each in flat[:MAX_SHOWN])}{more}]"
-
-
-def _npy(array: Array) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getvalue()

@@ -107,8 +107,8 @@ def evidence(
         **_figures(found),
     }  # fmt: skip
     for number, (_, broken) in enumerate(found.failing):
-        for at, (name, array) in enumerate(broken.input.items()):
-            files[_file_of(number, at)] = npy(name, array)
+        for at, (name, values) in enumerate(broken.input.items()):
+            files[_file_of(number, at)] = npy(name, values)
     return BoxEvidence(found.report, files, named, about)
 
 
