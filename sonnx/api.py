@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.rewriting import FixResult
+    from sonnx.suite.options import MakeOptions, RunOptions
+    from sonnx.suite.report import SuiteReport
+    from sonnx.suite.result import SuiteRun
 
 
 InputShapes: TypeAlias = Mapping[str, Sequence[int]]
@@ -623,6 +626,56 @@ def verify_property(
         sized, digest, _name(found, name), folder, None if stated is None else Path(stated),
         options or VerifyOptions(), progress,
     )  # fmt: skip
+
+
+def make_suite(folder: str | os.PathLike[str], options: MakeOptions | None = None) -> SuiteReport:
+    """Make a suite of test cases for implementations in a folder that does not exist or is empty (docs/suite.md).
+
+    Args:
+        folder: where the archives of the operators and suite.json are written.
+        options: `sonnx.suite.options.MakeOptions`: operators, edition, hypotheses; all of the newest edition if None.
+
+    Raises:
+        UsageError: an unknown operator, edition or hypotheses.
+        OSError: the folder cannot be written; nothing is left in it.
+    """
+    from sonnx.suite.cases import make_suite as made
+    from sonnx.suite.options import MakeOptions
+    from sonnx.suite.report import SuiteReport
+
+    return SuiteReport.of(made(Path(folder), options or MakeOptions()))
+
+
+def run_suite(folder: str | os.PathLike[str], options: RunOptions | None = None) -> SuiteRun:
+    """Run the cases of a suite on a runtime or a program, and judge the outputs.
+
+    Args:
+        folder: the suite.
+        options: `sonnx.suite.options.RunOptions`: the runtime or program, and its limits; onnxruntime if None.
+
+    Raises:
+        BadInput: the folder is not a suite.
+        UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
+    """
+    from sonnx.suite.options import RunOptions
+    from sonnx.suite.runs import run_suite as ran
+
+    return ran(Path(folder), options or RunOptions())
+
+
+def judge_suite(folder: str | os.PathLike[str], outputs: str | os.PathLike[str]) -> SuiteRun:
+    """Judge outputs that were made elsewhere, by the runner that stands in the folder of the suite.
+
+    Args:
+        folder: the suite.
+        outputs: a folder with CASE/test_data_set_N/output_K.pb.
+
+    Raises:
+        BadInput: one of the folders is not there, or the first is not a suite.
+    """
+    from sonnx.suite.runs import judge_outputs
+
+    return judge_outputs(Path(folder), Path(outputs))
 
 
 def audit(

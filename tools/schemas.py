@@ -47,6 +47,8 @@ from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunDocument
 from sonnx.report.theorems_json import TheoremsDocument
+from sonnx.suite.report import SuiteReport
+from sonnx.suite.result import SuiteRun
 
 ROOT = Path(__file__).parent.parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -74,6 +76,8 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/rewrites.schema.json": RecordFile,
     "sonnx/report/property.schema.json": PropertyResult,
     "sonnx/report/rules.schema.json": RuleList,
+    "sonnx/report/suite.schema.json": SuiteReport,
+    "sonnx/report/suite_run.schema.json": SuiteRun,
     "sonnx/report/run.schema.json": RunDocument,
     "sonnx/report/theorems.schema.json": TheoremsDocument,
 }

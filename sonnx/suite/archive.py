@@ -144,6 +144,7 @@ class Suite(Result, frozen=True, kw_only=True):
     archives: dict[str, str]
     """The SHA-256 of each archive by its name."""
     folder: Annotated[str, HIDDEN] = ""
+    """Where it stands."""
 
 
 class Stored(Struct, frozen=True):

@@ -44,15 +44,20 @@ def _section(part: Part) -> Section:
         f"{part.negative} that break a rule; {left} data sets left out; "
         f"{plural(part.without_bound, 'output')} without a bound"
     )
-    cases = [
+    name = f"{part.operator}-{part.version}"
+    complete = UNKNOWN not in answers
+    standing = Standing.GOOD if complete else Standing.OPEN
+    cases = [CaseResult("class", name, "decided" if complete else "incomplete", standing, note, shown=True)]
+    cases += [
         CaseResult("class", each.name, each.answer, Standing.OPEN, "the solver gave no answer")
         for each in part.classes
         if each.answer == UNKNOWN
     ]
     for label, ids in part.labels.items():
-        name = f"{part.operator}-{part.version} {label}"
         if ids:
-            cases.append(CaseResult("label", name, "tested", Standing.GOOD, f"{plural(len(ids), 'case')}: {ids[0]}"))
+            cases.append(
+                CaseResult("label", f"{name} {label}", "tested", Standing.GOOD, f"{plural(len(ids), 'case')}: {ids[0]}")
+            )
         else:
-            cases.append(CaseResult("label", name, "no case", Standing.NOTE, WITHOUT_CASE))
-    return Section(f"{part.operator}-{part.version} in {part.edition}", "", tuple(cases), note=note)
+            cases.append(CaseResult("label", f"{name} {label}", "no case", Standing.NOTE, WITHOUT_CASE))
+    return Section(f"{name} in {part.edition}", "", tuple(cases))

@@ -23,8 +23,8 @@ from tools.schemas import JSON_FILES
 
 ONE_VALUE = {"format", "tool", "tool.name", "tool.version"}
 """Keys that are the same in each document."""
-OWN_TESTS = {"equivalence", "model_changes", "property"}
-"""Results whose JSON tests/equivalence and tests/properties assert."""
+OWN_TESTS = {"equivalence", "model_changes", "property", "suite", "suite_run"}
+"""Results whose JSON tests/equivalence, tests/properties and tests/suite assert."""
 OF_CLASS_RUNS = (
     "rows.classes",
     "rows.same_as",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import onnx.parser
 import pytest
 
+import sonnx
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.cli.main import run
 from sonnx.executor.executor import ModelRunner
@@ -20,6 +22,8 @@ from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import Difference, differences
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
+
+SCHEMAS = Path(sonnx.__file__).parent / "report"
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +109,30 @@ def test_exact_outputs_differ_in_the_sign_of_a_zero_and_in_value() -> None:
 
 def test_the_command_reports_what_a_suite_covers(suite: Suite, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "report", suite.folder, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["archives"] == suite.archives
+    document = json.loads(capsys.readouterr().out)
+    assert document["archives"] == suite.archives
+    jsonschema.validate(document, json.loads((SCHEMAS / "suite.schema.json").read_text("utf-8")))
+    assert run(["suite", "report", suite.folder]) == 0
+    text = capsys.readouterr().out
+    [part] = suite.parts
+    assert f"decided: {len(part.classes)} classes" in text
+    assert f"{part.positive} conforming cases with {part.sets} data sets" in text
+
+
+def test_the_functions_do_what_the_command_does(suite: Suite, tmp_path: Path) -> None:
+    options = MakeOptions(operator=("Relu",))
+    made = sonnx.make_suite(tmp_path / "made", options)
+    assert (made.archives, made.exit_code) == (suite.archives, 0)
+    expected_outputs(suite, tmp_path / "outputs")
+    judged = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    assert judged.operators["Relu"].within == suite.parts[0].sets
+    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
+    assert missing.operators["Relu"].within == 0
+    for each in (judged, missing):
+        schema = json.loads((SCHEMAS / "suite_run.schema.json").read_text("utf-8"))
+        jsonschema.validate(json.loads(each.to_json()), schema)
+    with pytest.raises(sonnx.UsageError, match="unknown runtime"):
+        sonnx.run_suite(tmp_path / "made", RunOptions(runtime="nothing"))
 
 
 def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends]:
