@@ -1,4 +1,4 @@
-"""The data files of the package: fused operators, and defaults of operators without a file of the profile."""
+"""The data files of the package: axioms, fused operators, and defaults of operators without a file of the profile."""
 
 from __future__ import annotations
 
@@ -57,6 +57,21 @@ class Stated(Struct, frozen=True):
         if value in ("ones", "zeros"):
             return (int(value == "ones"),) * (spatial * (2 if name == "pads" else 1))
         return float(np.float32(value)) if isinstance(value, float) else value
+
+
+class Axiom(Struct, frozen=True):
+    """What a comparison uses beside the definitions of operators: a theorem, or an assumption where `theorem` is ""."""
+
+    name: str
+    level: str
+    statement: str
+    theorem: str = ""
+
+
+@cache
+def axioms() -> Mapping[str, Axiom]:
+    """The axioms, by name."""
+    return {each["name"]: Axiom(**each) for each in _read("axioms.toml")["axiom"]}
 
 
 @cache

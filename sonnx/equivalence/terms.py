@@ -13,6 +13,7 @@ from itertools import count
 
 import numpy as np
 
+from sonnx.equivalence.stated import axioms
 from sonnx.language.evaluator import TensorFacts
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
@@ -86,9 +87,11 @@ class Store:
 
     Attributes:
         assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
+        theorems: the theorems that the terms rest on, likewise.
     """
 
     assumptions: dict[str, None] = field(default_factory=dict)
+    theorems: dict[str, None] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _known: dict[Hashable, Term] = field(default_factory=dict)
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)
@@ -97,6 +100,14 @@ class Store:
     def assume(self, sentence: str) -> None:
         """Record what the result rests on."""
         self.assumptions[sentence] = None
+
+    def rest_on(self, axiom: str) -> None:
+        """Record an axiom that terms rest on: its theorem, or that it is assumed."""
+        used = axioms()[axiom]
+        if used.theorem:
+            self.theorems[used.theorem] = None
+        else:
+            self.assume(used.statement)
 
     def input(self, name: str, facts: TensorFacts) -> Term:
         """The value of a graph input."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
+import sonnx.equivalence
 from sonnx.cli.main import run
-from sonnx.equivalence.decision import THEOREMS
-from sonnx.proofs import equivalence
+from sonnx.equivalence.stated import axioms
+from sonnx.proofs import equivalence, registry
 from tests.support.cases import examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
 
@@ -64,6 +66,12 @@ IDENTICAL_PAIRS = {
     "times one": (chain(("Mul", 1.0)), lambda b: b("Identity", "x"), False),
     "a default that is written": (
         chain(("LeakyRelu", {"alpha": 0.01})), chain(("LeakyRelu", {})), True),
+    "a maximum taken twice": (
+        lambda b: b("Max", b("Max", "x", b("Neg", "x")), b("Neg", "x")), lambda b: b("Max", "x", b("Neg", "x")), True),
+    "a maximum taken before": (
+        lambda b: b("Max", "x", b("Max", "x", b("Neg", "x"))), lambda b: b("Max", "x", b("Neg", "x")), True),
+    "another NaN first": (
+        lambda b: b("Max", b("Neg", "x"), b("Max", "x", b("Neg", "x"))), lambda b: b("Max", "x", b("Neg", "x")), False),
     "slices of a concatenation": (
         lambda b: b("Slice", b("Concat", "x", b("Relu", "x"), axis=0), b.constant([0], np.int64),
                     b.constant([2], np.int64), b.constant([0], np.int64)),
@@ -350,8 +358,29 @@ def test_names_of_inputs_are_names_of_files() -> None:
     assert [*renamed.witness_files()] == ["..%2Fa%2Fb.npy", ".npy"]
 
 
-def test_the_theorems_exist() -> None:
-    assert set(THEOREMS) == {each.id for each in equivalence.theorems()}
+def test_every_axiom_is_used_and_is_a_theorem_or_assumed() -> None:
+    theorems = {each.id for each in registry.theorems() if each.expected == "proved"}
+    named = {each.theorem for each in axioms().values()} - {""}
+    assert named <= theorems
+    assert {each.id for each in equivalence.theorems()} <= named
+    package = Path(sonnx.equivalence.__file__).parent
+    used = {
+        name for file in package.glob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
+    }
+    assert used == {name for name, each in axioms().items() if each.level == "exact"}
+
+
+def test_a_result_names_the_theorems_and_the_assumptions_it_rests_on() -> None:
+    turned = answer(lambda b: b("Mul", "x", b.constant(3)), lambda b: b("Mul", b.constant(3), "x")).result
+    assert (turned.theorems, turned.assumptions) == (("equivalence.commutative",), ())
+
+    def product(transposed: int) -> Built:
+        matrix = np.arange(9.0).reshape(3, 3)
+        return lambda b: b("Gemm", "x", b.constant(matrix.T if transposed else matrix), transB=transposed)
+
+    found = answer(product(0), product(1)).result
+    assert found.answer == IDENTICAL
+    assert found.assumptions == (axioms()["stored-matrix"].statement,)
 
 
 def test_constants_in_graphs_keep_their_names() -> None:
