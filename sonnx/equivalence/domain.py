@@ -202,6 +202,8 @@ class TermDomain:
         rank = inputs[0].rank if inputs and inputs[0] is not None else None
         conforms = self._conforms(call, inputs)
         key = keys.effective_key(call, call.signature, application.names, rank, conforms=conforms)
+        if keys.counts_from_last(call.operator, application.names):
+            self.store.rest_on("axis")
         given = [
             None if keys.stated_by(call.signature, application.names, index) else each
             for index, each in enumerate(inputs)

@@ -28,6 +28,9 @@ UNARY = frozenset(
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Equal"})
 """Operators whose operands may change places without changing a bit: a NaN that is computed is one NaN."""
 
+SQUARE = ("square",)
+"""The key of a Mul of an operand with itself, which has it once."""
+
 NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Where"}
 ALL = UNARY | NARY
 
@@ -51,6 +54,9 @@ def applied(
         if repeated is not None:
             store.rest_on("repeated-maximum")
             return repeated
+    if _is_square(operator, operands, shape):
+        store.rest_on("square")
+        operator, key, operands = "Mul", SQUARE, operands[:1]
     if operator in UNARY:
         operands = [operands[0], *(_single(store, each) for each in operands[1:])]
     if prod(shape) <= movements.MAX_ELEMENTS:
@@ -100,6 +106,16 @@ def _maxima(term: Term) -> list[Term]:
             waiting += reversed(parts)
         made.append(each)
     return made
+
+
+def _is_square(operator: str, operands: Sequence[Term], shape: tuple[int, ...]) -> bool:
+    """Whether a result is the product of floating-point numbers with themselves; one rounding makes either form."""
+    if len(operands) != 2 or operands[0].shape != shape or not operands[0].is_float:
+        return False
+    first, second = operands
+    if operator == "Pow" and second.array is not None and second.array.dtype != TEXT:
+        return bool((second.array.astype(np.float64) == 2).all())
+    return operator == "Mul" and first is second
 
 
 def _leading(term: Term) -> list[Term]:
