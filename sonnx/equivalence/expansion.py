@@ -132,11 +132,11 @@ class Expansion:
             if one is None:
                 return None
             made += one
-        self.store.assume(MEANING.format(f"{fused.domain}.{fused.operator}"))
+        self.store.assume(MEANING.format(fused.name))
         result = names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
-            self.results.append((last, f"{fused.domain}.{fused.operator}"))
+            self.results.append((last, fused.name))
         return [*made, last]
 
     def _axes(

@@ -37,6 +37,11 @@ class Fused(Struct, frozen=True):
     only: Mapping[str, Any] = {}
 
     @property
+    def name(self) -> str:
+        """The operator with its domain, as messages name it."""
+        return f"{self.domain}.{self.operator}" if self.domain else self.operator
+
+    @property
     def attributes(self) -> frozenset[str]:
         """The attributes that the steps use."""
         axis = {"axis"} if self.has_axes else set()

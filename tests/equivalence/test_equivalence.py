@@ -288,7 +288,7 @@ def normalized(version: int = 17, **attributes: float) -> onnx.ModelProto:
 def test_layer_normalization_as_a_pattern(version: int, square: str) -> None:
     found = sonnx.equivalent(normalization(version, square), normalized(version)).result
     assert found.answer == ROUNDING
-    assert any("LayerNormalization" in each for each in found.assumptions)
+    assert any(each.startswith("LayerNormalization means") for each in found.assumptions)
     for other in (normalized(version, epsilon=2e-5), normalized(version, axis=0), normalized(version, stash_type=10)):
         assert sonnx.equivalent(normalization(version, square), other).result.answer == UNDECIDED
 
