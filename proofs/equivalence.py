@@ -60,6 +60,72 @@ def moved_constants(index: int = 0) -> Obligations:
     yield Obligation("an element", known, summed(place(i)) == f(j) + g(j))
 
 
+def pointwise(index: int = 0) -> Obligations:
+    """What is computed of a moved element is the moved result."""
+    integers, reals = z3.IntSort(), z3.RealSort()
+    x, y, place = (
+        z3.Function("x", integers, reals),
+        z3.Function("y", integers, reals),
+        z3.Function("place", integers, integers),
+    )
+    computed = z3.Function("computed", reals, reals)
+    i, j = z3.Ints("i j")
+    known = (y(place(i)) == computed(x(place(i))), j == place(i) + index)
+    yield Obligation("an element", known, y(place(i)) == computed(x(j)))
+
+
+def commutative(sign: int = 1) -> Obligations:
+    """Sums and products of real numbers; what is rounded is the same number."""
+    x, y, p, q = z3.Reals("x y p q")
+    yield Obligation("sums", (p == x + y, q == y + sign * x), p == q)
+    yield Obligation("products", (p == x * y, q == sign * y * x), p == q)
+
+
+def padding(times: int = 1) -> Obligations:
+    """The element at o s + k d - p of what is padded by q is that of the source, q further, or 0 in both."""
+    o, s, k, d, p, q, extent, after = z3.Ints("o s k d p q extent after")
+    source = z3.Function("source", z3.IntSort(), z3.RealSort())
+    place = z3.Int("place")
+    zero = z3.RealVal(0)
+    inner, outer = place - p, place - (p + times * q)
+
+    def read(at: Any) -> Any:
+        return z3.If(z3.And(at >= 0, at < extent), source(at), zero)
+
+    padded = z3.If(z3.And(inner >= 0, inner < q + extent + after), read(inner - q), zero)
+    known = (place == o * s + k * d, extent >= 1, p >= 0, q >= 0, after >= 0)
+    yield Obligation("an element", known, padded == read(outer))
+
+
+def square(last: int = 2) -> Obligations:
+    """By the definition of powers; both forms are rounded once."""
+    power = z3.Function("power", z3.RealSort(), z3.IntSort(), z3.RealSort())
+    x = z3.Real("x")
+    steps = (power(x, z3.IntVal(0)) == 1, *(power(x, z3.IntVal(k + 1)) == power(x, z3.IntVal(k)) * x for k in (0, 1)))
+    yield Obligation("the power 2", steps, power(x, z3.IntVal(last)) == x * x)
+
+
+def factors(power: int = 1) -> Obligations:
+    """(s a) (t b) = (s t) (a b)."""
+    s, t, a, b, p, q = z3.Reals("s t a b p q")
+    known = (p == a * b, q == s * t)
+    yield Obligation("the product", known, (s * a) * (t * b) == (q if power == 1 else s) * p)
+
+
+def division(power: int = 1) -> Obligations:
+    """With r d = 1, the quotient x / d is r x."""
+    x, d, r, q = z3.Reals("x d r q")
+    known = (d != 0, r * d == 1, q * d == x)
+    yield Obligation("the quotient", known, (q if power == 1 else q * d) == r * x)
+
+
+def reordered_sum(times: int = 1) -> Obligations:
+    """Neighbours change places, and brackets move; every order and bracketing follows."""
+    x, y, z, p, q = z3.Reals("x y z p q")
+    yield Obligation("neighbours", (p == (x + y) + z, q == (x + z) + times * y), p == q)
+    yield Obligation("brackets", (p == (x + y) + z, q == x + (y + times * z)), p == q)
+
+
 STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] = [
     ("output-scale", "A factor of a sum of products goes into every weight and into the bias.",
      "s (Σ w x + b) = Σ (s w) x + s b", output_scale, {"left out": 0}),
@@ -71,6 +137,19 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      "|Σ w x + b - Σ v x - c| ≤ Σ |w - v| |x| + |b - c|", difference, {"without it": 0}),
     ("movement", "A movement of a sum of elements is the sum of the moved operands.",
      "(f + g)[π(i)] = f[π(i)] + g[π(i)]", moved_constants, {"another element": 1}),
+    ("pointwise", "What an operator on elements makes of moved elements is the moved result.",
+     "f(x[π(i)]) = f(x)[π(i)]", pointwise, {"another element": 1}),
+    ("commutative", "The operands of a sum and of a product may change places.", "x + y = y + x,  x y = y x",
+     commutative, {"another sign": -1}),
+    ("padding", "Padding by 0 of what is padded by 0 is padding by the sum of both widths.",
+     "pad(pad(x, q), p)[i] = pad(x, p + q)[i]", padding, {"less padding": 0}),
+    ("square", "The power 2 is the product of a number with itself.", "x² = x x", square, {"the first power": 1}),
+    ("factors", "Factors of the operands of a product are factors of the product.", "(s a) (t b) = (s t) (a b)",
+     factors, {"left out": 0}),
+    ("division", "A quotient by a number other than 0 is a product with its inverse.", "x / d = (1 / d) x",
+     division, {"not divided": 0}),
+    ("reordered-sum", "Sums may be reordered and bracketed in another way.", "(x + y) + z = (x + z) + y = x + (y + z)",
+     reordered_sum, {"left out": 0}),
 ]  # fmt: skip
 
 
@@ -85,5 +164,5 @@ def theorems() -> Iterator[Theorem]:
             claim,
             (claim, size, within),
             mutants=changed,
-            reals=name != "movement",
+            reals=name not in ("movement", "pointwise", "padding"),
         )

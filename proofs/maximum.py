@@ -79,6 +79,16 @@ def is_idempotent(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
     yield Obligation("idempotent", f.hypotheses, largest(f, d, x, x) == x)
 
 
+def forgets_repetitions(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
+    x, y, before, after = f.patterns("x y before after")
+    top = largest(f, d, x, y)
+    yield Obligation("the first again", f.hypotheses, largest(f, d, top, x) == top)
+    yield Obligation("the second again", f.hypotheses, largest(f, d, top, y) == top)
+    whole = largest(f, d, before, x, after)
+    yield Obligation("one of many again", f.hypotheses, largest(f, d, whole, x) == whole)
+    yield Obligation("the first before", f.hypotheses, largest(f, d, x, top) == top)
+
+
 def has_identity(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
     x, lowest = f.patterns("x lowest")
     hypotheses = (*f.hypotheses, lowest == f.sign + f.infinity)
@@ -150,6 +160,9 @@ STATED: list[tuple[str, str, str, FormatClaim, dict[str, Change]]] = [
      {"the first": ALWAYS_FIRST, "both zeros equal": ZEROS_EQUAL}),
     ("idempotent", "The maximum of a value and itself is the value, bit for bit.", "max(x, x) = x", is_idempotent,
      {"one more": Definitions(maximum=mutated(order.maximum, "return x", "return x + 1"))}),
+    ("repeated", "The maximum with an operand that it was taken of before is the same, bit for bit.",
+     "max(max(b, x, a), x) = max(b, x, a),  max(x, max(x, y)) = max(x, y)", forgets_repetitions,
+     {"NaN lost unless first": NAN_LOST, "smaller": SMALLER}),
     ("identity", "-Inf is the identity, bit for bit.", "max(-Inf, x) = x = max(x, -Inf)", has_identity,
      {"smaller": SMALLER}),
     ("absorbing", "NaN absorbs, and of two NaNs the first is the result, bit for bit.",

@@ -204,6 +204,8 @@ def _mul(forms: Forms, term: Term) -> Affine | None:
     one, other = term.inputs
     if one is not None and one.is_constant:
         one, other = other, one
+    if one is not None and other is not None and not one.is_constant and not other.is_constant:
+        return _bilinear(forms, term, one, other)
     factor = _finite(other)
     if one is None or one.is_constant or factor is None:
         return None
@@ -370,9 +372,14 @@ def _matmul(forms: Forms, term: Term) -> Affine | None:
 
 
 def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
-    """The product of two terms that vary: single numbers that scale either one scale the product."""
+    """The product of two terms that vary, by Mul or MatMul: single numbers that scale either one scale the product."""
     atoms, factors = [], list[Real]()
     for each in (first, second):
+        written = _written_factor(forms, each)
+        if written is not None:
+            atoms.append(written[0])
+            factors.append(written[1])
+            continue
         form = forms.of(each)
         part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
         if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
@@ -391,12 +398,29 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
     return Affine((Part("diagonal", None, inner, weight),), None, term.shape, term.rank)
 
 
+def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
+    """Of a Mul of a term with a single number both, where the term is a sum with a bias, too."""
+    if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or _along_axis(term):
+        return None
+    for varying, constant in (term.inputs, reversed(term.inputs)):
+        number = _finite(constant)
+        if varying is not None and number is not None and number.size == 1 and varying.facts.shape == term.facts.shape:
+            return (varying, forms.real(number).least()) if isinstance(term.facts.shape, tuple) else None
+    return None
+
+
 def _product(forms: Forms, first: Term, weight: Real) -> Part:
     """The product of the rows of a term with a matrix; where the shape is known, of a term of rank 2."""
     shape = first.shape
     if shape is not None and len(shape) > 2:
         first = movements.moved(forms.store, [first], None, (prod(shape[:-1]), shape[-1]))
     return Part("product", weight.shape, first, weight)
+
+
+def _ideal(forms: Forms, term: Term) -> Affine | None:
+    """What is the same over the reals."""
+    [source] = term.inputs
+    return None if source is None else forms.of(source)
 
 
 def _moved(forms: Forms, term: Term) -> Affine | None:
@@ -439,5 +463,5 @@ def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
 
 _BUILDERS: Mapping[str, Callable[[Forms, Term], Affine | None]] = {
     "Add": _sum, "BatchNormalization": _normalization, "Conv": _conv, "Div": _div, "Gemm": _gemm, "MatMul": _matmul,
-    "Mul": _mul, "Neg": _neg, "Sub": _sub, "Sum": _sum, "moved": _moved,
+    "Mul": _mul, "Neg": _neg, "Sub": _sub, "Sum": _sum, "ideal": _ideal, "moved": _moved,
 }  # fmt: skip

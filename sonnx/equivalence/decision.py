@@ -25,6 +25,7 @@ from sonnx.equivalence.result import (
     Unmatched,
     Witness,
 )
+from sonnx.equivalence.stated import axioms
 from sonnx.equivalence.terms import Store, Term
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
 from sonnx.executor.executor import required_inputs
@@ -39,11 +40,6 @@ from sonnx.profile import catalogue
 BOUND_TO = (1, 2)
 """Numbers of symbols for which models are compared that are not matched for all numbers: the answer is that for the
 first one, unless the second one shows a difference."""
-
-THEOREMS = tuple(
-    f"equivalence.{name}" for name in ("output-scale", "input-scale", "normalization", "difference", "movement")
-)
-"""The lemmas of the affine form; a test compares them with the theorems of the project."""
 
 
 class Side(Struct, frozen=True):
@@ -166,7 +162,11 @@ def _result(
         for name, other in pairing.outputs.items()
     )
     answer = _weakest([each.answer for each in outputs])
-    theorems = THEOREMS if answer is Answer.ROUNDING else ()
+    if answer is Answer.ROUNDING:
+        for axiom in axioms().values():
+            if axiom.level == "real":
+                walk.store.rest_on(axiom.name)
+    theorems = tuple(walk.store.theorems) if answer in (Answer.IDENTICAL, Answer.ROUNDING) else ()
     return Equivalence(
         first=first.file,
         second=second.file,

@@ -142,14 +142,20 @@ class TermDomain:
         key, given = self._key(call, prepared.application, inputs)
         specs = [each if each is not None else NOTHING_STATED for each in after]
         if call.operator in elementwise.ALL and len(specs) == 1:
-            name, given = elementwise.turned(call.operator, given)
-            return [elementwise.applied(self.store, name, key, prepared.application, given, specs[0])]
+            return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
+        written = len(given)
         given = absent.without_neutral(call.operator, given, prepared.application.names)
+        if len(given) < written:
+            self.store.rest_on("neutral-input")
+        source = given[:1]
         given, key, application = product_forms.without_pad(call.operator, given, key, prepared.application)
+        if given[:1] != source:
+            self.store.rest_on("padding")
         given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
         if call.operator == "MatMul" and prepared.output_specs:
             made = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])
             if made is not None:
+                self.store.rest_on("parts-of-products")
                 return [made]
         return [
             self.store.applied(call.operator, key, given, index, _varying(each), application=application)
@@ -162,7 +168,10 @@ class TermDomain:
         if type(axis) is not int or not prepared.output_specs:
             return None
         shape = prepared.output_specs[0][0]
-        return product_forms.joined(self.store, inputs, axis % len(shape), shape)
+        made = product_forms.joined(self.store, inputs, axis % len(shape), shape)
+        if made is not None:
+            self.store.rest_on("parts-of-products")
+        return made
 
     def _folded(
         self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], *, reads_shapes_only: bool
@@ -196,6 +205,8 @@ class TermDomain:
         rank = inputs[0].rank if inputs and inputs[0] is not None else None
         conforms = self._conforms(call, inputs)
         key = keys.effective_key(call, call.signature, application.names, rank, conforms=conforms)
+        if keys.counts_from_last(call.operator, application.names):
+            self.store.rest_on("axis")
         given = [
             None if keys.stated_by(call.signature, application.names, index) else each
             for index, each in enumerate(inputs)
@@ -249,7 +260,7 @@ class TermDomain:
                 self.store.assume(DECLARED)
                 specs = [_facts(each) for each in outputs]
         if call.operator in elementwise.COMMUTATIVE and not domain:
-            given = sorted(given, key=lambda each: each.number if each is not None else 0)
+            given = [*elementwise.in_order(self.store, [each for each in given if each is not None])]
         return [
             self.store.applied(call.operator, key, given, index, each, application=application, domain=domain)
             for index, each in enumerate(specs)

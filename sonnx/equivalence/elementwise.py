@@ -28,16 +28,11 @@ UNARY = frozenset(
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Equal"})
 """Operators whose operands may change places without changing a bit: a NaN that is computed is one NaN."""
 
-TURNED = {"Greater": "Less", "GreaterOrEqual": "LessOrEqual"}
-"""Comparisons, and those that give the same where the operands change places."""
+SQUARE = ("square",)
+"""The key of a Mul of an operand with itself, which has it once."""
 
-NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Less", "LessOrEqual", "Where", *TURNED}
+NARY = COMMUTATIVE | {"Sub", "Div", "Max", "Min", "Pow", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Where"}
 ALL = UNARY | NARY
-
-
-def turned(operator: str, inputs: Sequence[Term | None]) -> tuple[str, list[Term | None]]:
-    """A comparison by Greater as one by Less."""
-    return (TURNED[operator], list(reversed(inputs))) if operator in TURNED else (operator, list(inputs))
 
 
 def applied(
@@ -54,21 +49,81 @@ def applied(
     operands = [each for each in inputs if each is not None]
     if axis_form or len(operands) < len(inputs) or any(each.shape is None for each in operands):
         return store.applied(operator, key, inputs, 0, _varying(facts), application=application)
+    if operator == "Max":
+        repeated = _repeated(operands, shape)
+        if repeated is not None:
+            store.rest_on("repeated-maximum")
+            return repeated
+    if _is_square(operator, operands, shape):
+        store.rest_on("square")
+        operator, key, operands = "Mul", SQUARE, operands[:1]
     if operator in UNARY:
         operands = [operands[0], *(_single(store, each) for each in operands[1:])]
     if prod(shape) <= movements.MAX_ELEMENTS:
         stretched = _stretched_by_least(store, operator, operands, shape)
         if stretched is not None:
+            store.rest_on("least-maximum")
             return stretched
         outside = _moved_outside(store, operator, key, application, operands, facts, shape)
         if outside is not None:
+            store.rest_on("pointwise")
             return outside
     operands = [_least(store, each) if operator in NARY else each for each in operands]
     if operator in COMMUTATIVE:
-        operands.sort(key=lambda each: each.number)
+        operands = in_order(store, operands)
     full = any(each.shape == shape and not each.is_constant for each in operands)
     key = key if full else (key, shape)
     return store.applied(operator, key, operands, 0, _varying(facts), application=application)
+
+
+def in_order(store: Store, operands: Sequence[Term]) -> list[Term]:
+    """Operands that may change places, in the order of their numbers."""
+    made = sorted(operands, key=lambda each: each.number)
+    if made != list(operands):
+        store.rest_on("commutative")
+    return made
+
+
+def _repeated(operands: Sequence[Term], shape: tuple[int, ...]) -> Term | None:
+    """The operand of a Max that has the other one, too: max(max(a, b), b), and max(a, max(a, b)), where the maximum of
+    several NaNs is still the first.
+    """
+    if len(operands) != 2:
+        return None
+    first, second = operands
+    if first.shape == shape and any(each is second for each in _maxima(first)):
+        return first
+    return second if second.shape == shape and first in _leading(second) else None
+
+
+def _maxima(term: Term) -> list[Term]:
+    """The terms that a term is the maximum of, from left to right; the term itself where it is no maximum."""
+    made, waiting = [], [term]
+    while waiting:
+        each = waiting.pop()
+        parts = [part for part in each.inputs if part is not None] if each.operator == "Max" and not each.domain else []
+        if parts and each.shape == term.shape:
+            waiting += reversed(parts)
+        made.append(each)
+    return made
+
+
+def _is_square(operator: str, operands: Sequence[Term], shape: tuple[int, ...]) -> bool:
+    """Whether a result is the product of floating-point numbers with themselves; one rounding makes either form."""
+    if len(operands) != 2 or operands[0].shape != shape or not operands[0].is_float:
+        return False
+    first, second = operands
+    if operator == "Pow" and second.array is not None and second.array.dtype != TEXT:
+        return bool((second.array.astype(np.float64) == 2).all())
+    return operator == "Mul" and first is second
+
+
+def _leading(term: Term) -> list[Term]:
+    """The first operand of a Max, the first operand of that one, and so on."""
+    made = [term]
+    while (each := made[-1]).operator == "Max" and not each.domain and each.shape == term.shape and each.inputs[0]:
+        made.append(each.inputs[0])
+    return made
 
 
 def _single(store: Store, term: Term) -> Term:
@@ -190,7 +245,10 @@ def _least(store: Store, term: Term) -> Term:
     if term.array is None or term.array.dtype == TEXT or term.array.size == 0:
         return term
     found = collapsed(term.array)
-    return term if found.shape == term.array.shape else movements.constant_of(store, found)
+    if found.shape == term.array.shape:
+        return term
+    store.rest_on("constant-axes")
+    return movements.constant_of(store, found)
 
 
 def collapsed(array: Array) -> Array:

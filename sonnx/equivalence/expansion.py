@@ -28,6 +28,9 @@ MICROSOFT = "com.microsoft"
 ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
 """Operators without parameters that fused operators may name."""
 
+AXES_ARE_INPUT = 18
+"""The operator set from which on ReduceMean has its axes as an input."""
+
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
 
@@ -38,6 +41,7 @@ class Expansion:
         self.domain, self.store = domain, domain.store
         self.inlining = Inlining(model)
         self.made = 0
+        self.results: list[tuple[Node, str]] = []
 
     def before(self, node: Node) -> Node:
         """The node itself."""
@@ -46,13 +50,19 @@ class Expansion:
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
         """The nodes that stand for this one; None where it stays."""
         node = visit.node
+        for result, meant in self.results:
+            if result is node:
+                [term] = place.values(visit.inputs)
+                if term is not None:
+                    place.define(node.outputs[0], self.store.ideal(meant, term))
+                return None
         fused = fused_operators().get((canonical_domain(node.domain), node.operator))
         if not visit.call.calls_function and canonical_domain(node.domain) == MICROSOFT:
             if node.operator == "FusedMatMul":
                 return self._matrices(visit, place)
-            if fused is not None:
-                return self._steps(fused, visit, place)
-            return None
+            return None if fused is None else self._steps(fused, visit, place)
+        if not visit.call.calls_function and fused is not None:
+            return self._steps(fused, visit, place)
         has_graph = next(subgraphs(node), None) is not None if node.attributes else False
         if not visit.call.calls_function and not has_graph:
             return None
@@ -113,14 +123,44 @@ class Expansion:
         attributes = {each.name: each for each in node.attributes}
         names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
         made: list[Node] = []
+        if any(name in attributes and attributes[name].value != value for name, value in fused.only.items()):
+            return None
+        if fused.has_axes and not self._axes(attributes, first, names, visit, place):
+            return None
         for step in fused.steps:
             one = self._step(step, names, attributes, first, place)
             if one is None:
                 return None
             made += one
-        self.store.assume(MEANING.format(f"{fused.domain}.{fused.operator}"))
+        self.store.assume(MEANING.format(fused.name))
         result = names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
-        return [*made, Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())]
+        last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
+        if fused.ideal:
+            self.results.append((last, fused.name))
+        return [*made, last]
+
+    def _axes(
+        self,
+        attributes: dict[str, Attribute],
+        first: Term | None,
+        names: dict[str, str],
+        visit: Visit[Term, str],
+        place: Place[Term, str],
+    ) -> bool:
+        """Give the axes from the attribute `axis` on as an attribute, or from operator set 18 on as an input."""
+        written = attributes.get("axis")
+        axis = -1 if written is None else written.value
+        if first is None or not first.rank or type(axis) is not int or not -first.rank <= axis < first.rank:
+            return False
+        axes = tuple(range(axis % first.rank, first.rank))
+        if (visit.call.operator_set or 0) < AXES_ARE_INPUT:
+            attributes["axes"] = Attribute("axes", "ints", axes, fields=("ints",))
+            names["axes"] = ""
+        else:
+            self.made += 1
+            names["axes"] = f"axes@fused{self.made}"
+            place.define(names["axes"], movements.constant_of(self.store, np.array(axes, np.int64)))
+        return True
 
     def _step(
         self,
@@ -149,7 +189,7 @@ class Expansion:
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
             if operator and operator not in ACTIVATIONS:
                 return None
-        optional = operator in ("Conv", "Gemm", "LayerNormalization")
+        optional = operator in ("Conv", "Gemm", "LayerNormalization", "ReduceMean")
         if not operator or (not optional and not all(listed)):
             names[target] = listed[0]
             return []

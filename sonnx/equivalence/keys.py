@@ -25,6 +25,9 @@ INDEPENDENT = frozenset({"GRU", "LSTM", "MaxPool", "RNN"})
 COUNTING = frozenset({"ArgMax", "Softmax"})
 """Operators whose axis is one of the first input, counted from either end."""
 
+REDUCING = frozenset({"ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"})
+"""Operators whose axes are a set of those of the first input, counted from either end."""
+
 
 def frozen(value: Any) -> Hashable:
     """A value of an attribute as an object that is equal for equal values, bit by bit."""
@@ -94,6 +97,8 @@ def effective_key(
             and -rank <= value < 0
         ):
             value += rank
+        if call.operator in REDUCING and parameter.name == "axes" and rank:
+            value = _from_first(value, rank)
         if isinstance(value, Unknown | TensorFacts) or first_unknown(value) is not None:
             own = written.get(parameter.name)
             value = "absent" if own is None else frozen(own)
@@ -103,6 +108,21 @@ def effective_key(
     known = {parameter.name for parameter in made.parameters} | UNCOUNTED
     parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
     return "effective", meaning(call, made, conforms=conforms), tuple(sorted(parts, key=repr)), _used(call)
+
+
+def _from_first(axes: Any, rank: int) -> Any:
+    """Axes in order, counted from the first; what is no list of axes as it is."""
+    if not isinstance(axes, tuple | list) or not all(type(each) is int and -rank <= each < rank for each in axes):
+        return axes
+    return tuple(sorted(each % rank for each in axes))
+
+
+def counts_from_last(operator: str, names: Mapping[str, Any]) -> bool:
+    """Whether the key of a call has an axis that the call counts from the last one."""
+    name = "axis" if operator in COUNTING else "axes" if operator in REDUCING else ""
+    value = names.get(name)
+    listed = value if isinstance(value, tuple | list) else (value,)
+    return any(type(each) is int and each < 0 for each in listed)
 
 
 def _used(call: Call) -> tuple[bool, ...]:

@@ -55,8 +55,11 @@ def of_constants(
     matrix, added = made[1], made[2] if len(made) > 2 else None
     if added is not None and added.array is not None and added.array.size:
         made[2] = constant_of(store, collapsed(added.array))
+        if made[2] is not added:
+            store.rest_on("constant-axes")
     used = None if matrix is None or not application.names.get("transB", 0) else matrix.array
     if used is not None and used.ndim == 2 and used.size <= MAX_TRANSPOSED:
+        store.rest_on("stored-matrix")
         made[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
         application = dataclasses.replace(application, names={**application.names, "transB": 0})
     return made, key, application

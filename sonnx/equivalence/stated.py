@@ -1,4 +1,4 @@
-"""The data files of the package: fused operators, and defaults of operators without a file of the profile."""
+"""The data files of the package: axioms, fused operators, and defaults of operators without a file of the profile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class Fused(Struct, frozen=True):
     A step is `name = Operator(inputs; attributes)`: an input is an input of the operator, an earlier name or a number;
     `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node,
     with `|value` where its absence means another value than that of the step's operator.  A step whose second input is
-    left out passes its first one on.
+    left out passes its first one on; `axes` are those of the first input from the attribute `axis` on.  An `ideal`
+    meaning holds over the reals: how the operator rounds is not stated.  `only` has the numbers of attributes for which
+    the meaning is stated.
     """
 
     domain: str
@@ -31,11 +33,24 @@ class Fused(Struct, frozen=True):
     inputs: tuple[str, ...]
     steps: tuple[str, ...]
     source: str
+    ideal: bool = False
+    only: Mapping[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The operator with its domain, as messages name it."""
+        return f"{self.domain}.{self.operator}" if self.domain else self.operator
 
     @property
     def attributes(self) -> frozenset[str]:
         """The attributes that the steps use."""
-        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps)))
+        axis = {"axis"} if self.has_axes else set()
+        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))) | self.only.keys() | axis
+
+    @property
+    def has_axes(self) -> bool:
+        """Whether a step uses `axes`."""
+        return any("axes" in each for each in self.steps)
 
 
 class Stated(Struct, frozen=True):
@@ -59,11 +74,34 @@ class Stated(Struct, frozen=True):
         return float(np.float32(value)) if isinstance(value, float) else value
 
 
+class Axiom(Struct, frozen=True):
+    """What a comparison uses beside the definitions of operators: a theorem, or an assumption where `theorem` is ""."""
+
+    name: str
+    level: str
+    statement: str
+    theorem: str = ""
+
+
+@cache
+def axioms() -> Mapping[str, Axiom]:
+    """The axioms, by name."""
+    return {each["name"]: Axiom(**each) for each in _read("axioms.toml")["axiom"]}
+
+
 @cache
 def fused_operators() -> Mapping[tuple[str, str], Fused]:
     """The fused operators, by domain and name."""
     made = [
-        Fused(each["domain"], each["name"], tuple(each["inputs"]), tuple(each["steps"]), each["source"])
+        Fused(
+            each["domain"],
+            each["name"],
+            tuple(each["inputs"]),
+            tuple(each["steps"]),
+            each["source"],
+            each.get("ideal", False),
+            each.get("only", {}),
+        )
         for each in _read("fused.toml")["operator"]
     ]
     return {(each.domain, each.operator): each for each in made}

@@ -13,9 +13,13 @@ from itertools import count
 
 import numpy as np
 
+from sonnx.equivalence.stated import axioms
 from sonnx.language.evaluator import TensorFacts
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
+
+OWN = frozenset({"input", "constant", "moved", "ideal", "declared", "unknown", "sparse"})
+"""What terms are that no operator computes; an operator of a model may have such a name."""
 
 DIGESTED = 1 << 12
 """Bytes at either end of a large constant that its digest reads."""
@@ -27,7 +31,7 @@ class Term:
 
     Attributes:
         number: the place among all terms of the store.
-        operator: the operator that computes it; "input", "constant" or "moved" where none does.
+        operator: the operator that computes it; one of `OWN` where none does.
         key: what beside the inputs decides the value: attributes by their effective values.
         inputs: the terms it is computed from, None for one that is left out.
         output: which output of the operator.
@@ -86,9 +90,11 @@ class Store:
 
     Attributes:
         assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
+        theorems: the theorems that the terms rest on, likewise.
     """
 
     assumptions: dict[str, None] = field(default_factory=dict)
+    theorems: dict[str, None] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _known: dict[Hashable, Term] = field(default_factory=dict)
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)
@@ -97,6 +103,14 @@ class Store:
     def assume(self, sentence: str) -> None:
         """Record what the result rests on."""
         self.assumptions[sentence] = None
+
+    def rest_on(self, axiom: str) -> None:
+        """Record an axiom that terms rest on: its theorem, or that it is assumed."""
+        used = axioms()[axiom]
+        if used.theorem:
+            self.theorems[used.theorem] = None
+        else:
+            self.assume(used.statement)
 
     def input(self, name: str, facts: TensorFacts) -> Term:
         """The value of a graph input."""
@@ -145,9 +159,15 @@ class Store:
         origin: str = "",
     ) -> Term:
         """An output of an operator."""
+        if operator in OWN:
+            operator = f"operator {operator}"
         numbers = tuple([0 if each is None else each.number for each in inputs])
         identity = ("applied", domain, operator, key, numbers, output)
         return self._unique(identity, operator, key, tuple(inputs), output, facts, application, domain, origin)
+
+    def ideal(self, operator: str, term: Term) -> Term:
+        """The output of an operator that equals a term over the reals; nothing is known of its roundings."""
+        return self._unique(("ideal", operator, term.number), "ideal", operator, (term,), 0, term.facts)
 
     def _unique(
         self,

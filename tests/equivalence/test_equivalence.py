@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
+import sonnx.equivalence
 from sonnx.cli.main import run
-from sonnx.equivalence.decision import THEOREMS
-from sonnx.proofs import equivalence
+from sonnx.equivalence.stated import axioms
+from sonnx.equivalence.terms import OWN
+from sonnx.proofs import equivalence, registry
 from tests.support.cases import examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
 
@@ -64,6 +67,12 @@ IDENTICAL_PAIRS = {
     "times one": (chain(("Mul", 1.0)), lambda b: b("Identity", "x"), False),
     "a default that is written": (
         chain(("LeakyRelu", {"alpha": 0.01})), chain(("LeakyRelu", {})), True),
+    "a maximum taken twice": (
+        lambda b: b("Max", b("Max", "x", b("Neg", "x")), b("Neg", "x")), lambda b: b("Max", "x", b("Neg", "x")), True),
+    "a maximum taken before": (
+        lambda b: b("Max", "x", b("Max", "x", b("Neg", "x"))), lambda b: b("Max", "x", b("Neg", "x")), True),
+    "another NaN first": (
+        lambda b: b("Max", b("Neg", "x"), b("Max", "x", b("Neg", "x"))), lambda b: b("Max", "x", b("Neg", "x")), False),
     "slices of a concatenation": (
         lambda b: b("Slice", b("Concat", "x", b("Relu", "x"), axis=0), b.constant([0], np.int64),
                     b.constant([2], np.int64), b.constant([0], np.int64)),
@@ -253,6 +262,80 @@ def test_fused_operators_have_the_stated_meaning_as_an_assumption() -> None:
     assert any("FusedConv" in each for each in found.assumptions)
 
 
+def normalization(version: int, square: str, epsilon: float = 1e-5) -> onnx.ModelProto:
+    """LayerNormalization along the last axis as exporters write it."""
+    b = Builder(0)
+    axes = {"axes": [-1]} if version < 18 else {}
+    last = [] if version < 18 else [b.constant([-1], np.int64)]
+    centred = b("Sub", "x", b("ReduceMean", "x", *last, **axes))
+    squared = b("Pow", centred, b.constant(2.0)) if square == "Pow" else b("Mul", centred, centred)
+    spread = b("Sqrt", b("Add", b("ReduceMean", squared, *last, **axes), b.constant(epsilon)))
+    value = b("Add", b("Mul", b("Div", centred, spread), b.constant([1, 2, 3])), b.constant([4, 5, 6]))
+    made = b.model([2, 3], value)
+    made.opset_import[0].version = version
+    return made
+
+
+def normalized(version: int = 17, **attributes: float) -> onnx.ModelProto:
+    b = Builder(0)
+    made = b.model([2, 3], b("LayerNormalization", "x", b.constant([1, 2, 3]), b.constant([4, 5, 6]), **attributes))
+    made.opset_import[0].version = version
+    return made
+
+
+@pytest.mark.parametrize("version", [17, 18])
+@pytest.mark.parametrize("square", ["Pow", "Mul"])
+def test_layer_normalization_as_a_pattern(version: int, square: str) -> None:
+    found = sonnx.equivalent(normalization(version, square), normalized(version)).result
+    assert found.answer == ROUNDING
+    assert any(each.startswith("LayerNormalization means") for each in found.assumptions)
+    for other in (normalized(version, epsilon=2e-5), normalized(version, axis=0), normalized(version, stash_type=10)):
+        assert sonnx.equivalent(normalization(version, square), other).result.answer == UNDECIDED
+
+
+def gelu(first: int) -> Built:
+    """The orders of the three factors of Gelu."""
+
+    def build(b: Builder) -> str:
+        more = b("Add", b("Erf", b("Div", "x", b.constant(np.sqrt(2)))), b.constant(1.0))
+        half = b.constant(0.5)
+        if first == 0:
+            return b("Mul", b("Mul", "x", more), half)
+        return b("Mul", b("Mul", "x", half), more) if first == 1 else b("Mul", "x", b("Mul", half, more))
+
+    return build
+
+
+def with_gelu(domain: str, **attributes: str) -> onnx.ModelProto:
+    b = Builder(0)
+    made = b.model([2, 3], b("Gelu", "x", domain=domain, **attributes))
+    made.opset_import[0].version = 20
+    return made
+
+
+@pytest.mark.parametrize("order", range(3))
+@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+def test_gelu_as_a_pattern(order: int, domain: str) -> None:
+    b = Builder(0)
+    made = b.model([2, 3], gelu(order)(b))
+    made.opset_import[0].version = 20
+    assert sonnx.equivalent(made, with_gelu(domain)).result.answer == ROUNDING
+    assert sonnx.equivalent(made, with_gelu("", approximate="tanh")).result.answer == UNDECIDED
+
+
+def test_operators_whose_roundings_are_not_stated_are_not_identical() -> None:
+    assert sonnx.equivalent(with_gelu(""), with_gelu("com.microsoft")).result.answer == ROUNDING
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+def test_an_operator_may_have_the_name_of_a_term(name: str) -> None:
+    def unknown(b: Builder) -> str:
+        return b(name, "x")
+
+    assert answer(unknown, lambda b: b("Identity", "x")).result.answer == UNDECIDED
+    assert answer(unknown, lambda b: b("Add", b(name, "x"), b.constant(0))).result.answer in (UNDECIDED, ROUNDING)
+
+
 def test_the_difference_of_two_implementations_on_a_box() -> None:
     first = chain(("Mul", 0.1), ("Add", 0.2), ("Relu", None))
     second = chain(
@@ -350,8 +433,29 @@ def test_names_of_inputs_are_names_of_files() -> None:
     assert [*renamed.witness_files()] == ["..%2Fa%2Fb.npy", ".npy"]
 
 
-def test_the_theorems_exist() -> None:
-    assert set(THEOREMS) == {each.id for each in equivalence.theorems()}
+def test_every_axiom_is_used_and_is_a_theorem_or_assumed() -> None:
+    theorems = {each.id for each in registry.theorems() if each.expected == "proved"}
+    named = {each.theorem for each in axioms().values()} - {""}
+    assert named <= theorems
+    assert {each.id for each in equivalence.theorems()} <= named
+    package = Path(sonnx.equivalence.__file__).parent
+    used = {
+        name for file in package.glob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
+    }
+    assert used == {name for name, each in axioms().items() if each.level == "exact"}
+
+
+def test_a_result_names_the_theorems_and_the_assumptions_it_rests_on() -> None:
+    turned = answer(lambda b: b("Mul", "x", b.constant(3)), lambda b: b("Mul", b.constant(3), "x")).result
+    assert (turned.theorems, turned.assumptions) == (("equivalence.commutative",), ())
+
+    def product(transposed: int) -> Built:
+        matrix = np.arange(9.0).reshape(3, 3)
+        return lambda b: b("Gemm", "x", b.constant(matrix.T if transposed else matrix), transB=transposed)
+
+    found = answer(product(0), product(1)).result
+    assert found.answer == IDENTICAL
+    assert found.assumptions == (axioms()["stored-matrix"].statement,)
 
 
 def test_constants_in_graphs_keep_their_names() -> None:

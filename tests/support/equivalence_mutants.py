@@ -142,14 +142,28 @@ def versioned(seed: int) -> onnx.ModelProto:
     return b.model([2, 3, 1 + seed // 3 % 2], b("Flatten", value, axis=1 if seed % 2 else -1))
 
 
-FAMILIES = (convolutional, dense, moving, shaped, absorbing, versioned)
+def gated(seed: int) -> onnx.ModelProto:
+    """Products of values that vary with factors, squares, means, maxima taken again."""
+    b = Builder(seed)
+    centred = b("Sub", "x", b("ReduceMean", "x", axes=[-1]))
+    spread = b("Sqrt", b("Add", b("ReduceMean", b("Pow", centred, b.constant(2.0)), axes=[-1]), b.constant(1e-3)))
+    value = b("Add", b("Mul", b("Div", centred, spread), b.weights(4)), b.weights(4))
+    more = b("Mul", b("Add", b("Erf", b("Mul", value, b.constant(0.5))), b.constant(1.0)), b.constant(0.25))
+    value = b("Mul", more, b("Mul", value, b.constant(3.0)))
+    top = b("Max", value, centred)
+    return b.model([2, 4], b("Max", top, value) if seed % 2 else b("Max", value, top))
+
+
+FAMILIES = (convolutional, dense, moving, shaped, absorbing, versioned, gated)
 
 
 # ------------------------------------------------------------------ what an optimizer does
 
 
 def optimized(model: onnx.ModelProto) -> onnx.ModelProto:
-    """BatchNormalization folded into the Conv before it, in float32, and identity nodes removed."""
+    """BatchNormalization folded into the Conv before it, in float32; squares as products, a repeated Max left out, a
+    factor moved from one operand of a product to the other.
+    """
     made = onnx.ModelProto()
     made.CopyFrom(model)
     graph = made.graph
@@ -177,7 +191,20 @@ def optimized(model: onnx.ModelProto) -> onnx.ModelProto:
             )
         )
         graph.node.remove(node)
+    _simplify_products(graph, makers)
     return made
+
+
+def _simplify_products(graph: onnx.GraphProto, makers: dict[str, onnx.NodeProto]) -> None:
+    for node in graph.node:
+        if node.op_type == "Pow":
+            node.CopyFrom(helper.make_node("Mul", [node.input[0]] * 2, node.output))
+        inner = [makers.get(name) for name in node.input]
+        if node.op_type == "Mul" and len(inner) == 2 and all(each and each.op_type == "Mul" for each in inner):
+            inner[0].input[1], inner[1].input[1] = inner[1].input[1], inner[0].input[1]
+        for place, each in enumerate(inner):
+            if node.op_type == "Max" and each and each.op_type == "Max":
+                node.CopyFrom(helper.make_node("Identity", [node.input[place]], node.output))
 
 
 # ------------------------------------------------------------------ mutants
