@@ -465,6 +465,7 @@ def fix(
     bind: Mapping[str, int] | None = None,
     input_shapes: InputShapes | None = None,
     select: Collection[str] = (),
+    keep: Collection[str] = (),
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
     samples: int = DEFAULT_SAMPLES,
@@ -475,6 +476,7 @@ def fix(
 
     Arguments beside those that `sonnx.api` explains:
         select: make only rewrites for rules with these slugs or tags, or of these operators.
+        keep: operators whose nodes stay as they are.
         fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
             are rounded.
         samples: how many sets of inputs both models are run on.
@@ -485,7 +487,7 @@ def fix(
     from sonnx.rewriter.fix import fix as rewrite
 
     return rewrite(
-        encoded(source), edition, bind=bind, input_shapes=input_shapes, select=select,
+        encoded(source), edition, bind=bind, input_shapes=input_shapes, select=select, keep=keep,
         fold_batch_normalization=fold_batch_normalization,
         strict_versions=strict_versions, samples=samples, limits=limits, name=name,
     )  # fmt: skip

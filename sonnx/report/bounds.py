@@ -62,7 +62,7 @@ class BoundsReport(Bounds, Rendered):
             command="bound",
             title="ranges and errors under stated hypotheses",
             subject=escape(file),
-            headline="everything asked is shown" if code == 0 else "not everything asked is shown",
+            headline="all requested bounds are proved" if code == 0 else "not all requested bounds are proved",
             code=code,
             criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
             sections=sections,

@@ -20,7 +20,7 @@ class RewriteContext(Struct, frozen=True, dict=True):
     `selected` are the slugs that rewrites may serve and `only` the names of the rewrites that run, None for all;
     `options` enable rewrites that change values.  `facts` are those of the values after the visit of the nodes, none
     before it.  `hints` are the types and shapes that the onnx package infers, used for the outputs of operators that
-    sonnx does not know.
+    sonnx does not know.  Nodes of the operators in `kept` stay as they are.
     """
 
     active_rules: ActiveRules
@@ -30,6 +30,7 @@ class RewriteContext(Struct, frozen=True, dict=True):
     only: frozenset[str] | None = None
     facts: Mapping[str, TensorFacts] = {}
     hints: Mapping[str, TensorFacts] = {}
+    kept: frozenset[str] = frozenset()
 
     @cached_property
     def operator_set(self) -> int | None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
@@ -41,6 +42,7 @@ def fix(
     bind: Mapping[str, int] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     select: Collection[str] = (),
+    keep: Collection[str] = (),
     fold_batch_normalization: bool = False,
     strict_versions: bool = False,
     samples: int,
@@ -67,6 +69,7 @@ def fix(
         bound,
         slugs_named(select) if select else None,
         frozenset({folded_batch_normalization.option} if fold_batch_normalization else ()),
+        kept=_kept(original, keep),
     )
     result = _rewritten(context)
     data = _file_of(result.model)
@@ -74,6 +77,20 @@ def fix(
     validation = _validated(result, context, before, after, samples)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
+
+
+def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:
+    """The operators whose nodes stay.
+
+    Raises:
+        UsageError: the model has no node of one of them.
+    """
+    present = sorted({node.operator for node in model.graph.nodes})
+    for name in operators:
+        if name not in present:
+            hint = did_you_mean(name, present)
+            raise UsageError(f"--keep names {quote(name)}, and the model has no node of this operator{hint}")
+    return frozenset(operators)
 
 
 def _rewritten(context: RewriteContext) -> WalkResult:

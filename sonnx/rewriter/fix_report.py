@@ -77,7 +77,14 @@ def _summary(result: FixResult) -> Iterator[str]:
     if outside:
         yield f"operators left that are outside the profile: {outside}"
     if result.rewrites:
+        yield f"nodes: {_nodes(result)}"
         yield result.validation.sentence
+
+
+def _nodes(result: FixResult) -> str:
+    """The price of the rewrites in nodes; --keep leaves those of an operator."""
+    before, after = result.before.coverage.nodes, result.after.coverage.nodes
+    return f"{before} before, {after} after"
 
 
 def counted(report: Report) -> str:
@@ -120,6 +127,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield "SHA-256", result.source_sha256
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
+    yield "nodes", _nodes(result)
     outside = operators_outside(result.after.findings)
     if outside:
         yield "operators left that are outside the profile", outside

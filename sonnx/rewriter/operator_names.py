@@ -13,6 +13,7 @@ from enum import StrEnum
 class OperatorName(StrEnum):
     """An operator of the standard domain."""
 
+    ABS = "Abs"
     ADD = "Add"
     BATCH_NORMALIZATION = "BatchNormalization"
     CAST = "Cast"
@@ -27,12 +28,14 @@ class OperatorName(StrEnum):
     FLATTEN = "Flatten"
     GATHER = "Gather"
     GEMM = "Gemm"
+    GLOBAL_AVERAGE_POOL = "GlobalAveragePool"
     IDENTITY = "Identity"
     LESS = "Less"
     LSTM = "LSTM"
     MATMUL = "MatMul"
     MAX = "Max"
     PAD = "Pad"
+    REDUCE_SUM = "ReduceSum"
     RESHAPE = "Reshape"
     SHAPE = "Shape"
     SIZE = "Size"
@@ -42,6 +45,7 @@ class OperatorName(StrEnum):
     SUM = "Sum"
     TRANSPOSE = "Transpose"
     UNSQUEEZE = "Unsqueeze"
+    WHERE = "Where"
 
 
 SIGNED_PADDING = ("AveragePool", "MaxPool")

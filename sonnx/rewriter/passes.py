@@ -21,6 +21,8 @@ from sonnx.rewriter.rewrites import (
     names_and_order,
     operand_shapes,
     operator_substitutes,
+    signs,
+    sums,
     versions,
 )
 
@@ -40,6 +42,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     functions_and_branches.constant_condition,
     constants.folded_constant,
     functions_and_branches.function_call,
+    operator_substitutes.cast_like_as_cast,
     operator_substitutes.same_value,
     constants.static_shape,
     # These change the node, or put others in its place.
@@ -48,6 +51,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     constants.constant_form,
     explicit_parameters.default_attributes,
     explicit_parameters.derived_padding,
+    signs.chosen_sign,
     data_movement.gathered_part,
     operator_substitutes.greater_as_less,
     convolutions.grouped_convolution,
@@ -59,6 +63,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     explicit_parameters.slice_bounds,
     data_movement.split_parts,
     operator_substitutes.sum_as_add,
+    sums.summed_products,
     matrix_products.transposed_constant,
     data_movement.transposed_parts,
 )

@@ -109,6 +109,8 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
 
     def triggered_at(self, site: Site) -> bool:
         """Whether the rewrite is tried on a node; of an invalid one only where it serves a rule that makes it so."""
+        if site.node.operator in site.context.kept and site.in_standard_domain:
+            return False
         if site.invalid and not any(map(self.description.serves, site.invalid)):
             return False
         only = self.description.operators

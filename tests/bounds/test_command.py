@@ -91,13 +91,13 @@ def test_a_page_has_the_answer_the_picture_and_every_value(model: str, tmp_path:
     ]
     assert run(command) == 3
     page = path.read_text("ascii")
-    assert "not everything asked is shown" in page
+    assert "not all requested bounds are proved" in page
     assert page.count("<circle") == 4 * 3 - 3, "three curves over four values; the input has no error, Relu adds none"
     assert all(f"<code>{name}</code>" in page for name in "xpsy")
     assert "ieee-any: " in page
     assert "<script" not in page
     assert run([*command[:-1]]) == 0
-    assert ">everything asked is shown" in path.read_text()
+    assert ">all requested bounds are proved" in path.read_text()
     assert run(["bound", model, "--input", "x=[-3e38,3e38]", "--format", "html"]) == 3
     assert "not bounded" in capsys.readouterr().out
 

@@ -91,6 +91,19 @@ def test_the_record_ties_the_output_to_the_original(model, capsys):
     assert record["left"] == []
 
 
+def test_an_operator_that_is_kept_stays(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    graph = "g (float[2, 3] a) => (float[3, 2] y) { y = Transpose <perm = [1, 0]> (a) }"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {graph}')
+    Path("m.onnx").write_bytes(made.SerializeToString())
+    assert run(["fix", "m.onnx", "--dry-run"]) == 0
+    assert "nodes: 1 before, 7 after" in capsys.readouterr().out
+    assert run(["fix", "m.onnx", "--dry-run", "--keep", "Transpose"]) == 1
+    assert "0 rewrites" in capsys.readouterr().out
+    assert run(["fix", "m.onnx", "--dry-run", "--keep", "transpose"]) == 2
+    assert "did you mean 'Transpose'?" in capsys.readouterr().err
+
+
 def test_what_is_not_validated_is_said(model, capsys):
     node = helper.make_node("Custom", ["m", "b"], ["n"], domain="example")
     made = onnx.ModelProto.FromString(model.read_bytes())

@@ -32,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size_arguments(parser)
     add("--select", action="append", default=[], metavar="RULE",
         help="only rewrites for these slugs, tags or operators, comma-separated")  # fmt: skip
+    add("--keep", action="append", default=[], metavar="OPERATOR",
+        help="leave the nodes of these operators as they are, comma-separated")  # fmt: skip
     add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
     add("--fold-batch-normalization", action="store_true",
         help="fold BatchNormalization into the convolution before it; this changes how values are rounded")  # fmt: skip
@@ -56,6 +58,7 @@ def fix_command(options: argparse.Namespace) -> int:
     with clock(f"rewriting {options.model}"):
         result = fix(
             options.model, options.edition, **sizes_of(options), select=names(options.select),
+            keep=names(options.keep),
             fold_batch_normalization=options.fold_batch_normalization, strict_versions=options.strict_versions,
             samples=options.samples, limits=parse_limits(options.limit), name=options.model,
         )  # fmt: skip

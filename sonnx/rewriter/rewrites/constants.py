@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import prod
+from collections.abc import Iterator, Mapping
+from math import isfinite, prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, Value, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import Array, format_of
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import attribute
@@ -167,7 +167,7 @@ def folded_constant(site: Site) -> Replacement | None:
     """No node: its outputs are constants, as the reference executor computes them.
 
     Integers and truth values are exact on every machine, so every operator on them is folded.  Floating-point results
-    are folded only where an operator moves elements without computing.
+    are folded only where an operator moves elements without computing, or converts integers that the type holds.
     """
     node = site.node
     inputs = [site.constants[name] for name in dict.fromkeys(node.inputs) if name in site.constants]
@@ -177,8 +177,8 @@ def folded_constant(site: Site) -> Replacement | None:
     if not all(_foldable(site, facts) for facts in site.outputs):
         return None
     found = _outputs_of(site, inputs)
-    moves = node.operator in MOVING_OPERATORS
-    if not found or (any(values.dtype.kind not in "iub" for values in found.values()) and not moves):
+    exact = node.operator in MOVING_OPERATORS or _converts_exactly(site, inputs, found)
+    if not found or (any(values.dtype.kind not in "iub" for values in found.values()) and not exact):
         return None
     constants = tuple(constant_tensors.from_array(name, values) for name, values in found.items())
     after = ", ".join(map(descriptions.tensor, constants))
@@ -190,7 +190,25 @@ def _foldable(site: Site, facts: TensorFacts) -> bool:
     if site.node.operator in MOVING_OPERATORS:
         return True
     shape: Any = None if first_unknown(facts.shape) is not None else facts.shape
-    return shape is not None and prod(shape) <= MAX_FOLDED_ELEMENTS and facts.type in EXACT_TYPES
+    converts = site.node.operator == OperatorName.CAST and site.element_type(0) in EXACT_TYPES
+    return shape is not None and prod(shape) <= MAX_FOLDED_ELEMENTS and (facts.type in EXACT_TYPES or converts)
+
+
+def _converts_exactly(site: Site, inputs: list[Tensor], found: Mapping[str, Array]) -> bool:
+    """Whether Cast gives the numbers of integers or truth values, none of them rounded."""
+    given = constant_tensors.decoded(inputs[0]) if site.node.operator == OperatorName.CAST else None
+    if given is None or given.dtype.kind not in "iub":
+        return False
+    numbers = [int(each) for each in given.ravel().tolist()]
+    return all(_holds(values, numbers) for values in found.values())
+
+
+def _holds(values: Array, numbers: list[int]) -> bool:
+    """Whether the elements are floating-point numbers equal to these integers."""
+    if format_of(values.dtype) is None:
+        return False
+    floats = [float(each) for each in values.ravel()]
+    return all(map(isfinite, floats)) and [int(each) for each in floats] == numbers
 
 
 def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:

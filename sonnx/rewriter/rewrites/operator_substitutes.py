@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sonnx.rewriter import descriptions, node_builders
 from sonnx.rewriter.constant_tensors import ELEMENT_NUMBERS
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
+
+
+@rewrite("cast-like-as-cast", Trigger.RULE_FAILS)
+def cast_like_as_cast(site: Site) -> Replacement | None:
+    """Cast with the element type of the second input, whose values have no effect."""
+    number = ELEMENT_NUMBERS.get(site.element_type(1) or "")
+    if number is None:
+        return None
+    to = node_builders.attribute("to", "int", number)
+    node = replace(
+        site.node, operator=OperatorName.CAST.value, inputs=site.node.inputs[:1], attributes=(*site.node.attributes, to)
+    )
+    return Replacement((node,), descriptions.call(site.node), descriptions.call(node))
 
 
 @rewrite("same-value", Trigger.RULE_FAILS)
