@@ -96,7 +96,7 @@ class _Budget(NamedTuple):
 
     @classmethod
     def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
-        subject = next(each for name in SUBJECTS if (each := getattr(options, name, None)))
+        subject = next((each for name in SUBJECTS if (each := getattr(options, name, None))), "nothing")
         more = ceil(getattr(options, "split", None) or 0)  # --split is a time, too
         return cls(
             str(subject), done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,

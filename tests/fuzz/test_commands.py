@@ -35,6 +35,9 @@ FOUND = {
                                                  perm=list(range(59, -1, -1))),
     "a long permutation": one("Transpose", [(F, [3] * 30)], (F, [3] * 30), perm=list(range(29, -1, -1))),
     "a node without an output": one("PRelu", [(F, [1, 2]), (F, [2])], None),
+    "a comparison of a rank that numpy does not broadcast": one("Greater", [(TensorProto.INT8, [1] * 63)] * 2,
+                                                                (TensorProto.BOOL, [1] * 63)),
+    "a constant without an output": one("Constant", [], None),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
 }  # fmt: skip
