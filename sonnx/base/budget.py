@@ -85,8 +85,8 @@ def _expire(*_: object) -> None:
     raise OutOfTime
 
 
-WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation")
-"""How libraries report a lack of memory in errors of their own: z3, onnxruntime."""
+WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation", "can't start new thread")
+"""How libraries report a lack of memory in errors of their own: z3, onnxruntime, Python."""
 
 
 def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:

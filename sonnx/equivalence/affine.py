@@ -123,8 +123,10 @@ def _finite(term: Term | None) -> Array | None:
 
 
 def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, rank: int | None) -> Affine | None:
-    """The form of an operand, broadcast to the shape of a result."""
+    """The form of an operand, broadcast to the shape of a result; None where it does not broadcast to that."""
     if term is None or not term.is_float:
+        return None
+    if term.shape is not None and shape is not None and not _stretches(term.shape, shape):
         return None
     if term.is_constant:
         value = _finite(term)
@@ -138,6 +140,12 @@ def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, ran
     if term.shape is None or shape is None:
         return forms.of(term) if rank is not None and term.rank == rank else None
     return forms.of(term)
+
+
+def _stretches(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether a shape broadcasts to another; shapes of nodes that are not valid ONNX need not."""
+    behind = other[len(other) - len(one) :]
+    return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one, behind, strict=True))
 
 
 def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:

@@ -221,7 +221,7 @@ class Compared:
 
     def _content(self, mine: Node, its: Node, value: Answer) -> Content:
         changes, constants = [*_attribute_changes(mine, its)], list[ConstantChange]()
-        if mine.operator == "Constant" and not mine.domain:
+        if mine.operator == "Constant" and not mine.domain and mine.outputs and its.outputs:
             one, another = self.first.values.get(mine.outputs[0]), self.second.values.get(its.outputs[0])
             if one is not None and another is not None and one.is_constant and another.is_constant:
                 changes = []

@@ -55,8 +55,23 @@ def write(model: Model) -> bytes:
     _graph(message.graph, model.graph)
     for function in model.functions:
         _function(message.functions.add(), function)
-    written: bytes = message.SerializeToString(deterministic=True)
+    try:
+        written: bytes = message.SerializeToString(deterministic=True)
+    except EncodeError:
+        raise _unwritten(message) from None
     return written
+
+
+def _unwritten(message: Message) -> Exception:
+    """Why protobuf does not write a message, which it does not say: it is too large, or there is no memory for it."""
+    size = sum(len(tensor.raw_data) for tensor in message.graph.initializer)
+    return (
+        ValueError("more than two gigabytes") if size > LARGEST_WEIGHTS else MemoryError("no memory to write a model")
+    )
+
+
+LARGEST_WEIGHTS = 2**31 - 2**28
+"""Bytes of weights beyond which a model does not fit into a message, whose largest size is two gigabytes."""
 
 
 def _imports(messages: Message, imports: Iterable[Import]) -> None:

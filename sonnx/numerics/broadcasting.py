@@ -38,11 +38,13 @@ def common_shape(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
     Raises:
         NotExecutable: they do not broadcast.
     """
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
+    rank = max(map(len, shapes), default=0)
+    columns = zip(*((1,) * (rank - len(each)) + tuple(each) for each in shapes), strict=True)  # of any rank
+    longer = [{extent for extent in column if extent != 1} for column in columns]
+    if any(len(extents) > 1 for extents in longer):
         listed = ", ".join(str(list(each)) for each in dict.fromkeys(shapes))
-        raise NotExecutable(f"the shapes {listed} are not broadcastable, as {operator} needs") from None
+        raise NotExecutable(f"the shapes {listed} are not broadcastable, as {operator} needs")
+    return tuple(extents.pop() if extents else 1 for extents in longer)
 
 
 def aligned(application: Application, inputs: Sequence[Array]) -> list[Array]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from sonnx.base.budget import is_lack_of_memory
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict
@@ -138,5 +139,8 @@ def _answer(future: Future[Answer], pool: WorkerPool) -> Answer:
     except CancelledError:
         return pool.run.work.failure(NoVerdict.STOPPED, f": {pool.lost() or 'the cluster cancelled it'}")
     except Exception as error:  # noqa: BLE001  third-party executors may raise anything; only this task fails
+        work = pool.run.work
+        if is_lack_of_memory(error, work.bounds.memory):
+            return work.failure(NoVerdict.STOPPED, ": the memory of this machine does not suffice")
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return pool.run.work.failure(NoVerdict.FAILED, f": the cluster failed ({text[:300]})")
+        return work.failure(NoVerdict.FAILED, f": the cluster failed ({text[:300]})")

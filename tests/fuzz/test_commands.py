@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
@@ -27,7 +28,7 @@ def one(operator: str, inputs: list[tuple[int, list[int]]], output: tuple[int, l
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
 
 
-F = TensorProto.FLOAT
+F, parsed = TensorProto.FLOAT, onnx.parser.parse_model
 FOUND = {
     "a rank that numpy does not broadcast": one("Add", [(F, [1] * 63), (F, [1] * 63)], (F, [1] * 63)),
     "a rank that no array has": one("Transpose", [(F, [1] * 65)], (F, [1] * 65)),
@@ -35,6 +36,11 @@ FOUND = {
                                                  perm=list(range(59, -1, -1))),
     "a long permutation": one("Transpose", [(F, [3] * 30)], (F, [3] * 30), perm=list(range(29, -1, -1))),
     "a node without an output": one("PRelu", [(F, [1, 2]), (F, [2])], None),
+    "a comparison of a rank that numpy does not broadcast": one("Greater", [(TensorProto.INT8, [1] * 63)] * 2,
+                                                                (TensorProto.BOOL, [1] * 63)),
+    "a constant without an output": one("Constant", [], None),
+    "operands that do not broadcast": parsed("""<ir_version: 8, opset_import: ["" : 1]>
+g (float[2, 3] x) => (float[1, 1] y) <float[1, 1] w = {1}> { y = Add (w, x) }"""),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from google.protobuf.message import EncodeError
 from onnx import TensorProto, helper
 
 import sonnx
@@ -23,10 +24,11 @@ from sonnx.cli.main import run
 from sonnx.graph.environment import numbers, whole_numbers
 from sonnx.language.evaluator import FUEL, MAX_PARAMETER_ELEMENTS, Evaluator, Unknown
 from sonnx.language.steps import OutOfFuel
-from sonnx.model import limits, reader, wire_format
+from sonnx.model import limits, reader, wire_format, writer
 from sonnx.model.ir import Tensor
 from sonnx.model.limits import BY_NAME, LIMITS
 from sonnx.model.reader import Unreadable, read
+from sonnx.model.writer import write
 from sonnx.profile import toml_files
 from tests.support.cases import each_case
 from tests.support.invariants import field, nested, one_sentence
@@ -426,3 +428,18 @@ def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("HOME", str(tmp_path))
     run(["check", ".", "--output", "report.txt"])
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["m0.onnx", "m1.onnx", "report.txt"]
+
+
+def test_a_model_that_protobuf_cannot_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protobuf gives one error for a message that is too large and for a lack of memory."""
+
+    def refuse(message: object, **_: object) -> bytes:
+        raise EncodeError("Failed to serialize proto")
+
+    read_model = read(model().SerializeToString())
+    monkeypatch.setattr(type(reader.message_classes().ModelProto()), "SerializeToString", refuse)
+    with pytest.raises(MemoryError):
+        write(read_model)
+    monkeypatch.setattr(writer, "LARGEST_WEIGHTS", -1)
+    with pytest.raises(ValueError, match="more than two gigabytes"):
+        write(read_model)
