@@ -98,13 +98,8 @@ class _Budget(NamedTuple):
 
     @classmethod
     def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
-<<<<<<< HEAD
         subject = next((each for name in SUBJECTS if (each := getattr(options, name, None))), "the model")
         more = ceil(max(getattr(options, name, None) or 0 for name in TIMES))
-=======
-        subject = next((each for name in SUBJECTS if (each := getattr(options, name, None))), "nothing")
-        more = ceil(getattr(options, "split", None) or 0)  # --split is a time, too
->>>>>>> robust2
         return cls(
             str(subject), done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
             arrays, arrays and options.memory is not None,
