@@ -85,12 +85,21 @@ class Forms:
 
     def _made(self, term: Term) -> Affine:
         build = None if term.domain or _along_axis(term) else _BUILDERS.get(term.operator)
-        found = build(self, term) if build is not None and term.is_float else None
+        complete = len(term.inputs) in _OPERANDS.get(term.operator, ANY_NUMBER)
+        found = build(self, term) if build is not None and term.is_float and complete else None
         return found or atom(term)
 
     def real(self, array: Array) -> Real:
         """The numbers of a constant."""
         return constants.leaf(self.store, array)
+
+
+ANY_NUMBER, TWO = range(2**31), range(2, 3)
+_OPERANDS: Mapping[str, range] = {
+    "Add": TWO, "BatchNormalization": range(5, 6), "Conv": range(2, 4), "Div": TWO, "Gemm": range(2, 4), "MatMul": TWO,
+    "Mul": TWO, "Neg": range(1, 2), "Sub": TWO,
+}  # fmt: skip
+"""How many operands operators have; nodes that are not valid ONNX have others."""
 
 
 def _along_axis(term: Term) -> bool:

@@ -41,6 +41,8 @@ FOUND = {
     "a constant without an output": one("Constant", [], None),
     "operands that do not broadcast": parsed("""<ir_version: 8, opset_import: ["" : 1]>
 g (float[2, 3] x) => (float[1, 1] y) <float[1, 1] w = {1}> { y = Add (w, x) }"""),
+    "a convolution without a kernel": one("Conv", [(F, [1, 2, 5, 5])], (F, [1, 2, 5, 5])),
+    "a product of one matrix": one("MatMul", [(F, [2, 2])], (F, [2, 2])),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
 }  # fmt: skip
