@@ -200,8 +200,10 @@ def _simplify_products(graph: onnx.GraphProto, makers: dict[str, onnx.NodeProto]
         if node.op_type == "Pow":
             node.CopyFrom(helper.make_node("Mul", [node.input[0]] * 2, node.output))
         inner = [makers.get(name) for name in node.input]
-        if node.op_type == "Mul" and len(inner) == 2 and all(each and each.op_type == "Mul" for each in inner):
-            inner[0].input[1], inner[1].input[1] = inner[1].input[1], inner[0].input[1]
+        products = [each for each in inner if each is not None and each.op_type == "Mul"]
+        if node.op_type == "Mul" and len(products) == len(inner) == 2:
+            first, second = products
+            first.input[1], second.input[1] = second.input[1], first.input[1]
         for place, each in enumerate(inner):
             if node.op_type == "Max" and each and each.op_type == "Max":
                 node.CopyFrom(helper.make_node("Identity", [node.input[place]], node.output))
