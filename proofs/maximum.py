@@ -140,6 +140,7 @@ def extends(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
 
 
 SECOND_NAN = Definitions(maximum=mutated(order.maximum, ") > key(", ") >= key("))
+ONE_MORE = Definitions(maximum=mutated(order.maximum, "return x", "return x + 1"))
 SMALLER = Definitions(maximum=mutated(order.maximum, ") > key(", ") < key("))
 ZEROS_EQUAL = Definitions(maximum=mutated(order.maximum, "key(y", "key(y", key=order.equal_zeros_key))
 SHALLOW = Definitions(greater=mutated(greater, "x > y)", "x > x)"))
@@ -159,10 +160,10 @@ STATED: list[tuple[str, str, str, FormatClaim, dict[str, Change]]] = [
     ("commutative", "The maximum is commutative, up to the NaN class.", "max(x, y) = max(y, x)", is_commutative,
      {"the first": ALWAYS_FIRST, "both zeros equal": ZEROS_EQUAL}),
     ("idempotent", "The maximum of a value and itself is the value, bit for bit.", "max(x, x) = x", is_idempotent,
-     {"one more": Definitions(maximum=mutated(order.maximum, "return x", "return x + 1"))}),
+     {"one more": ONE_MORE}),
     ("repeated", "The maximum with an operand that it was taken of before is the same, bit for bit.",
      "max(max(b, x, a), x) = max(b, x, a),  max(x, max(x, y)) = max(x, y)", forgets_repetitions,
-     {"NaN lost unless first": NAN_LOST, "smaller": SMALLER}),
+     {"one more": ONE_MORE}),
     ("identity", "-Inf is the identity, bit for bit.", "max(-Inf, x) = x = max(x, -Inf)", has_identity,
      {"smaller": SMALLER}),
     ("absorbing", "NaN absorbs, and of two NaNs the first is the result, bit for bit.",

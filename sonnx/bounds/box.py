@@ -162,7 +162,7 @@ def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str
     inside = _inward(low, element, 1), _inward(high, element, -1)
     if (inside[0] > inside[1]).any():
         place = int(np.flatnonzero(inside[0] > inside[1])[0])
-        pair = f"[{low.reshape(-1)[place]!r}, {high.reshape(-1)[place]!r}]"
+        pair = f"[{float(low.reshape(-1)[place])!r}, {float(high.reshape(-1)[place])!r}]"
         raise BadInput(f"{called} has the interval {pair}, which contains no number of type {element}")
     return Interval(*inside)
 

@@ -102,7 +102,10 @@ def box_of_ends(model: Model, ends: Mapping[int, tuple[Fraction | None, Fraction
                 raise BadInput(f"{name} has no {'lower' if least is None else 'upper'} bound")
             if least > most:
                 raise BadInput(f"the box is empty: {name} is at least {_text(least)} and at most {_text(most)}")
-            low[index], high[index] = below(least), above(most)
+            if above(least) > below(most):
+                between = f"from {_text(least)} to {_text(most)}"
+                raise BadInput(f"the box is empty: no number of type double lies {between}, where {name} is")
+            low[index], high[index] = above(least), below(most)  # a number of the type is a float64
         shape = tuple(each for each in value.type.shape or () if isinstance(each, int))
         arrays[value.name] = low.reshape(shape), high.reshape(shape)
         first += size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,10 +148,15 @@ def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:
     elif task.answer is PropertyAnswer.HOLDS:
         message = "in every implementation within the hypotheses"
     else:
-        message = f"shown on {task.shown:.2%} of the volume"
-        message += f", for ideal values on another {task.ideal:.2%}" if task.ideal else ""
+        message = f"shown on {_share(task.shown)} of the volume"
+        message += f", for ideal values on another {_share(task.ideal)}" if task.ideal else ""
     standing = STANDINGS.get(task.answer, Standing.OPEN)
     return CaseResult("property", f"box {number}", task.answer.value, standing, message, tuple(details), shown=True)
+
+
+def _share(volume: float) -> str:
+    """A share that is not the whole, rounded down."""
+    return f"{floor(1e4 * volume) / 100:.2f} %" if volume >= 1e-4 else "less than 0.01 %" if volume else "0 %"
 
 
 def _listed(values: Array) -> str:

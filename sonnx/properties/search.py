@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import nextafter
 from time import monotonic
 from typing import NamedTuple
 
@@ -82,7 +83,8 @@ class Decision:
 
     Attributes:
         parts: how many parts were analysed.
-        open: of how many it is not even shown for ideal values.
+        left: on how many it is not shown in every implementation.
+        open: on how many it is not even shown for ideal values.
         shown: the share of the volume on which the property holds in every implementation.
         ideal: the share on which it holds for the ideal values only.
         witness: an input that violates it.
@@ -91,6 +93,7 @@ class Decision:
     """
 
     parts: int = 0
+    left: int = 0
     open: int = 0
     shown: float = 0.0
     ideal: float = 0.0
@@ -120,7 +123,7 @@ def decide(
     run = analyser.run(task.box).values[output]
     sets = Sets(task, run.shape)
     waiting: list[tuple[int, float, int, float, Box, Element]] = []
-    later: list[tuple[float, Box]] = []
+    later: list[tuple[int, float, Box]] = []
 
     def sort_in(box: Box, volume: float, value: Value) -> bool:
         """Sort a part in; whether the search is over."""
@@ -138,11 +141,11 @@ def decide(
                 if found.witness is not None:
                     return True
         element = element_to_halve(box, slopes)
-        if element is None:
-            later.append((volume, box))
-            return False
         # Parts that the error alone leaves open are halved last: often nothing helps them.
         stage = int(margins is not None and sets.excluded(margins.ideal))
+        if element is None:
+            later.append((stage, volume, box))
+            return False
         heapq.heappush(waiting, (stage, -volume, next(order), volume, box, element))
         return False
 
@@ -154,23 +157,20 @@ def decide(
         if not (stage and _error_decides(analyser, output, elements, sets, box)):
             both = halves_along(box, element)
         if both is None:
-            later.append((volume, box))
+            later.append((stage, volume, box))
             continue
         for half in both:
             if sort_in(half, volume / 2, analyser.run(half).values[output]):
                 return found
         if progress is not None and found.parts % 16 == 0:
             progress(f"{found.parts} parts, {found.shown:.1%} of the volume shown, {len(waiting)} open")
-    rest = [(volume, box) for _, _, _, volume, box, _ in waiting] + later
-    for volume, box in rest:
-        margins = _margins(analyser.run(box).values[output], sets)
-        if margins is not None and sets.excluded(margins.ideal):
-            found.ideal += volume
-            found.place = box if found.place is None else found.place
-        else:
-            found.open += 1
-    if not rest:
-        found.shown = 1.0  # the volumes of the parts add up to the whole but for rounding
+    rest = [(stage, volume, box) for stage, _, _, volume, box, _ in waiting] + later
+    found.left = len(rest)
+    found.open = sum(not stage for stage, *_ in rest)
+    found.ideal = sum(volume for stage, volume, _ in rest if stage)
+    found.place = next((box for stage, _, box in rest if stage), None)
+    # The volumes are rounded: a part may be too small to count in their sum.
+    found.shown = min(found.shown, nextafter(1.0, 0.0)) if rest else 1.0
     return found
 
 

@@ -129,7 +129,7 @@ def _answer(found: Decision, unsafe: int) -> TaskAnswer:
     answer = PropertyAnswer.OPEN
     if found.witness is not None:
         answer = PropertyAnswer.VIOLATED
-    elif found.shown == 1.0:
+    elif not found.left:
         answer = PropertyAnswer.HOLDS
     elif not found.open:
         answer = PropertyAnswer.IDEAL

@@ -133,10 +133,11 @@ def test_two_files_of_a_box_need_two_names(arc: str, tmp_path: Path, capsys: pyt
 def test_each_error_condition_of_an_operator_with_bounds_is_shown_by_a_condition_of_its_own() -> None:
     """A new one stays assumed until a condition of the transfer function is named for it."""
     names = {ARGUMENT, DIVISOR, EXPONENT, FINITE, NO_WRAP_AROUND}
+    of_constants = {"ScatterND.places-distinct"}  # bounds need constant indices, of which the check decides it
     with_conditions = [each for each in all_operators().values() if each.bound is not None and each.error_conditions]
     assert len(with_conditions) >= 6
     for operator in with_conditions:
-        assert set(operator.shown_by) == set(operator.error_conditions), operator.name
+        assert set(operator.shown_by) == set(operator.error_conditions) - of_constants, operator.name
         assert set(operator.shown_by.values()) <= names, operator.name
 
 

@@ -17,7 +17,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.cli.main import run
+from sonnx.model.reader import read
 from sonnx.properties.options import VerifyOptions
+from sonnx.properties.property import box_of_ends
 from sonnx.properties.result import PropertyAnswer, PropertyResult
 from sonnx.properties.search import parts_of
 from tests.support.cases import each_case
@@ -152,6 +154,28 @@ def test_the_error_counts(above: float, answer: PropertyAnswer, code: int, tmp_p
         assert found.witness["x"].tolist() == [1.0]
         assert found.input == {"x": [1.0]}
         assert found.violated.startswith("-Y_0 <= -0.0999990")
+
+
+@each_case("kink", [1e-10, 1e-20])
+def test_a_single_point_is_not_overlooked(kink: float, tmp_path: Path) -> None:
+    """|x - kink| is 0 at one number only; the parts around it become smaller than a share of the volume can say."""
+    body = f"<float[1] c = {{{kink}}}> {{ p = Sub(x, c) n = Sub(c, x) a = Relu(p) b = Relu(n) y = Add(a, b) }}"
+    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=3.0)
+    assert found.answer in (PropertyAnswer.OPEN, PropertyAnswer.VIOLATED)
+    assert found.exit_code in (1, 3)
+    assert found.tasks[0].shown < 1
+    if found.answer is PropertyAnswer.OPEN:
+        assert "shown on 99.99 % of the volume" in found.to_text()
+
+
+def test_ends_lie_inside_the_exact_interval(tmp_path: Path) -> None:
+    model = plain("{ y = Relu(x) }", "double[1] x", "double[1] y")
+    ends = {0: (Fraction(1, 10), Fraction(3, 10))}
+    box = box_of_ends(read(model), ends)["x"]
+    assert Fraction(1, 10) <= Fraction(float(box.low[0])) <= Fraction(1, 10) + Fraction(2) ** -56
+    assert Fraction(3, 10) >= Fraction(float(box.high[0])) >= Fraction(3, 10) - Fraction(2) ** -54
+    with pytest.raises(sonnx.BadInput, match="no number of type double lies from 1/10 to 1/10, where X_0 is"):
+        box_of_ends(read(model), {0: (Fraction(1, 10), Fraction(1, 10))})
 
 
 def test_parts_are_halved_until_the_property_is_shown(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def verify_command(options: argparse.Namespace) -> int:
                 progress=line if line.enabled else None, **sizes_of(options),
             )  # fmt: skip
     except NotConforming as stop:
-        return not_conforming(stop, "properties")
+        return not_conforming(stop, "verifies")
     if chosen.witness is not None and found.witness:
         found.write_witness(chosen.witness)
     deliver(found.to_format(options.format), options.output)
