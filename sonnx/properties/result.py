@@ -52,7 +52,7 @@ class TaskAnswer(Struct, frozen=True):
     margin: float | None
     """On the parts where it holds: the least distance of a row from its bound that remains with the error."""
     place: OptionalText
-    """A part where the error decides; null where there is none."""
+    """A part on which it is shown for ideal values only; null where there is none."""
     unsafe: int
     """The number of sets of outputs that must not occur."""
 
@@ -141,7 +141,7 @@ def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:
     if task.margin is not None and task.answer is PropertyAnswer.HOLDS:
         details.append(("least margin", f"{task.margin:.6g}"))
     if task.place:
-        details.append(("the error decides where", escape(task.place)))
+        details.append(("for ideal values only, for example where", escape(task.place)))
     if task.answer is PropertyAnswer.VIOLATED:
         message = f"an input gives {escape(result.violated)} in every implementation"
         details += [(f"input {escape(name)}", _listed(each)) for name, each in result.witness.items()]

@@ -89,7 +89,7 @@ class Decision:
         ideal: the share on which it holds for the ideal values only.
         witness: an input that violates it.
         margin: the least margin with errors of the parts on which it holds.
-        place: the part with the least ideal margin that the error leaves open.
+        place: a part on which it is shown for ideal values only.
     """
 
     parts: int = 0
