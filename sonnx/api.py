@@ -616,16 +616,18 @@ def verify_property(
         NotConforming: the model does not conform; it carries the report.
         NotBounded: a node has no transfer function.
     """
+    from sonnx.model.reader import file_bytes, read
     from sonnx.model.symbols import bind_symbols
     from sonnx.properties.options import VerifyOptions
     from sonnx.properties.verification import verify_model
 
     found = encoded(source)
-    model, digest = open_model(found, hashed=True, limits=limits)
-    sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
     folder = None if isinstance(found, bytes) else Path(found).parent
+    data = found if isinstance(found, bytes) else file_bytes(found, repr(os.fspath(found)))
+    model = read(data, "model" if isinstance(found, bytes) else repr(os.fspath(found)), limits, folder)
+    sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
     return verify_model(
-        sized, digest, _name(found, name), folder, None if stated is None else Path(stated),
+        sized, data, _name(found, name), folder, None if stated is None else Path(stated),
         options or VerifyOptions(), progress,
     )  # fmt: skip
 
