@@ -13,6 +13,7 @@ import numpy as np
 
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import Interval
+from sonnx.model.ir import Value
 from sonnx.numerics.formats import Array
 from sonnx.properties.chains import Chain, Rows
 from sonnx.properties.property import Task
@@ -42,7 +43,7 @@ class Waiting(NamedTuple):
 
 
 def decide_chain(
-    chain: Chain, analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, end: float,
+    chain: Chain, analyser: Analyser, output: Value, elements: Mapping[str, str], task: Task, end: float,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Decision, Tree]:  # fmt: skip
     """Decide a task; the tree of its parts is complete where the property holds.
@@ -50,7 +51,7 @@ def decide_chain(
     Args:
         chain: the model.
         analyser: of the model, which bounds a point that violates the property.
-        output: the name of the output.
+        output: the output, with its shape in numbers.
         elements: the element type of each input.
         task: the box and the unsafe sets.
         end: the time, as `monotonic` has it, after which no part is bounded.
@@ -58,7 +59,8 @@ def decide_chain(
     """
     [(name, whole)] = task.box.items()
     shape, order, tree = np.shape(whole.low), count(), Tree()
-    sets = Sets(task, (chain.outputs_count,))
+    sets = Sets(task, [extent for extent in output.type.shape or () if isinstance(extent, int)])
+    atoms = sets.rows.reshape(len(sets.rows), -1)
     found, tries = Decision(), TRIED_POINTS
     waiting = [Waiting(0, -1.0, next(order), np.ravel(whole.low), np.ravel(whole.high), tree)]
     rest: list[Waiting] = []
@@ -66,7 +68,7 @@ def decide_chain(
     def is_violation(point: Array) -> bool:
         box = {name: whole}
         near = numbers_at({name: point.reshape(shape)}, box, elements)
-        unsafe = None if near is None else occurring(analyser, output, sets, near)
+        unsafe = None if near is None else occurring(analyser, output.name, sets, near)
         if unsafe is not None and near is not None:
             found.witness = Witness(near, unsafe)
         return unsafe is not None
@@ -74,10 +76,10 @@ def decide_chain(
     while waiting and (found.parts == 0 or monotonic() < end):
         batch = [heapq.heappop(waiting) for _ in range(min(BATCH, len(waiting)))]
         low, high = np.array([part.low for part in batch]), np.array([part.high for part in batch])
-        rows = chain.rows(low, high, sets.rows)
+        rows = chain.rows(low, high, atoms)
         ideal, every = _margins(rows, sets)
         points = _points(rows, low, high, ideal, sets)
-        outputs = chain.outputs_at(points) @ sets.rows.T
+        outputs = chain.outputs_at(points) @ atoms.T
         found.parts += len(batch)
         for place, part in enumerate(batch):
             if sets.excluded(every[place]):
@@ -91,7 +93,7 @@ def decide_chain(
                     return found, tree
             stage = int(sets.excluded(ideal[place]))
             now = part._replace(stage=stage)
-            if stage and not _holds_at_centre(chain, part, sets):
+            if stage and not _holds_at_centre(chain, part, sets, atoms):
                 rest.append(now)
             else:
                 halves = _halves(now, np.abs(rows.influence[place, sets.nearest(ideal[place])]), order)
@@ -135,10 +137,10 @@ def _points(rows: Rows, low: Array, high: Array, ideal: Array, sets: Sets) -> Ar
     return np.where(slopes > 0, low, np.where(slopes < 0, high, 0.5 * low + 0.5 * high))
 
 
-def _holds_at_centre(chain: Chain, part: Waiting, sets: Sets) -> bool:
+def _holds_at_centre(chain: Chain, part: Waiting, sets: Sets, atoms: Array) -> bool:
     """Whether halving may help: at the centre the error leaves nothing open."""
     centre = (0.5 * part.low + 0.5 * part.high)[None]
-    return sets.excluded(_margins(chain.rows(centre, centre, sets.rows), sets)[1][0])
+    return sets.excluded(_margins(chain.rows(centre, centre, atoms), sets)[1][0])
 
 
 def _halves(part: Waiting, influence: Array, order: count[int]) -> list[Waiting]:

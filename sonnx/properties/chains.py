@@ -151,7 +151,7 @@ class Part:
         return np.asarray((before @ W.T + self.local[-1]) * (1 + 2 * chain.gammas[number]))
 
     def least(self, rows: Array, number: int) -> tuple[Array, Array, Array]:
-        """Lower bounds of rows over the neurons of a layer, what the lines take of them, and the rows over the inputs."""
+        """Lower bounds of rows over the neurons of a layer, what the lines take of them, and rows over the inputs."""
         total, slack, lines = (np.zeros(rows.shape[:2]) for _ in range(3))
         R = rows
         for place in range(number, -1, -1):

@@ -80,7 +80,7 @@ def verify_model(
         share = end - monotonic()
         until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
         if chain is not None and any(task.unsafe):
-            found, tree = decide_chain(chain, analyser, output.name, elements, task, until, progress)
+            found, tree = decide_chain(chain, analyser, output, elements, task, until, progress)
             trees.append(tree)
         else:
             found = decide(analyser, output.name, elements, task, until, progress)

@@ -160,7 +160,7 @@ def test_the_error_counts(above: float, answer: PropertyAnswer, code: int, tmp_p
 def test_a_single_point_is_not_overlooked(kink: float, tmp_path: Path) -> None:
     """|x - kink| is 0 at one number only; the parts around it become smaller than a share of the volume can say."""
     body = f"<float[1] c = {{{kink}}}> {{ p = Sub(x, c) n = Sub(c, x) a = Relu(p) b = Relu(n) y = Add(a, b) }}"
-    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=3.0)
+    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=100.0)
     assert found.answer in (PropertyAnswer.OPEN, PropertyAnswer.VIOLATED)
     assert found.exit_code in (1, 3)
     assert found.tasks[0].shown < 1
