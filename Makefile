@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign short-campaign fuzz clean formal handover
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -122,6 +122,10 @@ campaign: deep
 # Ten million values of networks that an optimizer fuses, against the bounds: some minutes.
 bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
+
+# 1,000 changed certificates against the program that checks them; two minutes.
+certificate-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.certificate_mutants
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed
