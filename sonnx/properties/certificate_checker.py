@@ -49,6 +49,7 @@ GRID = 80
 SLOPE = 24
 """Slopes are multiples of 2^-SLOPE; those of a certificate are digits, eighths from 0 to 8."""
 LARGEST = 1 << 127
+MOST_TERMS = 1 << 20
 
 
 Message = dict[int, list[Any]]
@@ -200,6 +201,8 @@ class Layer:
             self.fixed = [a + b for a, b in zip(self.fixed, made.outer, strict=True)]
         self.n, self.relu, self.added = made.n, relu, made.added
         self.terms = (2 if any(made.inner) else 1) * made.n + made.added
+        if self.terms > MOST_TERMS:
+            raise Refused(f"a sum has {self.terms} terms; the lemma is used for at most {MOST_TERMS}")
         self.inner = max(made.inner, default=Fraction(0))
         self.heaviest = [max(map(abs, row), default=Fraction(0)) for row in exact]
         self.bits = max([0, *(w.denominator.bit_length() - 1 for row in exact for w in row)])
