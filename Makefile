@@ -70,7 +70,8 @@ formal: $(VENV)/installed
 # Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.
 MINUTES ?= 120
 equivalence-campaign: $(VENV)/installed
-	nice -n 19 $(BIN)/python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes $(MINUTES)
+	nice -n 19 $(BIN)/python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes $(MINUTES) \
+		--record .venv/equivalence-campaign.jsonl
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed

@@ -697,6 +697,7 @@ def audit(
     proofs: str | os.PathLike[str] | None = None,
     box: Collection[str] = (),
     since: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -713,6 +714,7 @@ def audit(
         proofs: a folder of certificates that `sonnx prove --proofs` wrote.
         box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
         since: an earlier pack: the new one says what changed and which evidence stands.
+        derived_from: the model file that the model was made from: the pack says whether both are the same function.
 
     Raises:
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
@@ -734,6 +736,7 @@ def audit(
             None if rewrites is None else Path(rewrites),
             None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
             since=None if since is None else Path(since),
+            original=None if derived_from is None else Path(derived_from),
         )
     )  # fmt: skip
 
@@ -742,6 +745,7 @@ def verify(
     pack: str | os.PathLike[str],
     model: str | os.PathLike[str] | None = None,
     signers: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
 ) -> tuple[str, ...]:
     """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
 
@@ -749,6 +753,7 @@ def verify(
         pack: the folder of the pack.
         model: the model file; the one that the pack names if None.
         signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
+        derived_from: the model file that the model was made from; the one that the pack names if None.
 
     Raises:
         UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
@@ -756,7 +761,11 @@ def verify(
     from sonnx.evidence.pack import MANIFEST, differences
     from sonnx.evidence.signature import signature_fault
 
-    found = tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+    found = tuple(
+        dict.fromkeys(
+            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
+        )
+    )
     fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
     return (*found, fault) if fault else found
 
