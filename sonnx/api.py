@@ -698,6 +698,7 @@ def audit(
     box: Collection[str] = (),
     since: str | os.PathLike[str] | None = None,
     derived_from: str | os.PathLike[str] | None = None,
+    properties: Collection[str | os.PathLike[str]] = (),
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -715,6 +716,7 @@ def audit(
         box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
         since: an earlier pack: the new one says what changed and which evidence stands.
         derived_from: the model file that the model was made from: the pack says whether both are the same function.
+        properties: .vnnlib files with their certificates (`sonnx verify --certificate`) beside them, as .json files.
 
     Raises:
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
@@ -736,7 +738,7 @@ def audit(
             None if rewrites is None else Path(rewrites),
             None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
             since=None if since is None else Path(since),
-            original=None if derived_from is None else Path(derived_from),
+            original=None if derived_from is None else Path(derived_from), properties=tuple(map(Path, properties)),
         )
     )  # fmt: skip
 

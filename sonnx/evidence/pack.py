@@ -28,6 +28,9 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.evidence import change_impact, identity, pack_page, pack_parts
 from sonnx.evidence.argument import argument, argument_data, argument_drawing
 from sonnx.evidence.bill_of_materials import model_bill_of_materials
+from sonnx.evidence.certified_properties import FOLDER as PROPERTIES_FOLDER
+from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
+from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
 from sonnx.evidence.derivation import Derivation, derivation
 from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
@@ -85,6 +88,8 @@ class PackRequest:
     """An earlier pack, or a folder with its audit.json: what changed since, and what of the evidence stands."""
     original: Path | None = None
     """The model file that the model was derived from: whether both are the same function."""
+    properties: tuple[Path, ...] = ()
+    """Properties (.vnnlib) with their certificates (.json) beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +144,13 @@ def pack(request: PackRequest) -> EvidencePack:
     if request.original is not None:
         derived = derivation(request.original, model, request.name, digest, own and own.parent, request.check)
         code = derived.worst(code)
+    shown_properties = certified_properties(request.properties, data)
     files = {
         f"report.{name}": render(format_, run).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
     files |= _configuration(request, report, record) | (dict(boxed.files) if boxed is not None else {})
+    files |= shown_properties.files
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
     named = pack_parts.theorems(record) if record is not None else set()
@@ -159,7 +166,7 @@ def pack(request: PackRequest) -> EvidencePack:
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
     matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
-    about = _audit(request, report, record, boxed, derived, code, used, matrix, certificates)
+    about = _audit(request, report, record, boxed, derived, shown_properties, code, used, matrix, certificates)
     about["model"] = identity.about_model(
         model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
     )
@@ -222,6 +229,7 @@ def _audit(
     record: rewrites_json.Record | None,
     boxed: BoxEvidence | None,
     derived: Derivation | None,
+    shown_properties: CertifiedProperties,
     code: int,
     used: Sequence[str],
     matrix: Sequence[Trace],
@@ -250,6 +258,7 @@ def _audit(
             "box": list(boxed.texts) if boxed is not None else [],
             "since": request.since is not None,
             "derived_from": derived is not None,
+            "properties": [each["file"] for each in shown_properties.about],
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
@@ -257,6 +266,7 @@ def _audit(
         "rewrites": record and to_builtins(record),
         "since": None,
         "derived_from": derived.about if derived is not None else None,
+        "properties": list(shown_properties.about),
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,
@@ -278,6 +288,7 @@ def _audit(
             *([pack_parts.LIMIT] if record else []),
             *([box_evidence.LIMIT] if boxed is not None else []),
             *([DERIVATION_LIMIT] if derived is not None else []),
+            *([PROPERTIES_LIMIT] if shown_properties.about else []),
         ],
     }
 
@@ -297,6 +308,7 @@ def _command(
     command += ["--proofs", pack_parts.CERTIFICATES] if request.proofs is not None else []
     command += ["--since", "configuration/since"] if request.since is not None else []
     command += ["--derived-from", request.original.name] if request.original is not None else []
+    command += [text for each in request.properties for text in ("--property", f"{PROPERTIES_FOLDER}/{each.name}")]
     limits = changed_limits(request.check.limits)
     command += [text for name, number in limits.items() for text in ("--limit", f"{name}={number}")]
     command += ["--strict-versions"] if report.strict_versions else []
@@ -403,6 +415,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
         hypotheses = str(document["box"]["hypotheses"]["name"]) if box else ""
         since = folder / "configuration" / "since" if options["since"] else None
         derived = bool(options.get("derived_from"))
+        stated = tuple(folder / PROPERTIES_FOLDER / str(each) for each in options.get("properties", ()))
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     if derived != (original is not None):
@@ -414,7 +427,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     check = replace(check, tailoring=own)
     request = PackRequest(
         model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_evidence.FOLDER, hypotheses, since, original,
+        folder / box_evidence.FOLDER, hypotheses, since, original, stated,
     )  # fmt: skip
     return pack(request).files
 

@@ -585,3 +585,42 @@ def test_the_pack_says_whether_the_model_is_the_function_of_its_original(
 
 def text_of(page: str) -> str:
     return re.sub("<[^>]*>", "", Path(page).read_text("ascii")).replace("As functions", "as functions")
+
+
+# ------------------------------------------------------------------ properties
+
+
+def test_the_pack_has_properties_with_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("controller.onnx", "controller.vnnlib"):
+        shutil.copy(CONFORMING.parent / name, name)
+    make = ["audit", "controller.onnx", "--output", "pack", "--property", "controller.vnnlib"]
+    assert run(make) == 2
+    assert "'controller.json' cannot be read: No such file or directory; sonnx verify" in capsys.readouterr().err
+    assert run(["verify", "controller.onnx", "controller.vnnlib", "--certificate", "controller.json"]) == 0
+    assert run(make) == 0
+    [about] = json.loads(Path("pack/audit.json").read_bytes())["properties"]
+    assert (about["file"], about["certificate"], about["parts"]) == ("controller.vnnlib", "controller.json", 4)
+    assert about["sha256"] == hashlib.sha256(Path("controller.vnnlib").read_bytes()).hexdigest()
+    assert "holds in every implementation of this kind: float, each operation" in text_of("pack/statement.html")
+    capsys.readouterr()
+    assert verified(Path("pack"), capsys)[0] == 0
+    files = ["controller.onnx", "pack/properties/controller.vnnlib", "pack/properties/controller.json"]
+    program = [sys.executable, "-I", "-S", "pack/properties/certificate_checker.py", *files]
+    assert subprocess.run(program, capture_output=True, check=False).returncode == 0
+
+    certificate = json.loads(Path("controller.json").read_text())
+    Path("controller.json").write_text(json.dumps(certificate | {"model": "0" * 64}))
+    make[3] = "other"
+    assert run(make) == 2
+    assert "does not show the property 'controller.vnnlib': the certificate is about another model" in (
+        capsys.readouterr().err
+    )
+    assert not Path("other").exists()
+    Path("controller.json").write_text("no JSON")
+    assert run(make) == 2
+    assert "'controller.json' is not a certificate of 'controller.vnnlib'" in capsys.readouterr().err
+    assert run([*make, "--property", "controller.vnnlib"]) == 2
+    assert "two properties have the name 'controller.vnnlib'" in capsys.readouterr().err

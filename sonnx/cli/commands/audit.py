@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--since", type=Path, metavar="DIR", help="an earlier pack: say what changed and which evidence stands")
     add("--derived-from", type=Path, metavar="ORIGINAL",
         help="the model file that MODEL was made from: say whether both are the same function")  # fmt: skip
+    add("--property", type=Path, metavar="FILE", action="append", default=[],
+        help="a .vnnlib file with its certificate, a .json file of the same name, beside it; repeatable")  # fmt: skip
     add("--sign", type=Path, metavar="KEY", help="an OpenSSH key that signs the manifest (ssh-keygen -Y sign)")
     add(
         "--signers",
@@ -64,6 +66,7 @@ def _verify(options: argparse.Namespace) -> int:
         or options.input_shape
         or options.box
         or options.limit
+        or options.property
         or options.strict_versions
         or options.accept_assumptions
     ):
@@ -103,7 +106,7 @@ def _write(options: argparse.Namespace) -> int:
             accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
             date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
             proofs=options.proofs, box=options.box, since=options.since,
-            derived_from=options.derived_from, limits=parse_limits(options.limit),
+            derived_from=options.derived_from, properties=options.property, limits=parse_limits(options.limit),
         )  # fmt: skip
     run = {
         "command": sys.argv,
