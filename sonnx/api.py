@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
+    from sonnx.executor.comparator import Source as ComparisonSource
+    from sonnx.executor.comparison import Optimization
     from sonnx.executor.runtimes import Runtime
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
@@ -302,6 +304,7 @@ def compare(
     max_integer_distance: int = 0,
     no_special_mismatch: bool = False,
     bound: str | None = None,
+    optimizations: bool = False,
     runtime_limits: RuntimeLimits | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
@@ -328,6 +331,7 @@ def compare(
             possible overflow explains.
         runtime_limits: of a runtime that runs in a process of its own.
         bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
+        optimizations: compare the graphs that the optimizer of the runtime makes with the model, for all inputs.
         progress: called before each step.
 
     Raises:
@@ -344,7 +348,7 @@ def compare(
     from sonnx.executor.isolation import IsolatedRuntime
     from sonnx.executor.probes import comparison_inputs
     from sonnx.model.symbols import bind_symbols
-    from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.comparison import ComparisonReport, other_function
 
     found = encoded(source)
     model, digest = open_model(found, hashed, limits)
@@ -358,6 +362,8 @@ def compare(
         described = "given"
     if outputs is not None and every_node:
         raise UsageError("--every-node runs single nodes; it does not go with --outputs")
+    if outputs is not None and optimizations:
+        raise UsageError("--optimizations asks a runtime for its graphs; it does not go with --outputs")
     file = _name(found, name)
     tolerance = None
     if bound is not None:
@@ -383,6 +389,10 @@ def compare(
         except NotConforming as stop:
             report = replace(stop.report, name=file, sha256=digest)
             raise NotConforming(str(stop), CheckReport.of(report)) from None
+        if optimizations:
+            progress("comparing the optimized graphs")
+            graphs = _optimizations(made, used, edition, limits)
+            compared = dataclasses.replace(compared, optimizations=graphs)
     compared = dataclasses.replace(compared, sha256=digest, hypotheses=bound or "")
     if tolerance is not None:
         notes = tuple(tolerance.without_bounds), tuple(tolerance.unusual)
@@ -394,7 +404,24 @@ def compare(
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
     if compared.runs and compared.runs == len(compared.without_bounds):
         broken.insert(0, BoundViolation(f"no run has bounds for all values: {compared.without_bounds[0]}"))
+    broken += [BoundViolation(other_function(each)) for each in compared.optimizations if each.answer == "different"]
     return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=file)
+
+
+def _optimizations(
+    source: ComparisonSource, runtime: Runtime, edition: str | None, limits: Limits
+) -> tuple[Optimization, ...]:
+    """The graphs that the optimizer of a runtime makes, against the model."""
+    from sonnx.equivalence.optimizations import optimizations
+    from sonnx.executor.runtimes import optimizer_of
+    from sonnx.model.writer import write
+
+    model = source.path or write(source.model)
+
+    def optimized(level: str) -> bytes:
+        return optimizer_of(runtime)(model, source.folder, level)
+
+    return optimizations(source.model, source.folder, optimized, edition, limits)
 
 
 def bound(

@@ -96,7 +96,7 @@ def _optional_goals(about: Mapping[str, Any]) -> Iterator[Element]:
         yield Element("G6", GOAL, "The assumptions hold for every input of the stated box", state, ("Sn4",))
     if about["rewrites"] is not None:
         yield Element("G7", GOAL, "The model computes the values of the model it was rewritten from", "open", ("Sn5",))
-    if about["derived_from"] is not None:
+    if about.get("derived_from") is not None:
         state = DERIVED[about["derived_from"]["answer"]]
         yield Element("G8", GOAL, "The model is the same function as its original", state, ("Sn6",))
     if about["properties"]:
@@ -112,7 +112,7 @@ def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
     if about["rewrites"] is not None:
         made = about["rewrites"]["content"]["rewrites"]
         yield Element("Sn5", SOLUTION, f"Record of {plural(len(made), 'rewrite')}", files=("configuration/rewrites/",))
-    if about["derived_from"] is not None:
+    if about.get("derived_from") is not None:
         found = f"Comparison with the original: {about['derived_from']['answer']}"
         yield Element("Sn6", SOLUTION, found, files=("audit.json",))
     if about["properties"]:

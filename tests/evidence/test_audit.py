@@ -565,6 +565,7 @@ def test_the_pack_says_whether_the_model_is_the_function_of_its_original(
         "as functions they are identical" in text_of(f"pack/{page}") for page in ("index.html", "statement.html")
     )
     assert verified(Path("pack"), capsys)[0] == 0
+    assert CONFORMING.read_bytes() not in files(Path("pack")).values()
 
     Path("original.onnx").rename("elsewhere.onnx")
     code, said = verified(Path("pack"), capsys)
