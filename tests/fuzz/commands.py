@@ -42,8 +42,10 @@ EVERY = {"compare": 25, "audit": 200}
 """Of so many models such a command takes one."""
 
 
-def commands(path: str, number: int) -> Iterator[tuple[str, list[str]]]:
-    """The name and the arguments of each command for a model."""
+def commands(
+    path: str, number: int, seconds: int = SECONDS, megabytes: int = MEGABYTES
+) -> Iterator[tuple[str, list[str]]]:
+    """The name and the arguments of each command for a model, with a changed copy in the same folder."""
     from sonnx.model.reader import Unreadable, read
 
     changed = str(Path(path).with_name("changed.onnx"))
@@ -52,7 +54,7 @@ def commands(path: str, number: int) -> Iterator[tuple[str, list[str]]]:
     except Unreadable:
         names = []
     box = [part for name in names for part in ("--input", f"{name}=[-1,2]")]
-    common = ["--timeout", str(SECONDS), "--memory", str(MEGABYTES)]
+    common = ["--timeout", str(seconds), "--memory", str(megabytes)]
     yield "check", [path, "--format", ("text", "json", "github", "markdown")[number % 4]]
     yield "run", [path, "--random", "--unchecked", *common]
     yield "compare", [path, "--runtime", "reference", "--unchecked", "--runtime-timeout", "3", *common]
