@@ -332,10 +332,10 @@ def call(name: str, read: str, written: str) -> bytes:
     return node(name, [read], [written]) + field(7, b"d")
 
 
-def calls_of_the_next_function(n: int) -> bytes:
-    """Functions that each call the next one twice."""
+def calls_of_the_next_function(n: int, *last: bytes) -> bytes:
+    """Functions that each call the next one twice; the last one has these nodes."""
     made = [function(f"f{i}", [call(f"f{i + 1}", "x", "m"), call(f"f{i + 1}", "m", "y")]) for i in range(n)]
-    return of_functions([*made, function(f"f{n}", [node("Relu", ["x"], ["y"])])], [call("f0", "x", "y")])
+    return of_functions([*made, function(f"f{n}", last)], [call("f0", "x", "y")])
 
 
 def chain_of_functions(n: int) -> bytes:
@@ -473,7 +473,8 @@ MAKERS: Mapping[str, Callable[[int], bytes]] = {
     "flattened_symbols": flattened_symbols,
     "product_of_symbols": product_of_symbols,
     "slices_of_a_constant": slices_of_a_constant,
-    "calls_of_the_next_function": calls_of_the_next_function,
+    "calls_of_the_next_function": lambda n: calls_of_the_next_function(n, node("Relu", ["x"], ["y"])),
+    "calls_of_functions_without_nodes": calls_of_the_next_function,
     "chain_of_functions": chain_of_functions,
     "calls_of_long_functions": calls_of_long_functions,
     "loops": loops,
@@ -499,6 +500,7 @@ LIMITED = {
     "product_of_symbols": 1000,
     "loops": 4900,
     "calls_of_the_next_function": 9900,
+    "calls_of_functions_without_nodes": 9900,
     "chain_of_functions": 9900,
     "gathers_of_one_constant": 30_000,
     "failing_gathers_of_one_constant": 30_000,
