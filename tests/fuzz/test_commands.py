@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import onnx
@@ -9,8 +10,10 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
+import sonnx
 from tests.fuzz import commands, damaged_calls
-from tests.support.cases import examples
+from tests.support import families
+from tests.support.cases import each_case, examples
 
 
 def relu(kind: int, shape: list[int]) -> onnx.ModelProto:
@@ -62,6 +65,13 @@ def test_models_that_once_failed(title: str, tmp_path: Path) -> None:
     data = FOUND[title].SerializeToString()
     for name, (code, reason) in codes(data, damaged_calls.changed(data, 1), tmp_path).items():
         assert code in (0, 1, 2, 3) and not reason, f"{name}: {reason}"
+
+
+@each_case("name", ["chain_of_functions", "calls_of_the_next_function", "calls_of_functions_without_nodes"])
+def test_functions_that_call_functions(name: str) -> None:
+    """What a call becomes is counted with the calls that it replaces: a function without nodes ends each of them."""
+    with contextlib.suppress(sonnx.Unfinished):
+        assert sonnx.fix(families.MAKERS[name](150), samples=1).rewrites
 
 
 @pytest.mark.parametrize("number", range(examples(8, 200)))

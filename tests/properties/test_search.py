@@ -19,7 +19,7 @@ from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import box_of_ends
 from sonnx.properties.result import PropertyAnswer, PropertyResult
 from sonnx.properties.search import parts_of
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.layer_networks import computed, network, vnnlib
 
 HEAD = '<ir_version: 9, opset_import: ["" : 13]> g '
@@ -32,7 +32,7 @@ def verified(model: bytes, text: str, tmp_path: Path, ending: str = "vnnlib", **
     return sonnx.verify_property(model, path, VerifyOptions(unchecked=True, **options))
 
 
-@each_case("seed", range(24))
+@each_case("seed", range(examples(10, 24)))
 def test_no_point_contradicts_an_answer(seed: int, tmp_path: Path) -> None:
     draw = np.random.default_rng(seed)
     sizes = (int(draw.integers(2, 5)), 8, 8, 3)
@@ -43,7 +43,7 @@ def test_no_point_contradicts_an_answer(seed: int, tmp_path: Path) -> None:
     low, high = (float(np.quantile(outputs[2][:, 0], share)) for share in (0.0, 1.0))
     bound = low - draw.uniform(-0.2, 0.4) * (high - low)
     formula = f"(or (<= Y_0 {bound:.6f}) (and (<= Y_1 (- Y_2 2)) (>= Y_1 1)))"
-    found = verified(model, vnnlib(sizes[0], 3, radius, formula), tmp_path, search=3.0)
+    found = verified(model, vnnlib(sizes[0], 3, radius, formula), tmp_path, search=1.0)
     bad = [(y[:, 0] <= bound - 1e-6) | ((y[:, 1] <= y[:, 2] - 2) & (y[:, 1] >= 1)) for y in outputs]
     if found.answer is PropertyAnswer.HOLDS:
         assert not any(each.any() for each in bad)
@@ -110,7 +110,7 @@ def test_the_error_counts(above: float, answer: PropertyAnswer, code: int, tmp_p
 def test_a_single_point_is_not_overlooked(kink: float, tmp_path: Path) -> None:
     """|x - kink| is 0 at one number only; the parts around it become smaller than a share of the volume can say."""
     body = f"<float[1] c = {{{kink}}}> {{ p = Sub(x, c) n = Sub(c, x) a = Relu(p) b = Relu(n) y = Add(a, b) }}"
-    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=100.0)
+    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=600.0)
     assert found.answer in (PropertyAnswer.OPEN, PropertyAnswer.VIOLATED)
     assert found.exit_code in (1, 3)
     assert found.tasks[0].shown < 1
