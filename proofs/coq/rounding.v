@@ -1,6 +1,6 @@
 (* The error of a sum of products in floating-point arithmetic: what the function sum_error of
-   sonnx/numerics/enclosures/arithmetic.py bounds.  The operations are those of Flocq, rounding to nearest with any rule for
-   ties, gradual underflow or underflow to 0; overflow is excluded, since `sonnx bound` reports it as a condition. *)
+   sonnx/numerics/enclosures/arithmetic.py bounds.  The operations are those of Flocq, rounding to nearest with any rule
+   for ties, gradual underflow or underflow to 0; overflow is excluded, since `sonnx bound` reports it as a condition. *)
 From Coq Require Import Reals ZArith Lia Lra Psatz.
 From Flocq Require Import Core Relative.
 Local Open Scope R_scope.
@@ -83,21 +83,33 @@ Qed.
 
 (* ------------------------------------------------------------------ sums in any order and grouping *)
 
-(* How an implementation computes a sum: a number of the model or an operand; a factor, not rounded; a rounding of a
-   product or scale; a rounded addition.  A product is Rounded (Scale a (Leaf b)); a fused multiplication and addition
-   is Sum (Scale a (Leaf b)) c; a scale after the sum is Rounded (Scale k (Sum ...)). *)
+(* A product in any grouping, each multiplication rounded: also one of constants alone, which is multiplied in advance. *)
+Inductive product :=
+| Factor (x : R)
+| Product (a b : product).
+
+Fixpoint value p := match p with Factor x => x | Product a b => value a * value b end.
+
+(* How many multiplications; and the product of the sizes of the factors, each taken as at least 1. *)
+Fixpoint multiplications p := match p with
+  | Factor _ => 0%nat | Product a b => S (multiplications a + multiplications b) end.
+Fixpoint size p := match p with Factor x => Rmax 1 (Rabs x) | Product a b => size a * size b end.
+
+(* How an implementation computes a sum: a product; a factor times a part, not rounded; a rounding of a product or scale;
+   a rounded addition.  A fused multiplication and addition is Sum (Scale a b) c; a scale after the sum is
+   Rounded (Scale k (Sum ...)), where k may itself be a rounded product of constants. *)
 Inductive tree :=
-| Leaf (v : R)
-| Scale (k : R) (t : tree)
+| Leaf (p : product)
+| Scale (k : product) (t : tree)
 | Rounded (t : tree)
 | Sum (a b : tree).
 
 Fixpoint exact t := match t with
-  | Leaf v => v | Scale k t => k * exact t | Rounded t => exact t | Sum a b => exact a + exact b end.
+  | Leaf p => value p | Scale k t => value k * exact t | Rounded t => exact t | Sum a b => exact a + exact b end.
 
 (* The sum of the absolute values of the terms. *)
 Fixpoint absolute t := match t with
-  | Leaf v => Rabs v | Scale k t => Rabs k * absolute t | Rounded t => absolute t
+  | Leaf p => Rabs (value p) | Scale k t => Rabs (value k) * absolute t | Rounded t => absolute t
   | Sum a b => absolute a + absolute b end.
 
 Fixpoint terms t := match t with
@@ -105,31 +117,51 @@ Fixpoint terms t := match t with
 
 (* How many roundings a term has at most beside the additions; how many additions it passes; both. *)
 Fixpoint scalings t := match t with
-  | Leaf _ => 0%nat | Scale _ t => scalings t | Rounded t => S (scalings t)
+  | Leaf p => multiplications p | Scale k t => (multiplications k + scalings t)%nat | Rounded t => S (scalings t)
   | Sum a b => Nat.max (scalings a) (scalings b) end.
 Fixpoint additions t := match t with
   | Leaf _ => 0%nat | Scale _ t => additions t | Rounded t => additions t
   | Sum a b => S (Nat.max (additions a) (additions b)) end.
 Fixpoint depth t := match t with
-  | Leaf _ => 0%nat | Scale _ t => depth t | Rounded t => S (depth t)
+  | Leaf p => multiplications p | Scale k t => (multiplications k + depth t)%nat | Rounded t => S (depth t)
   | Sum a b => S (Nat.max (depth a) (depth b)) end.
 
-(* All roundings; and each counted as often as the factors that follow it multiply its error. *)
+(* All roundings, those of a factor once for each term that it multiplies. *)
 Fixpoint roundings t := match t with
-  | Leaf _ => 0%nat | Scale _ t => roundings t | Rounded t => S (roundings t)
-  | Sum a b => S (roundings a + roundings b) end.
-Fixpoint losses t := match t with
-  | Leaf _ => 0 | Scale k t => Rabs k * losses t | Rounded t => losses t + 1
-  | Sum a b => losses a + losses b + 1 end.
+  | Leaf p => multiplications p | Scale k t => (terms t * multiplications k + roundings t)%nat
+  | Rounded t => S (roundings t) | Sum a b => S (roundings a + roundings b) end.
+
+(* The sum of the sizes of the terms, and the largest one. *)
+Fixpoint mass t := match t with
+  | Leaf p => size p | Scale k t => size k * mass t | Rounded t => mass t | Sum a b => mass a + mass b end.
+Fixpoint largest t := match t with
+  | Leaf p => size p | Scale k t => size k * largest t | Rounded t => largest t
+  | Sum a b => Rmax (largest a) (largest b) end.
+
+(* What underflow adds, in units of `least`: each rounding times what follows it. *)
+Fixpoint product_losses least p := match p with
+  | Factor _ => 0
+  | Product a b => product_losses least a * (size b + product_losses least b * least) +
+      size a * product_losses least b + 1 end.
+Fixpoint losses least t := match t with
+  | Leaf p => product_losses least p
+  | Scale k t => product_losses least k * (mass t + losses least t * least) + size k * losses least t
+  | Rounded t => losses least t + 1
+  | Sum a b => losses least a + losses least b + 1 end.
 
 (* The sizes of the exact values of the additions, times the factors that follow. *)
 Fixpoint partial_sums t := match t with
-  | Leaf _ => 0 | Scale k t => Rabs k * partial_sums t | Rounded t => partial_sums t
+  | Leaf _ => 0 | Scale k t => Rabs (value k) * partial_sums t | Rounded t => partial_sums t
   | Sum a b => partial_sums a + partial_sums b + Rabs (exact a + exact b) end.
 
-(* The factors that follow a rounding have a product of at most W. *)
+(* The factors that follow a rounding have sizes of a product of at most W; K is that of those around. *)
+Fixpoint product_followed (W K : R) p := match p with
+  | Factor _ => True
+  | Product a b => K <= W /\ product_followed W (K * size b) a /\ product_followed W (K * size a) b end.
 Fixpoint followed (W K : R) t := match t with
-  | Leaf _ => True | Scale k t => followed W (K * Rabs k) t | Rounded t => K <= W /\ followed W K t
+  | Leaf p => product_followed W K p
+  | Scale k t => product_followed W (K * largest t) k /\ followed W (K * size k) t
+  | Rounded t => K <= W /\ followed W K t
   | Sum a b => K <= W /\ followed W K a /\ followed W K b end.
 
 Lemma terms_positive : forall t, (1 <= terms t)%nat.
@@ -150,7 +182,7 @@ Proof.
 Qed.
 
 Lemma absolute_positive : forall t, 0 <= absolute t.
-Proof. induction t; simpl; try lra; try apply Rabs_pos. pose proof (Rabs_pos k); nra. Qed.
+Proof. induction t; simpl; try lra; try apply Rabs_pos. pose proof (Rabs_pos (value k)); nra. Qed.
 Lemma exact_bounded : forall t, Rabs (exact t) <= absolute t.
 Proof.
   induction t; simpl; try lra.
@@ -160,24 +192,207 @@ Qed.
 Lemma partial_sums_positive : forall t, 0 <= partial_sums t.
 Proof.
   induction t; simpl; try lra.
-  - pose proof (Rabs_pos k); nra.
+  - pose proof (Rabs_pos (value k)); nra.
   - pose proof (Rabs_pos (exact t1 + exact t2)); lra.
 Qed.
-Lemma losses_positive : forall t, 0 <= losses t.
-Proof. induction t; simpl; try lra. pose proof (Rabs_pos k); nra. Qed.
+Lemma size_least : forall p, 1 <= size p.
+Proof. induction p; simpl; [apply Rmax_l | nra]. Qed.
+Lemma value_bounded : forall p, Rabs (value p) <= size p.
+Proof.
+  induction p; simpl; [apply Rmax_r |].
+  rewrite Rabs_mult; apply Rmult_le_compat; try apply Rabs_pos; assumption.
+Qed.
+Lemma largest_least : forall t, 1 <= largest t.
+Proof.
+  induction t; simpl; try assumption; try apply size_least.
+  - pose proof (size_least k); nra.
+  - apply Rle_trans with (1 := IHt1); apply Rmax_l.
+Qed.
+Lemma mass_largest : forall t, mass t <= INR (terms t) * largest t.
+Proof.
+  induction t; simpl mass; simpl largest; simpl terms.
+  - simpl; lra.
+  - pose proof (size_least k) as P; pose proof (Rmult_le_compat_l _ _ _ (Rle_trans _ _ _ Rle_0_1 P) IHt); lra.
+  - assumption.
+  - rewrite plus_INR; pose proof (pos_INR (terms t1)); pose proof (pos_INR (terms t2)).
+    pose proof (Rmult_le_compat_l _ _ _ H (Rmax_l (largest t1) (largest t2))).
+    pose proof (Rmult_le_compat_l _ _ _ H0 (Rmax_r (largest t1) (largest t2))); lra.
+Qed.
+Lemma mass_least : forall t, 1 <= mass t.
+Proof.
+  induction t; simpl; try lra; try apply size_least.
+  pose proof (size_least k); nra.
+Qed.
+Lemma absolute_mass : forall t, absolute t <= mass t.
+Proof.
+  induction t; simpl; try lra; try apply value_bounded.
+  apply Rmult_le_compat; try apply Rabs_pos; try apply absolute_positive; try assumption; apply value_bounded.
+Qed.
 
-(* theorem bounds.factors-left: the factors that follow a rounding. *)
-Lemma losses_counted : forall W t K, 0 <= K -> 0 <= W -> followed W K t -> K * losses t <= INR (roundings t) * W.
+Section Losses.
+Variable least : R.
+Hypothesis least_positive : 0 <= least.
+
+Lemma product_losses_positive : forall p, 0 <= product_losses least p.
+Proof.
+  induction p; simpl; try lra.
+  pose proof (size_least p1); pose proof (size_least p2).
+  assert (0 <= product_losses least p2 * least) by (apply Rmult_le_pos; assumption).
+  assert (0 <= product_losses least p1 * (size p2 + product_losses least p2 * least)) by (apply Rmult_le_pos; lra).
+  assert (0 <= size p1 * product_losses least p2) by (apply Rmult_le_pos; lra). lra.
+Qed.
+Lemma losses_positive : forall t, 0 <= losses least t.
+Proof.
+  induction t; simpl; try lra; try apply product_losses_positive.
+  pose proof (size_least k); pose proof (product_losses_positive k); pose proof (mass_least t).
+  assert (0 <= losses least t * least) by (apply Rmult_le_pos; assumption).
+  assert (0 <= product_losses least k * (mass t + losses least t * least)) by (apply Rmult_le_pos; lra).
+  assert (0 <= size k * losses least t) by (apply Rmult_le_pos; lra). lra.
+Qed.
+
+(* How much the underflow of what is multiplied can enlarge. *)
+Definition enlarged n := (1 + least) ^ n.
+Lemma enlarged_least : forall n, 1 <= enlarged n.
+Proof. intros n; apply pow_R1_Rle; lra. Qed.
+Lemma enlarged_plus : forall m n, enlarged (m + n) = enlarged m * enlarged n.
+Proof. intros; apply pow_add. Qed.
+Lemma enlarged_next : forall n x, 1 <= x -> x * enlarged n + least <= x * enlarged (S n).
+Proof.
+  intros n x H; change (enlarged (S n)) with ((1 + least) * enlarged n); pose proof (enlarged_least n).
+  assert (1 <= x * enlarged n) by nra. nra.
+Qed.
+Lemma enlarged_monotone : forall m n, (m <= n)%nat -> enlarged m <= enlarged n.
+Proof. intros m n H; apply Rle_pow; [lra | assumption]. Qed.
+
+Lemma product_enlarged : forall p, size p + product_losses least p * least <= size p * enlarged (multiplications p).
+Proof.
+  induction p; simpl size; simpl product_losses; simpl multiplications.
+  - unfold enlarged; simpl; lra.
+  - pose proof (size_least p1); pose proof (size_least p2).
+    pose proof (product_losses_positive p1); pose proof (product_losses_positive p2).
+    assert (SS : 1 <= size p1 * size p2) by nra.
+    apply Rle_trans with (2 := enlarged_next _ _ SS); rewrite enlarged_plus.
+    assert (0 <= product_losses least p1 * least) by (apply Rmult_le_pos; assumption).
+    assert (0 <= product_losses least p2 * least) by (apply Rmult_le_pos; assumption).
+    assert (F : (size p1 + product_losses least p1 * least) * (size p2 + product_losses least p2 * least) <=
+      (size p1 * enlarged (multiplications p1)) * (size p2 * enlarged (multiplications p2)))
+      by (apply Rmult_le_compat; lra).
+    lra.
+Qed.
+
+Lemma enlarged_sum : forall t, mass t + losses least t * least + least <= mass t * enlarged (S (scalings t)).
+Proof.
+  induction t; simpl mass; simpl losses; simpl scalings.
+  - apply Rle_trans with (2 := enlarged_next _ _ (size_least p)); pose proof (product_enlarged p); lra.
+  -
+    replace (S (multiplications k + scalings t)) with (multiplications k + S (scalings t))%nat by lia.
+    rewrite enlarged_plus; pose proof (product_enlarged k) as E; pose proof (size_least k); pose proof (mass_least t).
+    pose proof (product_losses_positive k); pose proof (losses_positive t).
+    assert (0 <= product_losses least k * least) by (apply Rmult_le_pos; assumption).
+    assert (0 <= losses least t * least) by (apply Rmult_le_pos; assumption).
+    assert (F : (size k + product_losses least k * least) * (mass t + losses least t * least + least) <=
+      (size k * enlarged (multiplications k)) * (mass t * enlarged (S (scalings t)))) by (apply Rmult_le_compat; lra).
+    assert (least <= (size k + product_losses least k * least) * least) by nra.
+    lra.
+  - apply Rle_trans with (2 := enlarged_next _ _ (mass_least t)); lra.
+  - set (m := Nat.max (scalings t1) (scalings t2)); pose proof (mass_least t1); pose proof (mass_least t2).
+    assert (A : enlarged (S (scalings t1)) <= enlarged (S m)) by (apply enlarged_monotone; unfold m; lia).
+    assert (B : enlarged (S (scalings t2)) <= enlarged (S m)) by (apply enlarged_monotone; unfold m; lia).
+    assert (mass t1 * enlarged (S (scalings t1)) <= mass t1 * enlarged (S m)) by (apply Rmult_le_compat_l; lra).
+    assert (mass t2 * enlarged (S (scalings t2)) <= mass t2 * enlarged (S m)) by (apply Rmult_le_compat_l; lra).
+    lra.
+Qed.
+
+(* theorems bounds.folded-constant and bounds.factors-left: the factors that follow a rounding. *)
+Lemma product_losses_counted : forall W p K, 0 <= K -> 0 <= W -> product_followed W K p ->
+  K * product_losses least p <= INR (multiplications p) * W * enlarged (multiplications p).
+Proof.
+  intros W; induction p; intros K HK HW H.
+  - simpl; lra.
+  - change (multiplications (Product p1 p2)) with (S (multiplications p1 + multiplications p2)).
+    rewrite S_INR, plus_INR; simpl in H |- *; destruct H as [H1 [H2 H3]].
+    pose proof (size_least p1); pose proof (size_least p2).
+    assert (K1 : 0 <= K * size p1) by (apply Rmult_le_pos; lra).
+    assert (K2 : 0 <= K * size p2) by (apply Rmult_le_pos; lra).
+    specialize (IHp1 _ K2 HW H2); specialize (IHp2 _ K1 HW H3).
+    set (a := multiplications p1) in *; set (b := multiplications p2) in *.
+    pose proof (enlarged_least a); pose proof (enlarged_least b); pose proof (pos_INR a); pose proof (pos_INR b).
+    pose proof (product_enlarged p2) as E; fold b in E; pose proof (product_losses_positive p1).
+    assert (M : enlarged (a + b) <= enlarged (S (a + b))) by (apply enlarged_monotone; lia).
+    assert (Q1 : enlarged b <= enlarged (a + b)) by (apply enlarged_monotone; lia).
+    assert (Q2 : 1 <= enlarged (a + b)) by apply enlarged_least.
+    assert (F1 : K * (product_losses least p1 * (size p2 + product_losses least p2 * least)) <=
+      INR a * W * enlarged (a + b)).
+    { apply Rle_trans with (K * size p2 * product_losses least p1 * enlarged b).
+      - assert (PKL : 0 <= K * product_losses least p1) by (apply Rmult_le_pos; lra).
+        pose proof (Rmult_le_compat_l _ _ _ PKL E); lra.
+      - rewrite enlarged_plus, <- Rmult_assoc; apply Rmult_le_compat_r; lra. }
+    assert (0 <= INR b * W) by (apply Rmult_le_pos; lra).
+    assert (F2 : INR b * W * enlarged b <= INR b * W * enlarged (a + b)) by (apply Rmult_le_compat_l; lra).
+    assert (F3 : W * 1 <= W * enlarged (a + b)) by (apply Rmult_le_compat_l; lra).
+    assert (0 <= (INR a + INR b + 1) * W) by (apply Rmult_le_pos; lra).
+    assert (F4 : (INR a + INR b + 1) * W * enlarged (a + b) <= (INR a + INR b + 1) * W * enlarged (S (a + b)))
+      by (apply Rmult_le_compat_l; lra).
+    lra.
+Qed.
+
+Lemma losses_counted : forall W t K, 0 <= K -> 0 <= W -> followed W K t ->
+  K * losses least t <= INR (roundings t) * W * enlarged (S (scalings t)).
 Proof.
   intros W; induction t; intros K HK HW H.
-  - simpl; lra.
-  - simpl in H |- *; rewrite <- Rmult_assoc; apply IHt; try assumption. pose proof (Rabs_pos k); nra.
-  - change (roundings (Rounded t)) with (S (roundings t)); rewrite S_INR; simpl in H |- *; destruct H as [H1 H2].
-    specialize (IHt K HK HW H2); lra.
+  - simpl in H |- *; pose proof (product_losses_counted W p K HK HW H) as L; pose proof (pos_INR (multiplications p)).
+    assert (0 <= INR (multiplications p) * W) by (apply Rmult_le_pos; lra).
+    pose proof (enlarged_monotone (multiplications p) (S (multiplications p)) ltac:(lia)).
+    apply Rle_trans with (1 := L); apply Rmult_le_compat_l; assumption.
+  - change (roundings (Scale k t)) with (terms t * multiplications k + roundings t)%nat; rewrite plus_INR, mult_INR.
+    change (scalings (Scale k t)) with (multiplications k + scalings t)%nat.
+    replace (S (multiplications k + scalings t)) with (multiplications k + S (scalings t))%nat by lia.
+    simpl in H |- *; destruct H as [H1 H2]; set (q := multiplications k) in *; set (s := S (scalings t)).
+    pose proof (size_least k); pose proof (largest_least t); pose proof (mass_least t).
+    pose proof (product_losses_positive k) as PK; pose proof (losses_positive t) as PT.
+    assert (K1 : 0 <= K * largest t) by (apply Rmult_le_pos; lra).
+    assert (K2 : 0 <= K * size k) by (apply Rmult_le_pos; lra).
+    pose proof (product_losses_counted W k _ K1 HW H1) as L1; specialize (IHt _ K2 HW H2); fold q in L1; fold s in IHt.
+    pose proof (enlarged_sum t) as E; fold s in E; pose proof (mass_largest t) as ML.
+    pose proof (enlarged_least q); pose proof (enlarged_least s); pose proof (pos_INR (terms t)); pose proof (pos_INR q).
+    pose proof (pos_INR (roundings t)); rewrite enlarged_plus.
+    assert (E' : mass t + losses least t * least <= INR (terms t) * largest t * enlarged s).
+    { apply Rle_trans with (mass t * enlarged s); [lra | apply Rmult_le_compat_r; lra]. }
+    assert (F1 : K * (product_losses least k * (mass t + losses least t * least)) <=
+      INR (terms t) * INR q * W * (enlarged q * enlarged s)).
+    { assert (PKL : 0 <= K * product_losses least k) by (apply Rmult_le_pos; lra).
+      pose proof (Rmult_le_compat_l _ _ _ PKL E') as X.
+      assert (PTE : 0 <= INR (terms t) * enlarged s) by (apply Rmult_le_pos; lra).
+      pose proof (Rmult_le_compat_l _ _ _ PTE L1) as Y. lra. }
+    assert (0 <= INR (roundings t) * W * enlarged s) by (apply Rmult_le_pos; [apply Rmult_le_pos |]; lra).
+    assert (F2 : INR (roundings t) * W * enlarged s * 1 <= INR (roundings t) * W * enlarged s * enlarged q)
+      by (apply Rmult_le_compat_l; lra).
+    lra.
+  - change (roundings (Rounded t)) with (S (roundings t)); rewrite S_INR; simpl in H; destruct H as [H1 H2].
+    change (scalings (Rounded t)) with (S (scalings t)); simpl losses.
+    specialize (IHt K HK HW H2); set (s := S (scalings t)) in *; pose proof (enlarged_least s).
+    pose proof (enlarged_monotone s (S s) ltac:(lia)); pose proof (pos_INR (roundings t)).
+    assert (0 <= INR (roundings t) * W) by (apply Rmult_le_pos; lra).
+    assert (INR (roundings t) * W * enlarged s <= INR (roundings t) * W * enlarged (S s))
+      by (apply Rmult_le_compat_l; lra).
+    assert (W * 1 <= W * enlarged (S s)) by (apply Rmult_le_compat_l; lra). lra.
   - change (roundings (Sum t1 t2)) with (S (roundings t1 + roundings t2)); rewrite S_INR, plus_INR.
-    simpl in H |- *; destruct H as [H1 [H2 H3]].
-    specialize (IHt1 K HK HW H2); specialize (IHt2 K HK HW H3); lra.
+    change (scalings (Sum t1 t2)) with (Nat.max (scalings t1) (scalings t2)); simpl losses.
+    simpl in H; destruct H as [H1 [H2 H3]]; specialize (IHt1 K HK HW H2); specialize (IHt2 K HK HW H3).
+    set (s := S (Nat.max (scalings t1) (scalings t2))).
+    pose proof (enlarged_monotone (S (scalings t1)) s ltac:(unfold s; lia)).
+    pose proof (enlarged_monotone (S (scalings t2)) s ltac:(unfold s; lia)).
+    pose proof (enlarged_least s); pose proof (pos_INR (roundings t1)); pose proof (pos_INR (roundings t2)).
+    assert (0 <= INR (roundings t1) * W) by (apply Rmult_le_pos; lra).
+    assert (0 <= INR (roundings t2) * W) by (apply Rmult_le_pos; lra).
+    assert (INR (roundings t1) * W * enlarged (S (scalings t1)) <= INR (roundings t1) * W * enlarged s)
+      by (apply Rmult_le_compat_l; lra).
+    assert (INR (roundings t2) * W * enlarged (S (scalings t2)) <= INR (roundings t2) * W * enlarged s)
+      by (apply Rmult_le_compat_l; lra).
+    assert (W * 1 <= W * enlarged s) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
+
+End Losses.
 
 Section Computation.
 Variables (u least : R) (rounded : R -> R).
@@ -185,24 +400,41 @@ Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
 Hypothesis rounding : rounds u least rounded.
 
+Fixpoint computed_product p := match p with
+  | Factor x => x | Product a b => rounded (computed_product a * computed_product b) end.
 Fixpoint computed t := match t with
-  | Leaf v => v | Scale k t => k * computed t | Rounded t => rounded (computed t)
+  | Leaf p => computed_product p | Scale k t => computed_product k * computed t | Rounded t => rounded (computed t)
   | Sum a b => rounded (computed a + computed b) end.
 
 (* What is computed is c + e: c has the relative errors only, e is what underflow adds. *)
+Inductive relative_product : product -> R -> R -> Prop :=
+| factor : forall x, relative_product (Factor x) x 0
+| times : forall a b c c' e e' d h, relative_product a c e -> relative_product b c' e' -> Rabs d <= u -> Rabs h <= least ->
+    relative_product (Product a b) (c * c' * (1 + d)) ((e * (c' + e') + c * e') * (1 + d) + h).
 Inductive relative : tree -> R -> R -> Prop :=
-| leaf : forall v, relative (Leaf v) v 0
-| scale : forall k t c e, relative t c e -> relative (Scale k t) (k * c) (k * e)
+| leaf : forall p c e, relative_product p c e -> relative (Leaf p) c e
+| scale : forall k t c c' e e', relative_product k c e -> relative t c' e' ->
+    relative (Scale k t) (c * c') (e * (c' + e') + c * e')
 | single : forall t c e d h, relative t c e -> Rabs d <= u -> Rabs h <= least ->
     relative (Rounded t) (c * (1 + d)) (e * (1 + d) + h)
 | sum : forall a b c c' e e' d h, relative a c e -> relative b c' e' -> Rabs d <= u -> Rabs h <= least ->
     relative (Sum a b) ((c + c') * (1 + d)) ((e + e') * (1 + d) + h).
 
+Lemma computed_product_relative : forall p, exists c e, relative_product p c e /\ computed_product p = c + e.
+Proof.
+  induction p; simpl.
+  - exists x, 0; split; [constructor | ring].
+  - destruct IHp1 as [c [e [H E]]]; destruct IHp2 as [c' [e' [H' E']]].
+    destruct (rounding (computed_product p1 * computed_product p2)) as [d [h [Hd [Hh R]]]].
+    exists (c * c' * (1 + d)), ((e * (c' + e') + c * e') * (1 + d) + h).
+    split; [constructor; assumption | rewrite R, E, E'; ring].
+Qed.
 Lemma computed_relative : forall t, exists c e, relative t c e /\ computed t = c + e.
 Proof.
   induction t; simpl.
-  - exists v, 0; split; [constructor | ring].
-  - destruct IHt as [c [e [H E]]]; exists (k * c), (k * e); split; [constructor; assumption | rewrite E; ring].
+  - destruct (computed_product_relative p) as [c [e [H E]]]; exists c, e; split; [constructor; assumption | exact E].
+  - destruct (computed_product_relative k) as [c [e [H E]]]; destruct IHt as [c' [e' [H' E']]].
+    exists (c * c'), (e * (c' + e') + c * e'); split; [constructor; assumption | rewrite E, E'; ring].
   - destruct IHt as [c [e [H E]]]; destruct (rounding (computed t)) as [d [h [Hd [Hh R]]]].
     exists (c * (1 + d)), (e * (1 + d) + h); split; [constructor; assumption | rewrite R, E; ring].
   - destruct IHt1 as [c [e [H E]]]; destruct IHt2 as [c' [e' [H' E']]].
@@ -249,13 +481,53 @@ Proof.
   apply Rle_trans with (1 := Rabs_triang _ _); rewrite Rabs_R1; lra.
 Qed.
 
+Lemma growth_plus : forall m n, growth (m + n) = growth m * growth n.
+Proof. intros; apply pow_add. Qed.
+Lemma product_error : forall a b x y g h, Rabs (a - x) <= (g - 1) * Rabs x -> Rabs (b - y) <= (h - 1) * Rabs y ->
+  1 <= g -> 1 <= h -> Rabs (a * b - x * y) <= (g * h - 1) * (Rabs x * Rabs y).
+Proof.
+  intros a b x y g h Ha Hb Hg Hh; pose proof (Rabs_pos x); pose proof (Rabs_pos y).
+  replace (a * b - x * y) with ((a - x) * (b - y) + (a - x) * y + x * (b - y)) by ring.
+  pose proof (Rabs_triang ((a - x) * (b - y) + (a - x) * y) (x * (b - y))) as T1.
+  pose proof (Rabs_triang ((a - x) * (b - y)) ((a - x) * y)) as T2.
+  rewrite !Rabs_mult in *.
+  assert (Rabs (a - x) * Rabs (b - y) <= ((g - 1) * Rabs x) * ((h - 1) * Rabs y))
+    by (apply Rmult_le_compat; try apply Rabs_pos; assumption).
+  pose proof (Rmult_le_compat_r _ _ _ H0 Ha); pose proof (Rmult_le_compat_l _ _ _ H Hb); lra.
+Qed.
+Lemma rounded_error : forall c d x g, Rabs d <= u -> 1 <= g -> forall s, Rabs x <= s -> Rabs (c - x) <= (g - 1) * s ->
+  Rabs (c * (1 + d) - x) <= ((1 + u) * g - 1) * s.
+Proof.
+  intros c d x g Hd Hg s Hs Hc; pose proof (rounded_size c d Hd).
+  assert (S1 : Rabs c <= g * s).
+  { replace c with (x + (c - x)) by ring; apply Rle_trans with (1 := Rabs_triang _ _); lra. }
+  replace (c * (1 + d) - x) with ((c * (1 + d) - c) + (c - x)) by ring.
+  apply Rle_trans with (1 := Rabs_triang _ _); nra.
+Qed.
+Lemma product_relative_error : forall p c e, relative_product p c e ->
+  Rabs (c - value p) <= (growth (multiplications p) - 1) * Rabs (value p).
+Proof.
+  intros p c e H; induction H; simpl value; simpl multiplications.
+  - unfold growth; simpl; rewrite Rminus_diag_eq by reflexivity; rewrite Rabs_R0; lra.
+  - rewrite growth_next, growth_plus; apply rounded_error; try assumption.
+    + pose proof (growth_least (multiplications a)); pose proof (growth_least (multiplications b)); nra.
+    + lra.
+    + rewrite Rabs_mult; apply product_error; try assumption; apply growth_least.
+Qed.
 (* theorem bounds.sum-growth, by induction over the tree. *)
 Theorem relative_error : forall t c e, relative t c e -> Rabs (c - exact t) <= (growth (depth t) - 1) * absolute t.
 Proof.
   intros t c e H; induction H; simpl exact; simpl absolute; simpl depth.
-  - unfold growth; simpl; rewrite Rminus_diag_eq by reflexivity; rewrite Rabs_R0; lra.
-  - replace (k * c - k * exact t) with (k * (c - exact t)) by ring; rewrite Rabs_mult.
-    pose proof (Rmult_le_compat_l _ _ _ (Rabs_pos k) IHrelative); lra.
+  - apply (product_relative_error p c e H).
+  - rewrite growth_plus; pose proof (product_relative_error k c e H) as P; pose proof (absolute_positive t).
+    pose proof (growth_least (multiplications k)); pose proof (growth_least (depth t)); pose proof (Rabs_pos (value k)).
+    pose proof (exact_bounded t) as X.
+    replace (c * c' - value k * exact t) with ((c - value k) * (exact t) + c * (c' - exact t)) by ring.
+    assert (C : Rabs c <= growth (multiplications k) * Rabs (value k)).
+    { replace c with (value k + (c - value k)) by ring; apply Rle_trans with (1 := Rabs_triang _ _); lra. }
+    apply Rle_trans with (1 := Rabs_triang _ _); rewrite !Rabs_mult.
+    pose proof (Rmult_le_compat _ _ _ _ (Rabs_pos _) (Rabs_pos _) P X).
+    pose proof (Rmult_le_compat _ _ _ _ (Rabs_pos _) (Rabs_pos _) C IHrelative); lra.
   - rewrite growth_next; pose proof (rounded_size c d H0).
     pose proof (exact_bounded t); pose proof (absolute_positive t); pose proof (growth_least (depth t)).
     assert (S1 : Rabs c <= growth (depth t) * absolute t).
@@ -280,42 +552,119 @@ Proof.
 Qed.
 
 (* theorem bounds.sum-underflow: each rounding costs `least` once, grown by the later ones. *)
-Theorem underflow : forall t c e, relative t c e -> Rabs e <= growth (depth t) * losses t * least.
+Lemma product_size : forall p c e, relative_product p c e -> Rabs c <= growth (multiplications p) * size p.
+Proof.
+  intros p c e H; pose proof (product_relative_error p c e H); pose proof (value_bounded p).
+  pose proof (growth_least (multiplications p)).
+  replace c with (value p + (c - value p)) by ring; apply Rle_trans with (1 := Rabs_triang _ _).
+  assert (growth (multiplications p) * Rabs (value p) <= growth (multiplications p) * size p)
+    by (apply Rmult_le_compat_l; lra). lra.
+Qed.
+Lemma tree_size : forall t c e, relative t c e -> Rabs c <= growth (depth t) * mass t.
+Proof.
+  intros t c e H; pose proof (relative_error t c e H); pose proof (exact_bounded t); pose proof (absolute_mass t).
+  pose proof (growth_least (depth t)).
+  replace c with (exact t + (c - exact t)) by ring; apply Rle_trans with (1 := Rabs_triang _ _).
+  assert (growth (depth t) * absolute t <= growth (depth t) * mass t) by (apply Rmult_le_compat_l; lra). lra.
+Qed.
+(* The errors e and f of two numbers c and b that are multiplied. *)
+Lemma multiplied : forall g h m n l k c b e f, 1 <= g -> 1 <= h -> 0 <= l -> 0 <= k -> 0 <= m -> 0 <= n ->
+  Rabs c <= g * m -> Rabs b <= h * n -> Rabs e <= g * l * least -> Rabs f <= h * k * least ->
+  Rabs (e * (b + f) + c * f) <= g * h * (l * (n + k * least) + m * k) * least.
+Proof.
+  intros g h m n l k c b e f Hg Hh Hl Hk Hm Hn Hc Hb He Hf.
+  assert (B : Rabs (b + f) <= h * (n + k * least)) by (apply Rle_trans with (1 := Rabs_triang _ _); lra).
+  apply Rle_trans with (1 := Rabs_triang _ _); rewrite !Rabs_mult.
+  pose proof (Rmult_le_compat _ _ _ _ (Rabs_pos _) (Rabs_pos _) He B).
+  pose proof (Rmult_le_compat _ _ _ _ (Rabs_pos _) (Rabs_pos _) Hc Hf); lra.
+Qed.
+Lemma rounded_loss : forall e d h g l, Rabs d <= u -> Rabs h <= least -> 1 <= g -> Rabs e <= g * l * least ->
+  Rabs (e * (1 + d) + h) <= (1 + u) * g * (l + 1) * least.
+Proof.
+  intros e d h g l Hd Hh Hg He; pose proof (grown_size e d Hd); apply Rle_trans with (1 := Rabs_triang _ _).
+  assert (G : 1 <= (1 + u) * g) by nra. pose proof (Rmult_le_compat_r _ _ _ least_positive G).
+  pose proof (Rmult_le_compat_l (1 + u) _ _ ltac:(lra) He); lra.
+Qed.
+Lemma product_underflow : forall p c e, relative_product p c e ->
+  Rabs e <= growth (multiplications p) * product_losses least p * least.
+Proof.
+  intros p c e H; induction H; simpl product_losses; simpl multiplications.
+  - rewrite Rabs_R0; lra.
+  - rewrite growth_next, growth_plus; pose proof (growth_least (multiplications a)) as GA.
+    pose proof (growth_least (multiplications b)) as GB; apply rounded_loss; try assumption; [nra |].
+    pose proof (size_least a); pose proof (size_least b).
+    apply multiplied; try assumption; try lra; try apply product_losses_positive; try assumption;
+      eapply product_size; eassumption.
+Qed.
+Theorem underflow : forall t c e, relative t c e -> Rabs e <= growth (depth t) * losses least t * least.
 Proof.
   intros t c e H; induction H; simpl losses; simpl depth.
-  - rewrite Rabs_R0; lra.
-  - rewrite Rabs_mult; pose proof (Rmult_le_compat_l _ _ _ (Rabs_pos k) IHrelative); lra.
+  - eapply product_underflow; eassumption.
+  - rewrite growth_plus; pose proof (growth_least (multiplications k)); pose proof (growth_least (depth t)).
+    pose proof (size_least k); pose proof (mass_least t).
+    apply multiplied; try assumption; try lra; try (apply product_losses_positive; assumption);
+      try (apply losses_positive; assumption).
+    + eapply product_size; eassumption.
+    + eapply tree_size; eassumption.
+    + eapply product_underflow; eassumption.
   - rewrite growth_next; pose proof (grown_size e d H0); pose proof (growth_least (depth t)).
-    pose proof (losses_positive t); apply Rle_trans with (1 := Rabs_triang _ _).
+    pose proof (losses_positive least least_positive t); apply Rle_trans with (1 := Rabs_triang _ _).
     assert (G : 1 <= (1 + u) * growth (depth t)) by nra.
     assert (L : least <= (1 + u) * growth (depth t) * least) by nra.
     pose proof (Rmult_le_compat_l (1 + u) _ _ ltac:(lra) IHrelative); lra.
   - rewrite growth_next; set (m := Nat.max (depth a) (depth b)).
     assert (A : growth (depth a) <= growth m) by (apply growth_monotone; unfold m; lia).
     assert (B : growth (depth b) <= growth m) by (apply growth_monotone; unfold m; lia).
-    pose proof (losses_positive a); pose proof (losses_positive b); pose proof (growth_least m).
-    assert (LA : 0 <= losses a * least) by nra. assert (LB : 0 <= losses b * least) by nra.
-    assert (E1 : Rabs e <= growth m * (losses a * least)) by nra.
-    assert (E2 : Rabs e' <= growth m * (losses b * least)) by nra.
+    pose proof (losses_positive least least_positive a); pose proof (losses_positive least least_positive b); pose proof (growth_least m).
+    assert (LA : 0 <= losses least a * least) by nra. assert (LB : 0 <= losses least b * least) by nra.
+    assert (E1 : Rabs e <= growth m * (losses least a * least)) by nra.
+    assert (E2 : Rabs e' <= growth m * (losses least b * least)) by nra.
     pose proof (grown_size (e + e') d H1); pose proof (Rabs_triang e e').
     assert (G : 1 <= (1 + u) * growth m) by nra.
     assert (L : least <= (1 + u) * growth m * least) by nra.
     apply Rle_trans with (1 := Rabs_triang _ _).
-    assert (F : (1 + u) * Rabs (e + e') <= (1 + u) * (growth m * (losses a * least) + growth m * (losses b * least)))
+    assert (F : (1 + u) * Rabs (e + e') <= (1 + u) * (growth m * (losses least a * least) + growth m * (losses least b * least)))
       by (apply Rmult_le_compat_l; lra).
     lra.
 Qed.
 
+Lemma growth_roundings : forall n, growth n - 1 <= INR n * u * growth n.
+Proof.
+  induction n.
+  - unfold growth; simpl; lra.
+  - rewrite S_INR, growth_next; pose proof (growth_least n); pose proof (pos_INR n).
+    assert (0 <= INR n * u * growth n * u) by (repeat apply Rmult_le_pos; lra).
+    assert (0 <= u * u * growth n) by (repeat apply Rmult_le_pos; lra). lra.
+Qed.
 (* theorems bounds.sum-errors and bounds.sum-scales, by induction over the tree. *)
 Theorem error_of_parts : forall g t c e, relative t c e -> growth (depth t) - 1 <= g ->
   Rabs (c - exact t) <=
     u * (INR (scalings t) * (1 + g) * absolute t + (INR (terms t) - 1) * g * absolute t + partial_sums t).
 Proof.
   intros g t c e H; induction H; intros G.
-  - simpl; rewrite Rminus_diag_eq by reflexivity; rewrite Rabs_R0; simpl in G; nra.
-  - simpl in G |- *; specialize (IHrelative G).
-    replace (k * c - k * exact t) with (k * (c - exact t)) by ring; rewrite Rabs_mult.
-    pose proof (Rmult_le_compat_l _ _ _ (Rabs_pos k) IHrelative); lra.
+  - pose proof (product_relative_error p c e H) as P; pose proof (growth_roundings (multiplications p)) as X.
+    simpl in G |- *; pose proof (Rabs_pos (value p)); pose proof (pos_INR (multiplications p)).
+    assert (X' : growth (multiplications p) - 1 <= INR (multiplications p) * u * (1 + g)).
+    { apply Rle_trans with (1 := X); apply Rmult_le_compat_l; [apply Rmult_le_pos |]; lra. }
+    pose proof (Rmult_le_compat_r _ _ _ H0 X'); lra.
+  - change (scalings (Scale k t)) with (multiplications k + scalings t)%nat; rewrite plus_INR.
+    simpl in G |- *; pose proof (product_relative_error k c e H) as P; pose proof (growth_roundings (multiplications k)) as X.
+    rewrite growth_plus in G; pose proof (growth_least (multiplications k)) as G1; pose proof (growth_least (depth t)) as G2.
+    assert (GT : growth (depth t) - 1 <= g) by nra. specialize (IHrelative GT).
+    pose proof (relative_error t c' e' H0) as E; pose proof (absolute_positive t) as PA; pose proof (exact_bounded t) as PX.
+    pose proof (Rabs_pos (value k)) as PK; pose proof (pos_INR (multiplications k)) as PM.
+    assert (C : Rabs c' <= growth (depth t) * absolute t).
+    { replace c' with (exact t + (c' - exact t)) by ring; apply Rle_trans with (1 := Rabs_triang _ _); lra. }
+    assert (X' : (growth (multiplications k) - 1) * growth (depth t) <= INR (multiplications k) * u * (1 + g)).
+    { apply Rle_trans with (INR (multiplications k) * u * growth (multiplications k) * growth (depth t)).
+      - apply Rmult_le_compat_r; lra.
+      - rewrite Rmult_assoc; apply Rmult_le_compat_l; [apply Rmult_le_pos |]; lra. }
+    replace (c * c' - value k * exact t) with (value k * (c' - exact t) + (c - value k) * c') by ring.
+    apply Rle_trans with (1 := Rabs_triang _ _); rewrite !Rabs_mult.
+    pose proof (Rmult_le_compat_l _ _ _ PK IHrelative) as Y1.
+    pose proof (Rmult_le_compat _ _ _ _ (Rabs_pos _) (Rabs_pos _) P C) as Y2.
+    assert (Y3 : 0 <= Rabs (value k) * absolute t) by (apply Rmult_le_pos; lra).
+    pose proof (Rmult_le_compat_r _ _ _ Y3 X') as Y4; lra.
   - change (scalings (Rounded t)) with (S (scalings t)); rewrite S_INR; simpl in G |- *.
     assert (G' : growth (depth t) - 1 <= g).
     { apply Rle_trans with (2 := G); pose proof (growth_monotone (depth t) (S (depth t))) as M.
@@ -380,7 +729,7 @@ Lemma partial_sums_bounded : forall S H y, (forall P Q, P + Q = y -> Rabs P + Ra
 Proof.
   intros S H y HH; induction t; intros K z Hp Hs Hy.
   - simpl; lra.
-  - simpl in *; rewrite <- Rmult_assoc, <- Rabs_mult; apply (IHt (K * k) z); try assumption.
+  - simpl in *; rewrite <- Rmult_assoc, <- Rabs_mult; apply (IHt (K * value k) z); try assumption.
     + rewrite Rabs_mult; lra.
     + lra.
   - simpl in *; apply (IHt K z); assumption.
@@ -453,37 +802,57 @@ Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
 Hypothesis rounding : rounds u least rounded.
 
-Lemma lost_at_most : forall t r W g, INR (scalings t) <= r -> 0 <= W -> followed W 1 t -> growth u (depth t) <= 1 + g ->
-  growth u (depth t) * losses t * least <= (INR (terms t) * r + INR (terms t)) * (W * least) * (1 + g).
+Lemma enlarged_at_most : forall n r, INR n <= r -> (r + 1) * least * (1 + u) <= u -> enlarged least (S n) <= 1 + u.
 Proof.
-  intros t r W g Hr HW HF HG.
-  pose proof (losses_counted W t 1 ltac:(lra) HW HF) as L; rewrite Rmult_1_l in L.
+  intros n r Hn H; pose proof (S_INR n) as SN.
+  assert (M : INR (S n) * least <= (r + 1) * least) by (apply Rmult_le_compat_r; lra).
+  assert (M' : INR (S n) * least * (1 + u) <= u)
+    by (apply Rle_trans with (2 := H); apply Rmult_le_compat_r; lra).
+  assert (P : 0 < 1 - INR (S n) * least) by nra.
+  pose proof (growth_times least least_positive (S n) ltac:(lra)) as G; change (growth least (S n)) with (enlarged least (S n)) in G.
+  apply Rmult_le_reg_r with (1 := P); lra.
+Qed.
+
+Lemma lost_at_most : forall t r W g, INR (scalings t) <= r -> 0 <= W -> followed W 1 t ->
+  enlarged least (S (scalings t)) <= 1 + u -> growth u (S (depth t)) <= 1 + g ->
+  growth u (depth t) * losses least t * least <= (INR (terms t) * r + INR (terms t)) * (W * least) * (1 + g).
+Proof.
+  intros t r W g Hr HW HF HE HG.
+  pose proof (losses_counted least least_positive W t 1 ltac:(lra) HW HF) as L; rewrite Rmult_1_l in L.
   pose proof (roundings_counted t) as C; apply le_INR in C; rewrite !plus_INR, mult_INR in C; simpl (INR 1) in C.
-  pose proof (losses_positive t); pose proof (growth_least u unit_positive (depth t)); pose proof (pos_INR (terms t)).
+  pose proof (losses_positive least least_positive t); pose proof (growth_least u unit_positive (depth t)).
+  pose proof (pos_INR (terms t)); pose proof (pos_INR (roundings t)); rewrite growth_next in HG.
   assert (C' : INR (terms t) * INR (scalings t) <= INR (terms t) * r) by (apply Rmult_le_compat_l; lra).
-  assert (L' : losses t <= (INR (terms t) * r + INR (terms t)) * W)
-    by (apply Rle_trans with (1 := L); apply Rmult_le_compat_r; lra).
-  assert (F : growth u (depth t) * losses t <= (1 + g) * ((INR (terms t) * r + INR (terms t)) * W))
-    by (apply Rmult_le_compat; lra).
+  assert (P : 0 <= INR (roundings t) * W) by (apply Rmult_le_pos; lra).
+  assert (L1 : losses least t <= INR (roundings t) * W * (1 + u))
+    by (apply Rle_trans with (1 := L); apply Rmult_le_compat_l; lra).
+  assert (L2 : INR (roundings t) * W <= (INR (terms t) * r + INR (terms t)) * W) by (apply Rmult_le_compat_r; lra).
+  pose proof (Rmult_le_compat_l (growth u (depth t)) _ _ ltac:(lra) L1) as F1.
+  assert (F2 : INR (roundings t) * W * ((1 + u) * growth u (depth t)) <=
+    (INR (terms t) * r + INR (terms t)) * W * (1 + g)) by (apply Rmult_le_compat; nra).
+  assert (F : growth u (depth t) * losses least t <= (INR (terms t) * r + INR (terms t)) * W * (1 + g)) by lra.
   pose proof (Rmult_le_compat_r _ _ _ least_positive F); lra.
 Qed.
 
-(* In any order and grouping, with products and scales rounded or fused. *)
+(* In any order and grouping, with products and scales rounded or fused, and constants multiplied in advance.  W stands for
+   `Factors.after_rounding`.  The condition on r holds for r up to 6 in every format, also where underflow is to 0. *)
 Theorem error_of_sum : forall t r S y W,
   INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed W 1 t ->
+  (r + 1) * least * (1 + u) <= u ->
   (INR (terms t) + r) * u < 1 ->
   Rabs (computed rounded t - exact t) <= sum_error u (INR (terms t)) r S y (W * least).
 Proof.
-  intros t r S y W Hr HS Hy HW HF Hu; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  intros t r S y W Hr HS Hy HW HF HE Hu; set (n := INR (terms t)); set (g := gamma u (n + r)).
   assert (N1 : 1 <= n) by (apply (le_INR 1); apply terms_positive).
-  assert (D : INR (depth t) <= n + r).
+  assert (D : INR (Datatypes.S (depth t)) <= n + r).
   { pose proof (depth_by_terms t) as D; apply le_INR in D; pose proof (terms_positive t).
-    rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; unfold n; lra. }
+    rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; rewrite S_INR; unfold n; lra. }
   pose proof (growth_gamma u unit_positive _ _ D Hu) as HG; fold g in HG.
   destruct (computed_relative u least rounded rounding t) as [c [e [H E]]].
+  pose proof (growth_monotone u unit_positive (depth t) (Datatypes.S (depth t)) ltac:(lia)) as GS.
   pose proof (error_of_parts u least unit_positive g t c e H ltac:(lra)) as P.
   pose proof (underflow u least unit_positive least_positive t c e H) as U.
-  pose proof (lost_at_most t r W g Hr HW HF HG) as L; fold n in L.
+  pose proof (lost_at_most t r W g Hr HW HF (enlarged_at_most _ _ Hr HE) HG) as L; fold n in L.
   pose proof (growth_least u unit_positive (depth t)); assert (Hg : 0 <= g) by lra.
   pose proof (absolute_positive t) as PA; pose proof (pos_INR (scalings t)) as PR; pose proof (Rabs_pos (exact t)) as PY.
   assert (A1 : INR (scalings t) * (1 + g) * absolute t <= r * (1 + g) * S).
@@ -517,14 +886,14 @@ Qed.
 
 (* Where no term passes more than so many additions: pairwise sums, lanes. *)
 Theorem error_of_sum_of_depth : forall t r passed S W,
-  INR (scalings t) <= r -> INR (additions t) <= passed -> absolute t <= S -> 0 <= W -> followed W 1 t ->
+  INR (scalings t) <= r -> INR (additions t) <= passed -> absolute t <= S -> 0 <= W -> followed W 1 t -> (r + 1) * least * (1 + u) <= u ->
   (INR (terms t) + r) * u < 1 -> (r + passed) * u < 1 ->
   Rabs (computed rounded t - exact t) <= sum_error_of_depth u (INR (terms t)) r passed S (W * least).
 Proof.
-  intros t r passed S W Hr Hd HS HW HF Hu Hu'; set (n := INR (terms t)); set (g := gamma u (n + r)).
-  assert (D : INR (depth t) <= n + r).
+  intros t r passed S W Hr Hd HS HW HF HE Hu Hu'; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  assert (D : INR (Datatypes.S (depth t)) <= n + r).
   { pose proof (depth_by_terms t) as D; apply le_INR in D; pose proof (terms_positive t).
-    rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; unfold n; lra. }
+    rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; rewrite S_INR; unfold n; lra. }
   assert (D' : INR (depth t) <= r + passed).
   { pose proof (depth_by_additions t) as X; apply le_INR in X; rewrite plus_INR in X; lra. }
   pose proof (growth_gamma u unit_positive _ _ D Hu) as HG; fold g in HG.
@@ -532,7 +901,7 @@ Proof.
   destruct (computed_relative u least rounded rounding t) as [c [e [H E]]].
   pose proof (relative_error u least unit_positive t c e H) as P.
   pose proof (underflow u least unit_positive least_positive t c e H) as U.
-  pose proof (lost_at_most t r W g Hr HW HF HG) as L; fold n in L.
+  pose proof (lost_at_most t r W g Hr HW HF (enlarged_at_most _ _ Hr HE) HG) as L; fold n in L.
   pose proof (growth_least u unit_positive (depth t)); pose proof (absolute_positive t).
   assert (A : (growth u (depth t) - 1) * absolute t <= gamma u (r + passed) * S) by (apply Rmult_le_compat; lra).
   rewrite E; replace (c + e - exact t) with ((c - exact t) + e) by ring.
@@ -544,6 +913,7 @@ End Bound.
 (* float32, with gradual underflow: the operations of IEEE 754 but for overflow. *)
 Corollary error_of_float_sum : forall ties t r S y W,
   INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed W 1 t ->
+  (r + 1) * tiny float_exponent * (1 + unit float_precision) <= unit float_precision ->
   (INR (terms t) + r) * unit float_precision < 1 ->
   Rabs (computed (nearest float_precision float_exponent ties) t - exact t) <=
     sum_error (unit float_precision) (INR (terms t)) r S y (W * tiny float_exponent).

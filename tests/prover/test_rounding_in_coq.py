@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from fractions import Fraction
 from math import log2
 from pathlib import Path
 
@@ -78,6 +79,16 @@ def test_the_code_computes_the_bound_of_the_theorem(name: str) -> None:
             assert stated * (1 - 2.0**-48) <= code <= stated * (1 + 2.0**-44) + 2.0**-1060
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_condition_on_underflow_holds_for_six_roundings_of_a_term(name: str) -> None:
+    """Hypothesis of error_of_sum, in exact arithmetic."""
+    assert TEXT.count("(r + 1) * least * (1 + u) <= u ->") == 3
+    made = FORMATS[name]
+    u, roundings = Fraction(made.unit), 6
+    for least in (made.tiny, made.normal):
+        assert (roundings + 1) * Fraction(least) * (1 + u) <= u
+
+
 def test_the_code_computes_the_bound_of_one_rounding() -> None:
     """Theorem error_of_rounding."""
     assert "Rabs (rounded x - x) <= u * Rabs x + least" in TEXT
@@ -100,6 +111,7 @@ def test_an_axiom_that_is_not_allowed_is_reported() -> None:
     assert assumptions.faults("") == [f"{len(names)} theorems are asked about, 0 are answered"]
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(not shutil.which("coqc"), reason="coqc is not installed; `make formal` needs the package coq")
 @pytest.mark.skipif(not any(map(Path.exists, FLOCQ)), reason="Flocq is not installed, the package libcoq-flocq")
 def test_the_theorems_about_rounding_compile_and_assume_what_they_may(tmp_path: Path) -> None:
