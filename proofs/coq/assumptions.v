@@ -8,3 +8,4 @@ Print Assumptions nearest_rounds.
 Print Assumptions flushed_rounds.
 Print Assumptions error_of_float_sum.
 Print Assumptions error_of_cast.
+Print Assumptions growth_outweighed.

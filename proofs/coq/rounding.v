@@ -910,6 +910,20 @@ Qed.
 
 End Bound.
 
+(* theorem bounds.growth, over all roundings: the lemma of `grown`. *)
+Theorem growth_outweighed : forall u n, 0 <= u -> 2 * (INR n * u) <= 1 -> 1 <= (1 + 2 * (INR n * u)) * (1 - u) ^ n.
+Proof.
+  intros u n Hu; induction n; intros H.
+  - simpl; lra.
+  - pose proof (pos_INR n) as P; rewrite S_INR in *.
+    assert (PU : 0 <= INR n * u) by (apply Rmult_le_pos; lra).
+    specialize (IHn ltac:(lra)); change ((1 - u) ^ S n) with ((1 - u) * (1 - u) ^ n).
+    assert (F : 0 <= (1 - u) ^ n) by (apply pow_le; lra).
+    assert (G : 0 <= u * (1 - 2 * ((INR n + 1) * u))) by (apply Rmult_le_pos; lra).
+    assert (E : 1 + 2 * (INR n * u) <= (1 + 2 * ((INR n + 1) * u)) * (1 - u)) by lra.
+    pose proof (Rmult_le_compat_r _ _ _ F E); lra.
+Qed.
+
 (* float32, with gradual underflow: the operations of IEEE 754 but for overflow. *)
 Corollary error_of_float_sum : forall ties t r S y W,
   INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed W 1 t ->
