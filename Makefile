@@ -47,22 +47,24 @@ mutants: $(VENV)/installed
 proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check
 
-# Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
-# build the checker extracted from it, and compare its verdicts with those of the check; two minutes.
-# Needs Coq with its OCaml compiler: apt-get install coq ocaml-nox.
-FORMAL := build/formal
-RANDOM_MODELS ?= 200
 # What the working group can merge or discuss, in the folder handover; some minutes.
 handover: $(VENV)/installed
 	rm -rf handover
 	$(BIN)/python -m tools.handover handover
 
+# Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
+# compare that with what they may, build the checker extracted from it, and compare its verdicts with those of the check;
+# two minutes.  Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
+FORMAL := build/formal
+RANDOM_MODELS ?= 200
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
 	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/second_checker.ml $(FORMAL)
 	$(BIN)/sonnx export coq $(FORMAL)
 	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
+	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
+	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)

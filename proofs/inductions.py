@@ -1,4 +1,4 @@
-"""Where the step from base and step to any number is made: in Why3, or in prose that a reader checks.
+"""Where the step from base and step to any number is made: in Why3, in Coq, or in prose that a reader checks.
 
 The solvers decide base and step of an induction as separate obligations, or the step alone.  A sentence about any
 number of inputs, elements, axes or roundings needs the induction too.
@@ -22,6 +22,19 @@ WHY3: Mapping[str, str] = {
     "max.tree": "one_axis_after_another",
 }
 """The lemma or function of the file for each theorem whose induction it makes."""
+COQ_FILE = "proofs/coq/rounding.v"
+COQ: Mapping[str, str] = {
+    "bounds.growth": "growth_outweighed",
+    "bounds.partial-sum": "partial_sums_bounded",
+    "bounds.sum-errors": "error_of_parts",
+    "bounds.sum-gamma": "growth_gamma",
+    "bounds.sum-growth": "relative_error",
+    "bounds.sum-last": "last_addition",
+    "bounds.sum-roundings": "roundings_counted",
+    "bounds.sum-scales": "error_of_parts",
+    "bounds.sum-underflow": "underflow",
+}
+"""The lemma of the file for each theorem whose induction it makes, for the operations of floating-point formats."""
 PROSE: Mapping[str, str] = {
     "accuracy.MatMul-code": "over the roundings of a sum from the left",
     "accuracy.MatMul-derived": "over the roundings of a sum from the left",
@@ -30,16 +43,7 @@ PROSE: Mapping[str, str] = {
     "argmax.merge": "over the parts of a tree",
     "argmax.usual-element-but-zeros": "over the elements",
     "argmax.usual-element-but-zeros-bits": "over the elements",
-    "bounds.growth": "over the roundings",
     "bounds.maximum": "over the candidates; the obligation has two",
-    "bounds.partial-sum": "over the parts of a tree of additions",
-    "bounds.sum-errors": "over the parts of a tree of additions",
-    "bounds.sum-gamma": "over the roundings",
-    "bounds.sum-growth": "over the parts of a tree of additions",
-    "bounds.sum-last": "over the parts of a tree of additions",
-    "bounds.sum-roundings": "over the terms",
-    "bounds.sum-scales": "over the parts of a level",
-    "bounds.sum-underflow": "over the terms",
     "bounds.telescoping": "over the rows and columns; the obligation has two of each",
     "broadcast.fold-equals-joint": "over the inputs",
     "equivalence.difference": "over the products of a sum",
@@ -57,11 +61,13 @@ PROSE: Mapping[str, str] = {
     "reduction.one-after-another": "over the reduced axes",
     "values.powers": "over the exponent",
 }
-"""What the induction in prose goes over, for each theorem that needs one and has none in Why3."""
+"""What the induction in prose goes over, for each theorem that needs one and has none in Why3 or Coq."""
 
 
 def induction(theorem: str) -> str:
     """The induction from the obligations of a theorem to its sentence, "" if it needs none."""
     if theorem in WHY3:
         return f"Why3: {WHY3[theorem]} of {WHY3_FILE}"
+    if theorem in COQ:
+        return f"Coq: {COQ[theorem]} of {COQ_FILE}"
     return f"prose: {PROSE[theorem]}" if theorem in PROSE else ""
