@@ -12,6 +12,7 @@ from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import (
+    correctable,
     fix_command,
     grouped,
     justifications,
@@ -102,10 +103,7 @@ def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style)
 def _correctable(failures: Sequence[Finding]) -> str:
     """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
     rules = len({finding.rule for finding in failures})
-    text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
-    fixable = number_with_rewrites(failures)
-    number = "all" if fixable == len(failures) else fixable or "none"
-    return f"{text}; sonnx fix has rewrites for {number} of them" + (", where they apply" if fixable else "")
+    return f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}; {correctable(failures)}"
 
 
 def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
@@ -187,7 +185,7 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
         if any(map(rewrites_of, failures)):
             command, open_sizes = fix_command(report)
             yield f"  {style.bold(command)}" + (f"   (write your numbers for {open_sizes})" if open_sizes else "")
-            yield "  with --dry-run it writes nothing and says what is left"
+            yield "  with --dry-run it writes nothing and says what it corrects and what is left"
     yield style.wrapped(
         f"{coverage.evaluated} of {coverage.applicable} applicable rules were evaluated everywhere; "
         f"results: {verdict_counts(report)}", 2,
