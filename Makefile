@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -74,6 +74,10 @@ MINUTES ?= 120
 equivalence-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes $(MINUTES) \
 		--record .venv/equivalence-campaign.jsonl
+
+# What `sonnx bound` says of many small networks, in tests/data; each changed line needs a reason.
+recorded-bounds: $(VENV)/installed
+	$(BIN)/python -m tests.support.recorded_bounds
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed
