@@ -218,7 +218,7 @@ class _Translation:
             return _ORDER[term.decl().kind()](self.number(parts[0]), self.number(parts[1]))
         if not all(map(z3.is_bool, parts)):
             raise Unbounded(term.decl().name())
-        return term.decl()(*map(self.truth, parts)) if parts else term  # type: ignore[return-value]
+        return term.decl()(*map(self.truth, parts)) if parts else term
 
     def number(self, term: z3.ExprRef) -> z3.BitVecRef:
         """An integer."""

@@ -32,7 +32,7 @@ def models(conditions: list[z3.BoolRef]) -> set[tuple[int, int]]:
 
 
 def computed(condition: z3.BoolRef, x: int, y: int) -> bool:
-    return z3.is_true(z3.simplify(z3.substitute(condition, (X, z3.IntVal(x)), (Y, z3.IntVal(y)))))
+    return bool(z3.is_true(z3.simplify(z3.substitute(condition, (X, z3.IntVal(x)), (Y, z3.IntVal(y))))))
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=str)
