@@ -65,6 +65,20 @@ def as_bits(conditions: Sequence[z3.BoolRef], terms: Sequence[z3.BoolRef]) -> Bi
     return Bits([*made.facts(), *translated.conditions], translated.terms)
 
 
+def divides(conditions: Sequence[z3.BoolRef]) -> bool:
+    """Whether a number is divided by another one that is not constant: there the solver of integers may not end."""
+    waiting: list[z3.ExprRef] = [*conditions]
+    known: set[int] = set()
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() not in known:
+            known.add(term.get_id())
+            if term.decl().kind() in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD) and not z3.is_int_value(term.arg(1)):
+                return True
+            waiting += term.children()
+    return False
+
+
 def signed(value: z3.ExprRef) -> z3.ExprRef:
     """A bit-vector of a model as an integer; any other value as it is."""
     return z3.IntVal(value.as_signed_long()) if z3.is_bv_value(value) else value

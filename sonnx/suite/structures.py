@@ -8,6 +8,7 @@ within `BOUNDS`, and each call that it gives is counted for all classes that occ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import z3
@@ -21,7 +22,7 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
-from sonnx.suite.bounded import Unbounded, as_bits, signed
+from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
 
 EXTENTS = (0, 1, 2, 3, 5)
 """Extents that are classes; 5 is one more than a vector instruction often takes."""
@@ -135,11 +136,11 @@ class _Search:
     ) -> None:
         conditions, terms = [*conditions], [*(each.term for each in literals), *preferred]
         self.context = z3.Context()
-        try:
-            conditions, terms = as_bits(conditions, terms)
-            self.solver = z3.SolverFor("QF_BV", ctx=self.context)
-        except Unbounded:
-            self.solver = z3.SimpleSolver(ctx=self.context)
+        self.solver = z3.SimpleSolver(ctx=self.context)
+        if divides(conditions):
+            with suppress(Unbounded):
+                conditions, terms = as_bits(conditions, terms)
+                self.solver = z3.SolverFor("QF_BV", ctx=self.context)
         defined = [z3.Bool(f"class.{number}") == each for number, each in enumerate(terms[: len(literals)])]
         liked = [z3.Bool(f"preferred.{number}") == each for number, each in enumerate(terms[len(literals) :])]
         self.solver.set("rlimit", EFFORT)

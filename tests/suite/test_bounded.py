@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 import z3
 
-from sonnx.suite.bounded import Unbounded, as_bits, signed
+from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
 
 X, Y, T = z3.Int("x"), z3.Int("y"), z3.Int("t.text")
 BOX = [X >= -7, X <= 7, Y > -4, Y < 4]
@@ -63,3 +63,8 @@ def test_strings_are_codes() -> None:
     solver.add(*made.conditions, *made.terms)
     assert solver.check() == z3.sat
     assert signed(solver.model()[solver.model().decls()[0]]).as_long() == 41
+
+
+def test_a_division_by_a_constant_is_none() -> None:
+    assert divides([*BOX, X / Y == 1])
+    assert not divides([*BOX, X / 3 == Y % 2])
