@@ -16,6 +16,7 @@ from sonnx.base.files import sha256
 from sonnx.checker.request import CheckRequest
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.result import Answer, EquivalenceOptions
+from sonnx.evidence.identity import external_files
 from sonnx.model.ir import Model
 from sonnx.model.reader import file_bytes, read
 
@@ -74,7 +75,11 @@ def derivation(
         raise UsageError(f"{escape(original.name)} is no original of {escape(name)}: {_without_hint(reason)}") from None
     largest = max((each.relative for each in found.constants), default=None)
     about = {
-        "original": {"file": original.name, "sha256": found.first.sha256},
+        "original": {
+            "file": original.name,
+            "sha256": found.first.sha256,
+            "external_data": list(external_files(source, original.parent)),
+        },
         "answer": found.answer.value,
         "outputs": [{"name": escape(each.first), "answer": each.answer.value} for each in found.outputs],
         "only_for": {escape(each): list(shape) for each, shape in found.binding.items()},
