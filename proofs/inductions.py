@@ -22,19 +22,21 @@ WHY3: Mapping[str, str] = {
     "max.tree": "one_axis_after_another",
 }
 """The lemma or function of the file for each theorem whose induction it makes."""
-COQ_FILE = "proofs/coq/rounding.v"
 COQ: Mapping[str, str] = {
-    "bounds.growth": "growth_outweighed",
-    "bounds.partial-sum": "partial_sums_bounded",
-    "bounds.sum-errors": "error_of_parts",
-    "bounds.sum-gamma": "growth_gamma",
-    "bounds.sum-growth": "relative_error",
-    "bounds.sum-last": "last_addition",
-    "bounds.sum-roundings": "roundings_counted",
-    "bounds.sum-scales": "error_of_parts",
-    "bounds.sum-underflow": "underflow",
+    "bounds.growth": "growth_outweighed of proofs/coq/rounding.v",
+    "bounds.partial-sum": "partial_sums_bounded of proofs/coq/rounding.v",
+    "bounds.sum-errors": "error_of_parts of proofs/coq/rounding.v",
+    "bounds.sum-gamma": "growth_gamma of proofs/coq/rounding.v",
+    "bounds.sum-growth": "relative_error of proofs/coq/rounding.v",
+    "bounds.sum-last": "last_addition of proofs/coq/rounding.v",
+    "bounds.sum-roundings": "roundings_counted of proofs/coq/rounding.v",
+    "bounds.sum-scales": "error_of_parts of proofs/coq/rounding.v",
+    "bounds.sum-underflow": "underflow of proofs/coq/rounding.v",
+    "layout.offset-bounded": "offset_bounded of proofs/coq/indices.v",
+    "layout.offset-injective": "offset_ordered of proofs/coq/indices.v",
+    "layout.offset-onto": "offset_onto of proofs/coq/indices.v",
 }
-"""The lemma of the file for each theorem whose induction it makes, for the operations of floating-point formats."""
+"""The lemma in Coq for each theorem whose induction it makes; of sums, for the operations of floating-point formats."""
 PROSE: Mapping[str, str] = {
     "accuracy.MatMul-code": "over the roundings of a sum from the left",
     "accuracy.MatMul-derived": "over the roundings of a sum from the left",
@@ -53,9 +55,6 @@ PROSE: Mapping[str, str] = {
     "kernel.mended-zeros": "over the operands of a fold",
     "layout.carry": "over the axes",
     "layout.no-overflow": "over the axes",
-    "layout.offset-bounded": "over the axes",
-    "layout.offset-injective": "over the axes",
-    "layout.offset-onto": "over the axes",
     "layout.strides": "over the axes",
     "reduction.keepdims-same-elements": "over the axes",
     "reduction.one-after-another": "over the reduced axes",
@@ -69,5 +68,5 @@ def induction(theorem: str) -> str:
     if theorem in WHY3:
         return f"Why3: {WHY3[theorem]} of {WHY3_FILE}"
     if theorem in COQ:
-        return f"Coq: {COQ[theorem]} of {COQ_FILE}"
+        return f"Coq: {COQ[theorem]}"
     return f"prose: {PROSE[theorem]}" if theorem in PROSE else ""
