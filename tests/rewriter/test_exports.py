@@ -1,4 +1,4 @@
-"""Exports of several frameworks (models/frameworks, with their recipe): `fix` makes them conform, or says what is left."""
+"""Exports of several frameworks, with their recipe: `fix` makes them conform, or the report says what is left."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,6 +120,7 @@ def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
 
     Raises:
         UsageError: two reports have one place, or --output has no report to write.
+        OSError: a folder does not exist.
     """
     if options.pages is not None:
         return [("html", None)]
@@ -129,8 +132,9 @@ def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
         where = "standard output" if twice is None else quote(str(twice))
         raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
     absent = next((file for _, file in outputs if file is not None and not file.parent.is_dir()), None)
-    if absent is not None:
-        raise UsageError(f"{quote(str(absent))} cannot be written: No such file or directory")
+    if absent is not None:  # before any of the reports is written
+        code = errno.ENOTDIR if absent.parent.exists() else errno.ENOENT
+        raise OSError(code, os.strerror(code), str(absent))
     if options.output is not None and all(file for _, _, file in given):
         raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
     return outputs
