@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
@@ -205,8 +205,20 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
         yield style.wrapped(f"{plural(folded, 'more result')} wait for {', '.join(causes)} and are not listed", 2)
     for label, text in project_files(report):
         yield f"{label}: {text}"
-    for note in report.notes:
+    for note in _folded(report.notes):
         yield style.dim(style.wrapped(f"note: {note}", 6))
+
+
+def _folded(notes: Sequence[str]) -> Iterator[str]:
+    """The notes, those on several operators of equivalent versions as one."""
+    accepted = [note.partition(f" {ACCEPTED_LIKE} ")[0] for note in notes if ACCEPTED_LIKE in note]
+    if len(accepted) > 1:
+        first = accepted[0].partition(" ")[0]
+        yield (
+            f"{', '.join(accepted)} are accepted like the versions that the profile specifies; sonnx explain {first} "
+            "says why, and so for the others"
+        )
+    yield from (note for note in notes if len(accepted) <= 1 or ACCEPTED_LIKE not in note)
 
 
 def total(run: CheckRun) -> str:

@@ -121,6 +121,8 @@ def fix_command(report: Report) -> tuple[str, str]:
     import shlex  # a model that conforms needs no command
 
     command = ["sonnx", "fix", report.name]
+    command += [] if report.edition == catalogue.editions().default else ["--edition", report.edition]
+    command += ["--strict-versions"] if report.strict_versions else []
     for symbol, number in report.bound:
         command += ["--bind", f"{symbol}={number}"]
     for input_name, sizes in report.input_shapes:

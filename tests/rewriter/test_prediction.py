@@ -80,3 +80,13 @@ def test_each_format_states_the_rewrites_that_exist(source: Path | int) -> None:
 
 def test_every_exception_is_about_a_model() -> None:
     assert LEFT.keys() | GONE.keys() <= {path.stem for path in MODELS}
+
+
+def test_the_command_is_for_the_edition_and_versions_of_the_check() -> None:
+    for options, words in (
+        ({"edition": "2026-08"}, " --edition 2026-08"),
+        ({"strict_versions": True}, " --strict-versions"),
+    ):
+        text = sonnx.check(ROOT / "examples" / "as_exported.onnx", **options).to_text()
+        assert f"as_exported.onnx{words}" in text
+    assert "--edition" not in sonnx.check(ROOT / "examples" / "as_exported.onnx").to_text()

@@ -120,7 +120,7 @@ def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
 
     Raises:
         UsageError: two reports have one place, or --output has no report to write.
-        OSError: a file cannot be written.
+        OSError: a folder does not exist.
     """
     if options.pages is not None:
         return [("html", None)]
@@ -132,7 +132,7 @@ def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
         where = "standard output" if twice is None else quote(str(twice))
         raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
     absent = next((file for _, file in outputs if file is not None and not file.parent.is_dir()), None)
-    if absent is not None:
+    if absent is not None:  # before any of the reports is written
         code = errno.ENOTDIR if absent.parent.exists() else errno.ENOENT
         raise OSError(code, os.strerror(code), str(absent))
     if options.output is not None and all(file for _, _, file in given):
