@@ -2,8 +2,8 @@
 
     python -m benchmarks.repeated_test --times 10
 
-A row for each run: what ran beside it, its exit code, and its seconds.  The environment of each clone is installed before
-the clock starts.  A process that holds memory leaves only so much free beside the busy ones (Linux).
+A row for each run: what ran beside it, its exit code, and its seconds.  The environment of each clone is installed
+before the clock starts.  A process that holds memory leaves only so much free beside the busy ones (Linux).
 """
 
 from __future__ import annotations
