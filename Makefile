@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -27,6 +27,12 @@ demo: $(VENV)/installed
 # Tests and lint at once.
 test: $(VENV)/installed
 	$(MAKE) --no-print-directory --jobs=2 lint pytest
+
+# `make test` in TIMES fresh clones, every second time beside two busy processes with MEGABYTES of free memory: a table.
+TIMES ?= 10
+MEGABYTES ?= 2048
+repeated-test:
+	$(PYTHON) -m benchmarks.repeated_test --times $(TIMES) --megabytes $(MEGABYTES)
 
 pytest: $(VENV)/installed
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder

@@ -99,7 +99,7 @@ def _optional_goals(about: Mapping[str, Any]) -> Iterator[Element]:
     if about.get("derived_from") is not None:
         state = DERIVED[about["derived_from"]["answer"]]
         yield Element("G8", GOAL, "The model is the same function as its original", state, ("Sn6",))
-    if about["properties"]:
+    if about.get("properties"):
         statement = "The stated properties hold in every implementation that their certificates describe"
         yield Element("G9", GOAL, statement, "met", ("Sn7",))
 
@@ -115,7 +115,7 @@ def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
     if about.get("derived_from") is not None:
         found = f"Comparison with the original: {about['derived_from']['answer']}"
         yield Element("Sn6", SOLUTION, found, files=("audit.json",))
-    if about["properties"]:
+    if about.get("properties"):
         found = f"{plural(len(about['properties']), 'certificate')}, checked"
         yield Element("Sn7", SOLUTION, found, files=("properties/",))
 

@@ -46,6 +46,11 @@ FOUND = {
 g (float[2, 3] x) => (float[1, 1] y) <float[1, 1] w = {1}> { y = Add (w, x) }"""),
     "a convolution without a kernel": one("Conv", [(F, [1, 2, 5, 5])], (F, [1, 2, 5, 5])),
     "a product of one matrix": one("MatMul", [(F, [2, 2])], (F, [2, 2])),
+    "a fused operator without an output": one("Gelu", [(F, [2])], None),
+    "a sum of integers": parsed("""<ir_version: 8, opset_import: ["" : 14]>
+g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
+    "an addend that is larger than the product": one("Gemm", [(TensorProto.INT16, [2, 1])] * 3,
+                                                     (TensorProto.INT16, [2, 1]), transA=2**31 - 1),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
 }  # fmt: skip
