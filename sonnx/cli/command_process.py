@@ -10,7 +10,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from time import monotonic
 
@@ -50,18 +50,20 @@ def in_a_process(command: Callable[[], int], seconds: float, megabytes: int) -> 
     """
     ending, mark = os.pipe()
     held, lent = lease.pipe()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # an interrupt waits until it can be passed on
     child = os.fork()
     if not child:
         lease.close(lent)
         os.setpgid(0, 0)  # the parent passes interrupts of the terminal on
         lease.hold(held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return _done(command, mark)
     os.close(mark)
     lease.close(held)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with os.fdopen(ending, "rb", buffering=0) as pipe:
-            return _wait(child, pipe, monotonic() + seconds + grace(seconds), megabytes)
+            return _wait(child, pipe, monotonic() + seconds + grace(seconds), megabytes, before)
     finally:
         lease.close(lent)
 
@@ -89,8 +91,9 @@ class _Printed(io.StringIO):
         return self.terminal
 
 
-def _wait(child: int, pipe: io.FileIO, end: float, megabytes: int) -> int:
+def _wait(child: int, pipe: io.FileIO, end: float, megabytes: int, signals: Iterable[int]) -> int:
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         late = not select.select([pipe], [], [], max(0.0, end - monotonic()))[0]
         done = not late and pipe.read(1) == b"."
         if late:
