@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign short-campaign fuzz clean formal handover
+.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -17,18 +17,22 @@ $(VENV)/installed: requirements.txt pyproject.toml
 	touch $@
 
 demo: $(VENV)/installed
-	@echo "== a model inside the profile"
-	$(BIN)/sonnx check examples/conforming.onnx
-	@echo "== the same model as exporters write it: what is wrong, where, why, and how to correct it"
-	-$(BIN)/sonnx check examples/as_exported.onnx
-	@echo "== a CNN of the onnx package"
-	-$(BIN)/sonnx check $(LIGHT)/light_squeezenet.onnx
-	@echo "== one rule"
-	$(BIN)/sonnx explain Max.broadcastable
+	@echo "== three models: one inside the profile, one as exporters write it, a CNN of the onnx package"
+	@$(BIN)/sonnx check --quiet examples/conforming.onnx examples/as_exported.onnx $(LIGHT)/light_squeezenet.onnx || true
+	@echo "== which rules fail in the second one, and for how many failures sonnx fix has a rewrite"
+	@$(BIN)/sonnx check --statistics examples/as_exported.onnx || true
+	@echo "== one rule: where it stands, its condition, its examples"
+	@$(BIN)/sonnx explain no-dead-node
 
 # Tests and lint at once.
 test: $(VENV)/installed
 	$(MAKE) --no-print-directory --jobs=2 lint pytest
+
+# `make test` in TIMES fresh clones, every second time beside two busy processes with MEGABYTES of free memory: a table.
+TIMES ?= 10
+MEGABYTES ?= 2048
+repeated-test:
+	$(PYTHON) -m benchmarks.repeated_test --times $(TIMES) --megabytes $(MEGABYTES)
 
 pytest: $(VENV)/installed
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
@@ -47,22 +51,24 @@ mutants: $(VENV)/installed
 proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check
 
-# Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
-# build the checker extracted from it, and compare its verdicts with those of the check; two minutes.
-# Needs Coq with its OCaml compiler: apt-get install coq ocaml-nox.
-FORMAL := build/formal
-RANDOM_MODELS ?= 200
 # What the working group can merge or discuss, in the folder handover; some minutes.
 handover: $(VENV)/installed
 	rm -rf handover
 	$(BIN)/python -m tools.handover handover
 
+# Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
+# compare that with what they may, build the checker extracted from it, and compare its verdicts with those of the check;
+# two minutes.  Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
+FORMAL := build/formal
+RANDOM_MODELS ?= 200
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
 	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/second_checker.ml $(FORMAL)
 	$(BIN)/sonnx export coq $(FORMAL)
 	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
+	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
+	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
@@ -70,7 +76,12 @@ formal: $(VENV)/installed
 # Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.
 MINUTES ?= 120
 equivalence-campaign: $(VENV)/installed
-	nice -n 19 $(BIN)/python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes $(MINUTES)
+	nice -n 19 $(BIN)/python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes $(MINUTES) \
+		--record .venv/equivalence-campaign.jsonl
+
+# What `sonnx bound` says of many small networks, in tests/data; each changed line needs a reason.
+recorded-bounds: $(VENV)/installed
+	$(BIN)/python -m tests.support.recorded_bounds
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed
@@ -122,6 +133,10 @@ campaign: deep
 # Ten million values of networks that an optimizer fuses, against the bounds: some minutes.
 bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
+
+# 1,000 changed certificates against the program that checks them; two minutes.
+certificate-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.certificate_mutants
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed

@@ -1,8 +1,10 @@
 """The comparison of models: mutants against exact runs, and models against optimizers.
 
-    python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes 60
+    python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes 60 --record FILE
     python -m benchmarks.equivalence optimizers [--held-out] MODEL …
     python -m benchmarks.equivalence optimizers --light
+
+A campaign with a record goes on after the last seed of the record, if the code that decides is still the same.
 
 The optimizers are onnxruntime (basic, extended), onnxsim and onnxslim, where they are installed.  The light networks
 get random weights, because the filled weights of the onnx package are equal under any permutation.
@@ -22,18 +24,27 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnx
+from msgspec import Struct
 from onnx import numpy_helper
 
+import sonnx.equivalence
 from sonnx.base.files import sha256
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.result import Answer, Equivalence, EquivalenceOptions
+from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.probes import probe
 from sonnx.model.reader import read
+from tests.support import equivalence_mutants
 from tests.support.equivalence_mutants import Pair, judged, pairs, refuted
 
 TIME_LIMIT, NOT_INSTALLED = 300, 9
 """Seconds that an optimizer may take, and the exit code of its process where it is not installed."""
+
+REPORTING = ("changes", "difference", "node_pairs")
+"""Modules of the package that describe changes and decide nothing."""
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
@@ -45,6 +56,29 @@ def compared(first: bytes, second: bytes, options: EquivalenceOptions) -> Equiva
 
 
 # ------------------------------------------------------------------ mutants
+
+
+class Seed(Struct):
+    """What was counted of one seed; a line of a record.
+
+    Attributes:
+        code: the digest of the code that decided.
+        seed: the seed.
+        pairs: the digests of the pairs that no earlier seed has.
+        answers: the valid ones by answer.
+        invalid: those of which a model has no value.
+        wrong: one line for each answer that the judge refutes.
+        differing, shown: as in `Tally`.
+    """
+
+    code: str
+    seed: int
+    pairs: list[str] = []
+    answers: dict[str, int] = {}
+    invalid: int = 0
+    wrong: list[str] = []
+    differing: int = 0
+    shown: int = 0
 
 
 @dataclass
@@ -67,6 +101,15 @@ class Tally:
     differing: int = 0
     shown: int = 0
 
+    def add(self, seed: Seed) -> None:
+        """Count what was seen of one seed."""
+        self.seen.update(map(bytes.fromhex, seed.pairs))
+        self.answers.update(seed.answers)
+        self.invalid += seed.invalid
+        self.wrong += len(seed.wrong)
+        self.differing += seed.differing
+        self.shown += seed.shown
+
     @property
     def valid(self) -> int:
         """The distinct pairs with values."""
@@ -79,42 +122,79 @@ class Tally:
         )
 
 
-def mutants(first: int, valid: int, minutes: float, runs: int) -> int:
+def mutants(first: int, valid: int, minutes: float, runs: int, record: Path | None) -> int:
     """Judge the mutants of one seed after the other, until so many are valid or so much time has passed; 1 if an answer
     was wrong.
+
+    Args:
+        first: the first seed.
+        valid: how many distinct valid mutants are judged.
+        minutes: the time after which no further seed is begun.
+        runs: generated sets of inputs for models that are not decided.
+        record: a file with a line for each seed that is done, which the campaign goes on with.
     """
-    tally, end = Tally(), time.monotonic() + 60 * minutes
-    for seed in count(first):
+    tally, code, end = Tally(), deciding_code(), time.monotonic() + 60 * minutes
+    done = _recorded(record, code)
+    for old in done:
+        tally.add(old)
+    following = max((old.seed + 1 for old in done), default=first)
+    for seed in count(following):
         if tally.valid >= valid or time.monotonic() > end:
             break
+        counted = Seed(code, seed)
         for pair in pairs(seed):
-            _judge(tally, pair, seed, runs)
+            _judge(tally.seen, counted, pair, runs)
+        tally.add(counted)
+        if record is not None:
+            with record.open("ab") as file:
+                file.write(msgspec.json.encode(counted) + b"\n")
         print(f"seed {seed}: {tally}", file=sys.stderr, flush=True)
-    print(f"seeds {first} to {seed - 1}: {tally}")
+    print(f"seeds {min((old.seed for old in done), default=first)} to {seed - 1}: {tally}")
     return int(tally.wrong > 0)
 
 
-def _judge(tally: Tally, pair: Pair, seed: int, runs: int) -> None:
+def deciding_code() -> str:
+    """The digest of the code that decides and of the mutants: other code begins a new campaign."""
+    package = Path(sonnx.equivalence.__file__).parent
+    files = sorted(path for path in package.iterdir() if path.suffix in (".py", ".toml") and path.stem not in REPORTING)
+    return sha256(b"".join(path.read_bytes() for path in (*files, Path(equivalence_mutants.__file__))))
+
+
+def _recorded(record: Path | None, code: str) -> list[Seed]:
+    """The seeds of a record.
+
+    Raises:
+        SystemExit: other code decided them.
+    """
+    lines = record.read_bytes().splitlines() if record is not None and record.exists() else []
+    done = [msgspec.json.decode(line, type=Seed) for line in lines]
+    if any(old.code != code for old in done):
+        raise SystemExit(f"{record} is the record of other code: name a new file")
+    return done
+
+
+def _judge(seen: set[bytes], counted: Seed, pair: Pair, runs: int) -> None:
     """Count one pair, unless it was seen before."""
-    digest = bytes.fromhex(sha256(bytes.fromhex(sha256(pair.first)) + bytes.fromhex(sha256(pair.second))))
-    if digest in tally.seen:
+    digest = sha256(bytes.fromhex(sha256(pair.first)) + bytes.fromhex(sha256(pair.second)))
+    if bytes.fromhex(digest) in seen or digest in counted.pairs:
         return
-    tally.seen.add(digest)
+    counted.pairs.append(digest)
     found = compared(pair.first, pair.second, EquivalenceOptions(runs=runs))
     judge = judged(pair, 4 if found.proved else 2)
     if not judge.ran or judge.bits.startswith("one has no value"):
-        tally.invalid += 1
+        counted.invalid += 1
         return
-    tally.answers[found.answer] += 1
+    counted.answers[found.answer] = counted.answers.get(found.answer, 0) + 1
+    place = f"seed {counted.seed}, {pair.family}, {pair.kind}"
     why = refuted(pair, found, judge)
     if why:
-        tally.wrong += 1
-        print(f"wrong: seed {seed}, {pair.family}, {pair.kind}: {found.answer}; {why}", flush=True)
+        counted.wrong.append(f"{place}: {found.answer}; {why}")
+        print(f"wrong: {counted.wrong[-1]}", flush=True)
     if not found.proved and (judge.bits or found.answer is Answer.DIFFERENT):
-        tally.differing += 1
-        tally.shown += found.answer is Answer.DIFFERENT
+        counted.differing += 1
+        counted.shown += found.answer is Answer.DIFFERENT
         if found.answer is not Answer.DIFFERENT:
-            print(f"not shown: seed {seed}, {pair.family}, {pair.kind}: {found.bits}", flush=True)
+            print(f"not shown: {place}: {found.bits}", flush=True)
 
 
 # ------------------------------------------------------------------ optimizers
@@ -194,24 +274,29 @@ def models(paths: Sequence[Path], light: bool) -> Iterator[tuple[str, onnx.Model
 
 
 def optimizers(paths: Sequence[Path], light: bool, runs: int) -> int:
-    """Compare each model with what each optimizer makes of it; 1 if a pair is not decided."""
+    """Compare each model with what each optimizer makes of it; 1 if a pair is not decided.
+
+    Times are those of the processor; those of the light networks also as multiples of one exact run of the model.
+    """
     counted, open_pairs = Counter[str](), 0
-    print("| model | optimizer | answer | folded constants | seconds |\n|---|---|---|---|---|")
+    print("| model | optimizer | answer | folded constants | seconds | exact runs |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
         for name, model in models(paths, light):
             onnx.save(model, source)
+            run = _seconds_of_a_run(source) if light else 0.0
             for title, optimize in OPTIMIZERS.items():
                 failed = _optimized(optimize, source, target)
                 if failed:
-                    print(f"| {name} | {title} | {failed} | | |", flush=True)
+                    print(f"| {name} | {title} | {failed} | | | |", flush=True)
                     continue
                 found, seconds = _timed(source, target, runs)
                 answer = found if isinstance(found, str) else _described(found)
                 counted[answer.partition(";")[0]] += 1
                 open_pairs += isinstance(found, str) or not found.proved
                 folded = "" if isinstance(found, str) else str(len(found.constants))
-                print(f"| {name} | {title} | {answer} | {folded} | {seconds:.2f} |", flush=True)
+                multiple = f"{seconds / run:.2f}" if run else ""
+                print(f"| {name} | {title} | {answer} | {folded} | {seconds:.2f} | {multiple} |", flush=True)
     print(f"\n{sum(counted.values())} pairs: {dict(counted)}")
     return int(open_pairs > 0)
 
@@ -238,13 +323,21 @@ def _in_child(optimize: Callable[[Path, Path], None], source: Path, target: Path
         sys.exit(NOT_INSTALLED)
 
 
+def _seconds_of_a_run(source: Path) -> float:
+    """The processor time of one exact run on a generated input, with reading the file."""
+    start = time.process_time()
+    model = read(source.read_bytes())
+    ModelRunner(model, source, None, unchecked=True).run(probe(required_inputs(model), 0, 0))
+    return time.process_time() - start
+
+
 def _timed(source: Path, target: Path, runs: int) -> tuple[Any, float]:
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         found: Any = compared(source.read_bytes(), target.read_bytes(), EquivalenceOptions(runs=runs))
     except Exception as error:  # noqa: BLE001  a table has a row for it
         found = f"refused; {error}"
-    return found, time.perf_counter() - start
+    return found, time.process_time() - start
 
 
 def _described(found: Equivalence) -> str:
@@ -263,13 +356,14 @@ def main() -> int:
     one.add_argument("--valid", type=int, default=400, help="how many distinct valid mutants are judged")
     one.add_argument("--minutes", type=float, default=10, help="the time after which no further seed is begun")
     one.add_argument("--runs", type=int, default=8)
+    one.add_argument("--record", type=Path, metavar="FILE", help="a line for each seed; the campaign goes on with it")
     other = commands.add_parser("optimizers")
     other.add_argument("models", nargs="*", type=Path)
     other.add_argument("--light", action="store_true")
     other.add_argument("--runs", type=int, default=0)
     options = parser.parse_args()
     if options.command == "mutants":
-        return mutants(options.first, options.valid, options.minutes, options.runs)
+        return mutants(options.first, options.valid, options.minutes, options.runs, options.record)
     return optimizers(options.models, options.light, options.runs)
 
 

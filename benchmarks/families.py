@@ -1,7 +1,8 @@
 """The cost of files that repeat one thing: `python -m benchmarks.families`.
 
 For each family of tests/support/families.py, a file of about a megabyte: the result of its check, and processor seconds
-and peak memory of the process beyond those of an empty model, by megabyte and by byte.  `--random 1000` looks for
+and peak memory of the process beyond those of an empty model, by megabyte and by byte.  `--command fix` measures
+another command on files of a tenth of that, beyond the start with two nodes.  `--random 1000` looks for
 further families: mixtures of these, changed at random, of which those with the most steps by byte are changed again.
 `--reviewed` measures the files that a review found to be the most expensive.
 """
@@ -16,17 +17,26 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 
+from tests.fuzz.commands import commands
 from tests.support import families
-from tests.support.families import FAMILIES, Family, attribute, field, graph, inputs, model, node, nodes, value
+from tests.support.families import FAMILIES, MAKERS, Family, attribute, field, graph, inputs, model, node, nodes, value
 from tests.support.growth import LARGEST_EXPONENT, mixtures
 
 MEASURED = """
-import sys, time
+import resource, sys
 from sonnx.cli.main import run
-code = run(["check", sys.argv[1]])
-[peak] = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
-print(code, time.process_time(), peak, file=sys.stderr)
+code = run(sys.argv[1:])
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+seconds = sum(each.ru_utime + each.ru_stime for each in used)
+print(code, seconds, max(each.ru_maxrss for each in used), file=sys.stderr)
 """
+COMMANDS = ("check", "run", "compare", "fix", "prove", "bound", "audit", "equivalent", "diff", "verify")
+MEGABYTES = 4096
+"""The memory limit of a command."""
+SMALL = 100_000
+"""Bytes of a file for the commands that are slower than `check`."""
+MORE = field(1, node("Identity", ["x"], ["unused"]))
+"""A node that is added to the copy of a model, for commands that compare two."""
 
 
 def _inputs_and_ranks() -> bytes:
@@ -77,31 +87,38 @@ def reviewed(seconds: int) -> Iterator[str]:
         yield f"| {name} | {size:.2f} | {code} | {max(0, took - start):.2f} | {more:.0f} | {printed:,} |"
 
 
-def spent(data: bytes, seconds: int) -> tuple[int, float, int, int]:
-    """Exit code, processor seconds, peak kilobytes and printed characters of a check; code -1 where it takes longer."""
-    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
-        Path(file.name).write_bytes(data)
+def spent(data: bytes, seconds: int, command: str = "check") -> tuple[int, float, int, int]:
+    """Exit code, processor seconds, peak kilobytes and printed characters of a command; -1 where it is too long."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.onnx"
+        path.write_bytes(data)
+        path.with_name("changed.onnx").write_bytes(data + field(7, MORE))
+        [arguments] = [each for name, each in commands(str(path), 0, seconds, MEGABYTES) if name == command]
         try:
             done = subprocess.run(
-                [sys.executable, "-c", MEASURED, file.name],
-                check=True, capture_output=True, text=True, timeout=seconds,
+                [sys.executable, "-c", MEASURED, command, *arguments],
+                check=True, capture_output=True, text=True, timeout=2 * seconds + 5,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return -1, seconds, 0, 0
+        except subprocess.CalledProcessError as failed:
+            print(command, failed.stderr[-300:], file=sys.stderr)
+            return -2, seconds, 0, 0
     code, time_, peak = done.stderr.splitlines()[-1].split()
     said = done.stderr.partition("\n")[0] if int(code) == 2 else ""
     return int(code), float(time_), int(peak), len(done.stdout) + len(said)
 
 
-def table(chosen: list[Family], size: int, seconds: int, worst: int) -> Iterator[str]:
+def table(chosen: list[Family], size: int, seconds: int, worst: int, command: str = "check") -> Iterator[str]:
     """A row for each family, the most expensive first; only as many as `worst`."""
-    _, start, base, _ = min(spent(model(graph()), seconds) for _ in range(3))
+    smallest = model(graph()) if command == "check" else MAKERS["permutations"](1)
+    _, start, base, _ = min(spent(smallest, seconds, command) for _ in range(3))
     yield "| family | bytes | exit code | seconds | seconds by megabyte | bytes of memory by byte |"
     yield "|---|---|---|---|---|---|"
     rows = list[tuple[float, str]]()
     for each in chosen:
         data = each.of_size(size)
-        code, took, peak, _ = spent(data, seconds)
+        code, took, peak, _ = spent(data, seconds, command)
         took, more = max(0, took - start), max(0, peak - base) * 1024
         by_byte = f"{took:.2f} | {took / len(data) * 1e6:.2f} | {more / len(data):.0f}"
         rows.append((took / len(data), f"| {each.name} | {len(data):,} | {code} | {by_byte} |"))
@@ -122,7 +139,8 @@ def main() -> None:
     """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="families (default: all)")
-    parser.add_argument("--bytes", type=int, default=1_000_000, help="the size of each file")
+    parser.add_argument("--command", choices=COMMANDS, default="check")
+    parser.add_argument("--bytes", type=int, help="the size of each file (default: a megabyte, a tenth but for check)")
     parser.add_argument("--worst", type=int, default=len(FAMILIES), help="print as many rows, the most expensive")
     parser.add_argument("--timeout", type=int, default=60, help="seconds for one file")
     parser.add_argument("--random", type=int, default=0, help="look for as many random families instead")
@@ -135,7 +153,13 @@ def main() -> None:
         if options.random
         else reviewed(options.timeout)
         if options.reviewed
-        else table(chosen, options.bytes, options.timeout, options.worst)
+        else table(
+            chosen,
+            options.bytes or (1_000_000 if options.command == "check" else SMALL),
+            options.timeout,
+            options.worst,
+            options.command,
+        )
     )
     for row in rows:
         print(row, flush=True)

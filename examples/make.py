@@ -30,6 +30,26 @@ skip (float[N, 8] a, float[M, 8] b) => (float[N, 8] larger) {
 }
 """
 
+CONTROLLER = """
+<ir_version: 10, opset_import: ["" : 18]>
+controller (float[1, 2] state) => (float[1, 1] brake) <
+  float[2, 3] w = {-1.3, -2.1, 0.4, 1.9, 0.8, -0.7}, float[1, 3] b = {0.1, 0.2, 0.3},
+  float[3, 1] v = {0.6, 0.9, -0.5}, float[1, 1] c = {0.05}, float[1, 3] hidden, float[1, 3] active
+> {
+  [linear] hidden = Gemm <alpha = 1.0, beta = 1.0, transA = 0, transB = 0> (state, w, b)
+  [kink] active = Relu(hidden)
+  [output] brake = Gemm <alpha = 1.0, beta = 1.0, transA = 0, transB = 0> (active, v, c)
+}
+"""
+"""Two inputs, distance and speed between 0 and 1; how hard to brake."""
+
+MODELS = {
+    "conforming": CONFORMING,
+    "as_exported": AS_EXPORTED,
+    "symbolic": SYMBOLIC,
+    "controller": CONTROLLER,
+}
+
 if __name__ == "__main__":
-    for name, text in (("conforming", CONFORMING), ("as_exported", AS_EXPORTED), ("symbolic", SYMBOLIC)):
+    for name, text in MODELS.items():
         onnx.save(onnx.parser.parse_model(text.strip()), Path(__file__).parent / f"{name}.onnx")

@@ -1,4 +1,4 @@
-"""Where the step from base and step to any number is made: in Why3, or in prose that a reader checks.
+"""Where the step from base and step to any number is made: in Why3, in Coq, or in prose that a reader checks.
 
 The solvers decide base and step of an induction as separate obligations, or the step alone.  A sentence about any
 number of inputs, elements, axes or roundings needs the induction too.
@@ -22,6 +22,21 @@ WHY3: Mapping[str, str] = {
     "max.tree": "one_axis_after_another",
 }
 """The lemma or function of the file for each theorem whose induction it makes."""
+COQ: Mapping[str, str] = {
+    "bounds.growth": "growth_outweighed of proofs/coq/rounding.v",
+    "bounds.partial-sum": "partial_sums_bounded of proofs/coq/rounding.v",
+    "bounds.sum-errors": "error_of_parts of proofs/coq/rounding.v",
+    "bounds.sum-gamma": "growth_gamma of proofs/coq/rounding.v",
+    "bounds.sum-growth": "relative_error of proofs/coq/rounding.v",
+    "bounds.sum-last": "last_addition of proofs/coq/rounding.v",
+    "bounds.sum-roundings": "roundings_counted of proofs/coq/rounding.v",
+    "bounds.sum-scales": "error_of_parts of proofs/coq/rounding.v",
+    "bounds.sum-underflow": "underflow of proofs/coq/rounding.v",
+    "layout.offset-bounded": "offset_bounded of proofs/coq/indices.v",
+    "layout.offset-injective": "offset_ordered of proofs/coq/indices.v",
+    "layout.offset-onto": "offset_onto of proofs/coq/indices.v",
+}
+"""The lemma in Coq for each theorem whose induction it makes; of sums, for the operations of floating-point formats."""
 PROSE: Mapping[str, str] = {
     "accuracy.MatMul-code": "over the roundings of a sum from the left",
     "accuracy.MatMul-derived": "over the roundings of a sum from the left",
@@ -30,16 +45,7 @@ PROSE: Mapping[str, str] = {
     "argmax.merge": "over the parts of a tree",
     "argmax.usual-element-but-zeros": "over the elements",
     "argmax.usual-element-but-zeros-bits": "over the elements",
-    "bounds.growth": "over the roundings",
     "bounds.maximum": "over the candidates; the obligation has two",
-    "bounds.partial-sum": "over the parts of a tree of additions",
-    "bounds.sum-errors": "over the parts of a tree of additions",
-    "bounds.sum-gamma": "over the roundings",
-    "bounds.sum-growth": "over the parts of a tree of additions",
-    "bounds.sum-last": "over the parts of a tree of additions",
-    "bounds.sum-roundings": "over the terms",
-    "bounds.sum-scales": "over the parts of a level",
-    "bounds.sum-underflow": "over the terms",
     "bounds.telescoping": "over the rows and columns; the obligation has two of each",
     "broadcast.fold-equals-joint": "over the inputs",
     "equivalence.difference": "over the products of a sum",
@@ -49,19 +55,18 @@ PROSE: Mapping[str, str] = {
     "kernel.mended-zeros": "over the operands of a fold",
     "layout.carry": "over the axes",
     "layout.no-overflow": "over the axes",
-    "layout.offset-bounded": "over the axes",
-    "layout.offset-injective": "over the axes",
-    "layout.offset-onto": "over the axes",
     "layout.strides": "over the axes",
     "reduction.keepdims-same-elements": "over the axes",
     "reduction.one-after-another": "over the reduced axes",
     "values.powers": "over the exponent",
 }
-"""What the induction in prose goes over, for each theorem that needs one and has none in Why3."""
+"""What the induction in prose goes over, for each theorem that needs one and has none in Why3 or Coq."""
 
 
 def induction(theorem: str) -> str:
     """The induction from the obligations of a theorem to its sentence, "" if it needs none."""
     if theorem in WHY3:
         return f"Why3: {WHY3[theorem]} of {WHY3_FILE}"
+    if theorem in COQ:
+        return f"Coq: {COQ[theorem]}"
     return f"prose: {PROSE[theorem]}" if theorem in PROSE else ""

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
+    from sonnx.executor.comparator import Source as ComparisonSource
+    from sonnx.executor.comparison import Optimization
     from sonnx.executor.runtimes import Runtime
     from sonnx.numerics.enclosures.hypotheses import Hypotheses
     from sonnx.numerics.formats import Array
@@ -302,6 +304,7 @@ def compare(
     max_integer_distance: int = 0,
     no_special_mismatch: bool = False,
     bound: str | None = None,
+    optimizations: bool = False,
     runtime_limits: RuntimeLimits | None = None,
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
@@ -328,6 +331,7 @@ def compare(
             possible overflow explains.
         runtime_limits: of a runtime that runs in a process of its own.
         bound: the hypotheses under which every value must lie within its bound, a predefined name or a file.
+        optimizations: compare the graphs that the optimizer of the runtime makes with the model, for all inputs.
         progress: called before each step.
 
     Raises:
@@ -344,7 +348,7 @@ def compare(
     from sonnx.executor.isolation import IsolatedRuntime
     from sonnx.executor.probes import comparison_inputs
     from sonnx.model.symbols import bind_symbols
-    from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.comparison import ComparisonReport, other_function
 
     found = encoded(source)
     model, digest = open_model(found, hashed, limits)
@@ -358,6 +362,8 @@ def compare(
         described = "given"
     if outputs is not None and every_node:
         raise UsageError("--every-node runs single nodes; it does not go with --outputs")
+    if outputs is not None and optimizations:
+        raise UsageError("--optimizations asks a runtime for its graphs; it does not go with --outputs")
     file = _name(found, name)
     tolerance = None
     if bound is not None:
@@ -383,6 +389,10 @@ def compare(
         except NotConforming as stop:
             report = replace(stop.report, name=file, sha256=digest)
             raise NotConforming(str(stop), CheckReport.of(report)) from None
+        if optimizations:
+            progress("comparing the optimized graphs")
+            graphs = _optimizations(made, used, edition, limits)
+            compared = dataclasses.replace(compared, optimizations=graphs)
     compared = dataclasses.replace(compared, sha256=digest, hypotheses=bound or "")
     if tolerance is not None:
         notes = tuple(tolerance.without_bounds), tuple(tolerance.unusual)
@@ -394,7 +404,24 @@ def compare(
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
     if compared.runs and compared.runs == len(compared.without_bounds):
         broken.insert(0, BoundViolation(f"no run has bounds for all values: {compared.without_bounds[0]}"))
+    broken += [BoundViolation(other_function(each)) for each in compared.optimizations if each.answer == "different"]
     return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=file)
+
+
+def _optimizations(
+    source: ComparisonSource, runtime: Runtime, edition: str | None, limits: Limits
+) -> tuple[Optimization, ...]:
+    """The graphs that the optimizer of a runtime makes, against the model."""
+    from sonnx.equivalence.optimizations import optimizations
+    from sonnx.executor.runtimes import optimizer_of
+    from sonnx.model.writer import write
+
+    model = source.path or write(source.model)
+
+    def optimized(level: str) -> bytes:
+        return optimizer_of(runtime)(model, source.folder, level)
+
+    return optimizations(source.model, source.folder, optimized, edition, limits)
 
 
 def bound(
@@ -616,16 +643,18 @@ def verify_property(
         NotConforming: the model does not conform; it carries the report.
         NotBounded: a node has no transfer function.
     """
+    from sonnx.model.reader import file_bytes, read
     from sonnx.model.symbols import bind_symbols
     from sonnx.properties.options import VerifyOptions
     from sonnx.properties.verification import verify_model
 
     found = encoded(source)
-    model, digest = open_model(found, hashed=True, limits=limits)
-    sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
     folder = None if isinstance(found, bytes) else Path(found).parent
+    data = found if isinstance(found, bytes) else file_bytes(found, repr(os.fspath(found)))
+    model = read(data, "model" if isinstance(found, bytes) else repr(os.fspath(found)), limits, folder)
+    sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
     return verify_model(
-        sized, digest, _name(found, name), folder, None if stated is None else Path(stated),
+        sized, data, _name(found, name), folder, None if stated is None else Path(stated),
         options or VerifyOptions(), progress,
     )  # fmt: skip
 
@@ -695,6 +724,8 @@ def audit(
     proofs: str | os.PathLike[str] | None = None,
     box: Collection[str] = (),
     since: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
+    properties: Collection[str | os.PathLike[str]] = (),
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -711,6 +742,8 @@ def audit(
         proofs: a folder of certificates that `sonnx prove --proofs` wrote.
         box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
         since: an earlier pack: the new one says what changed and which evidence stands.
+        derived_from: the model file that the model was made from: the pack says whether both are the same function.
+        properties: .vnnlib files with their certificates (`sonnx verify --certificate`) beside them, as .json files.
 
     Raises:
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
@@ -732,6 +765,7 @@ def audit(
             None if rewrites is None else Path(rewrites),
             None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
             since=None if since is None else Path(since),
+            original=None if derived_from is None else Path(derived_from), properties=tuple(map(Path, properties)),
         )
     )  # fmt: skip
 
@@ -740,6 +774,7 @@ def verify(
     pack: str | os.PathLike[str],
     model: str | os.PathLike[str] | None = None,
     signers: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
 ) -> tuple[str, ...]:
     """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
 
@@ -747,6 +782,7 @@ def verify(
         pack: the folder of the pack.
         model: the model file; the one that the pack names if None.
         signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
+        derived_from: the model file that the model was made from; the one that the pack names if None.
 
     Raises:
         UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
@@ -754,7 +790,11 @@ def verify(
     from sonnx.evidence.pack import MANIFEST, differences
     from sonnx.evidence.signature import signature_fault
 
-    found = tuple(dict.fromkeys(differences(Path(pack), None if model is None else Path(model))))
+    found = tuple(
+        dict.fromkeys(
+            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
+        )
+    )
     fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
     return (*found, fault) if fault else found
 

@@ -133,6 +133,8 @@ def overall(verdicts: set[Verdict]) -> Verdict:
     return next((verdict for verdict in _WORST if verdict in verdicts), Verdict.PASS)
 
 
+ACCEPTED_LIKE = "is accepted like the specified version"
+"""What a note says of an operator of an equivalent version, between both versions."""
 STANDARD_INPUT = "standard input"
 """The name of the model that `-` stands for on a command line."""
 MAX_NAMED_FILES = 3

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from sonnx.base.escaping import quote, shortened
-from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
+from sonnx.checker.report import ACCEPTED_LIKE, Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.rules import ActiveRules, Listing, RuleResult, SubjectResults
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
@@ -225,4 +225,4 @@ def _operator_notes(signature: Signature, edition: Edition) -> Iterator[str]:
     specified = operator.specified_by(signature.text)
     reason = operator.equivalent.get(version) or operator.equivalent.get(specified or 0, "")
     if reason and version != specified:
-        yield f"{operator.name} {version} is accepted like the specified version {specified}: {reason}"
+        yield f"{operator.name} {version} {ACCEPTED_LIKE} {specified}: {reason}"

@@ -31,6 +31,7 @@ from sonnx.equivalence.walk import Cut, Mismatch, Walk
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.probes import probe
 from sonnx.model.ir import Model, Type
+from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import UnknownSymbol, bind_symbols
 from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
@@ -80,7 +81,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     edition = catalogue.edition_named(options.edition).name
     first, second = (sized_side(each, options) for each in _with_known_symbols(first, second, options))
     pairing = paired(first.model, second.model, options.renamed)
-    if first.file.sha256 and first.file.sha256 == second.file.sha256:
+    if _same_content(first, second):
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
         return Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
     matched = _matched(first, second, pairing, edition)
@@ -93,6 +94,15 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     found = asked.bound(first, second, shapes[0], None)
     other = asked.bound(first, second, shapes[1], None) if found.proved else found
     return other if other.answer is Answer.DIFFERENT else found
+
+
+def _same_content(first: Side, second: Side) -> bool:
+    """Whether both are one file; equal files in two folders may have other external data."""
+    if not first.file.sha256 or first.file.sha256 != second.file.sha256:
+        return False
+    if all(tensor.external is None for side in (first, second) for tensor in stored_tensors(side.model)):
+        return True
+    return first.folder is not None and second.folder is not None and first.folder.samefile(second.folder)
 
 
 class Asked(Struct, frozen=True):

@@ -117,7 +117,7 @@ class Expansion:
         node = visit.node
         given = dict(zip(fused.inputs, node.inputs, strict=False))
         unused = [each for each in node.attributes if each.name not in fused.attributes and each.value not in ((), "")]
-        if len(node.inputs) > len(fused.inputs) or any(node.outputs[1:]) or unused:
+        if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or unused:
             return None
         first = place.values(visit.inputs)[0]
         attributes = {each.name: each for each in node.attributes}

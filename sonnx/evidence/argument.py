@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from sonnx.base.escaping import escape, plural
+from sonnx.equivalence.result import Answer
 
 GOAL, STRATEGY, SOLUTION, CONTEXT, ASSUMPTION = "goal", "strategy", "solution", "context", "assumption"
 
@@ -82,6 +83,12 @@ def _joint(states: Iterable[str]) -> str:
     return "not met" if "not met" in every else "open" if "open" in every else "met"
 
 
+DERIVED = {
+    Answer.IDENTICAL: "met", Answer.ROUNDING: "met", Answer.DIFFERENT: "not met", Answer.UNDECIDED: "open",
+}  # fmt: skip
+"""The state of the goal by the answer of the comparison."""
+
+
 def _optional_goals(about: Mapping[str, Any]) -> Iterator[Element]:
     """The goals about a box of inputs and about rewrites, where the pack has them."""
     if about["box"] is not None:
@@ -89,6 +96,12 @@ def _optional_goals(about: Mapping[str, Any]) -> Iterator[Element]:
         yield Element("G6", GOAL, "The assumptions hold for every input of the stated box", state, ("Sn4",))
     if about["rewrites"] is not None:
         yield Element("G7", GOAL, "The model computes the values of the model it was rewritten from", "open", ("Sn5",))
+    if about.get("derived_from") is not None:
+        state = DERIVED[about["derived_from"]["answer"]]
+        yield Element("G8", GOAL, "The model is the same function as its original", state, ("Sn6",))
+    if about.get("properties"):
+        statement = "The stated properties hold in every implementation that their certificates describe"
+        yield Element("G9", GOAL, statement, "met", ("Sn7",))
 
 
 def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
@@ -99,6 +112,12 @@ def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
     if about["rewrites"] is not None:
         made = about["rewrites"]["content"]["rewrites"]
         yield Element("Sn5", SOLUTION, f"Record of {plural(len(made), 'rewrite')}", files=("configuration/rewrites/",))
+    if about.get("derived_from") is not None:
+        found = f"Comparison with the original: {about['derived_from']['answer']}"
+        yield Element("Sn6", SOLUTION, found, files=("audit.json",))
+    if about.get("properties"):
+        found = f"{plural(len(about['properties']), 'certificate')}, checked"
+        yield Element("Sn7", SOLUTION, found, files=("properties/",))
 
 
 def argument_data(elements: Sequence[Element]) -> dict[str, Any]:

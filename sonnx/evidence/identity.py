@@ -33,7 +33,7 @@ def about_model(model: Model, name: str, digest: str, size: int, folder: Path | 
         "sha256": digest,
         "bytes": size,
         "canonical_sha256": hashlib.sha256(form).hexdigest(),
-        "external_data": list(_external(model, folder)),
+        "external_data": list(external_files(model, folder)),
         "ir_version": model.ir_version,
         "operator_sets": [[each.domain, each.version] for each in model.imports],
         "producer": model.producer,
@@ -55,7 +55,7 @@ def external_bytes(folder: Path, external: External) -> memoryview | None:
     return data[start:end] if 0 <= start <= end <= len(data) else None
 
 
-def _external(model: Model, folder: Path | None) -> Iterator[dict[str, Any]]:
+def external_files(model: Model, folder: Path | None) -> Iterator[dict[str, Any]]:
     """Each file of external data, once; with the reason if it cannot be read."""
     found = {each.external.location for each in stored_tensors(model) if each.external}
     for location in sorted(found):

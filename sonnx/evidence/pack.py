@@ -28,6 +28,11 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.evidence import change_impact, identity, pack_page, pack_parts
 from sonnx.evidence.argument import argument, argument_data, argument_drawing
 from sonnx.evidence.bill_of_materials import model_bill_of_materials
+from sonnx.evidence.certified_properties import FOLDER as PROPERTIES_FOLDER
+from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
+from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
+from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
+from sonnx.evidence.derivation import Derivation, derivation
 from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
 from sonnx.evidence.signature import SIGNATURE, sign
 from sonnx.evidence.traceability import Trace, traces
@@ -81,14 +86,19 @@ class PackRequest:
     """About the implementations for which the box shows assumptions."""
     since: Path | None = None
     """An earlier pack, or a folder with its audit.json: what changed since, and what of the evidence stands."""
+    original: Path | None = None
+    """The model file that the model was derived from: whether both are the same function."""
+    properties: tuple[Path, ...] = ()
+    """Properties (.vnnlib) with their certificates (.json) beside them."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidencePack:
-    """All files of a pack but run.json, by name, and the report on the model."""
+    """All files of a pack but run.json, by name, the report on the model, and the exit code of both."""
 
     files: Mapping[str, bytes]
     report: Report
+    code: int
 
     def write(self, folder: Path, run: Mapping[str, Any], key: Path | None = None) -> None:
         """Write the pack to a new folder, all of it or nothing.
@@ -129,15 +139,23 @@ def pack(request: PackRequest) -> EvidencePack:
         [report] = deviations.apply((report,), deviation_records.read(request.deviations), request.date)
     code = report.exit_code(request.accept_assumptions)
     run = CheckRun([report], {}, code, request.accept_assumptions)
+    own = None if isinstance(request.model, bytes) else Path(request.model)
+    derived = None
+    if request.original is not None:
+        derived = derivation(request.original, model, request.name, digest, own and own.parent, request.check)
+        code = derived.worst(code)
+    shown_properties = certified_properties(request.properties, data)
     files = {
         f"report.{name}": render(format_, run).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
     files |= _configuration(request, report, record) | (dict(boxed.files) if boxed is not None else {})
+    files |= shown_properties.files
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
     named = pack_parts.theorems(record) if record is not None else set()
     named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
+    named |= derived.theorems if derived is not None else set()
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
@@ -148,7 +166,7 @@ def pack(request: PackRequest) -> EvidencePack:
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
     matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
-    about = _audit(request, report, record, boxed, code, used, matrix, certificates)
+    about = _audit(request, report, record, boxed, derived, shown_properties, code, used, matrix, certificates)
     about["model"] = identity.about_model(
         model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
     )
@@ -162,7 +180,7 @@ def pack(request: PackRequest) -> EvidencePack:
     files["statement.html"] = pack_page.statement(about, report).encode("ascii")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
-    return EvidencePack(files, report)
+    return EvidencePack(files, report, code)
 
 
 def _exchanged(about: Mapping[str, Any], model: Model, matrix: Sequence[Trace]) -> dict[str, bytes]:
@@ -210,6 +228,8 @@ def _audit(
     report: Report,
     record: rewrites_json.Record | None,
     boxed: BoxEvidence | None,
+    derived: Derivation | None,
+    shown_properties: CertifiedProperties,
     code: int,
     used: Sequence[str],
     matrix: Sequence[Trace],
@@ -237,12 +257,16 @@ def _audit(
             "proofs": None if request.proofs is None else pack_parts.CERTIFICATES,
             "box": list(boxed.texts) if boxed is not None else [],
             "since": request.since is not None,
+            "derived_from": derived is not None,
+            "properties": [each["file"] for each in shown_properties.about],
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
         "edition": identity.about_edition(edition, used),
         "rewrites": record and to_builtins(record),
         "since": None,
+        "derived_from": derived.about if derived is not None else None,
+        "properties": list(shown_properties.about),
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,
@@ -263,6 +287,8 @@ def _audit(
             *LIMITS,
             *([pack_parts.LIMIT] if record else []),
             *([box_evidence.LIMIT] if boxed is not None else []),
+            *([DERIVATION_LIMIT] if derived is not None else []),
+            *([PROPERTIES_LIMIT] if shown_properties.about else []),
         ],
     }
 
@@ -281,6 +307,8 @@ def _command(
     command += [text for each in boxed.texts for text in ("--box", each)] if boxed is not None else []
     command += ["--proofs", pack_parts.CERTIFICATES] if request.proofs is not None else []
     command += ["--since", "configuration/since"] if request.since is not None else []
+    command += ["--derived-from", request.original.name] if request.original is not None else []
+    command += [text for each in request.properties for text in ("--property", f"{PROPERTIES_FOLDER}/{each.name}")]
     limits = changed_limits(request.check.limits)
     command += [text for name, number in limits.items() for text in ("--limit", f"{name}={number}")]
     command += ["--strict-versions"] if report.strict_versions else []
@@ -355,8 +383,13 @@ def _problems(rules: Iterable[Rule], used: Iterable[str]) -> list[dict[str, Any]
     ]
 
 
-def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
+def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[str, bytes]:
     """The files of a pack, rebuilt with the options that the pack states.
+
+    Args:
+        folder: the pack.
+        model: the model file.
+        original: the model file that it was derived from, where the pack has the comparison.
 
     Raises:
         Unreadable, UsageError: as `pack`; the pack does not state its options.
@@ -381,13 +414,20 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
         box = tuple(map(str, options["box"]))
         hypotheses = str(document["box"]["hypotheses"]["name"]) if box else ""
         since = folder / "configuration" / "since" if options["since"] else None
+        derived = bool(options.get("derived_from"))
+        stated = tuple(folder / PROPERTIES_FOLDER / str(each) for each in options.get("properties", ()))
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
+    if derived != (original is not None):
+        raise UsageError(
+            "the model it was derived from is not known: name it with --derived-from" if derived
+            else "the pack has no comparison with an original: leave out --derived-from"
+        )  # fmt: skip
     own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
     check = replace(check, tailoring=own)
     request = PackRequest(
         model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_evidence.FOLDER, hypotheses, since,
+        folder / box_evidence.FOLDER, hypotheses, since, original, stated,
     )  # fmt: skip
     return pack(request).files
 
@@ -395,12 +435,13 @@ def rebuilt(folder: Path, model: Path) -> Mapping[str, bytes]:
 # ------------------------------------------------------------------ verification
 
 
-def differences(folder: Path, model: Path | None) -> Iterator[str]:
+def differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
     """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
 
     Args:
         folder: the pack.
         model: the model file; None for the one that run.json names.
+        original: the model file that it was derived from; None for the one that run.json names.
 
     Raises:
         UsageError: the folder is not an evidence pack, or the model is not known.
@@ -410,7 +451,7 @@ def differences(folder: Path, model: Path | None) -> Iterator[str]:
     yield from _against_manifest(found, listed)
     source = model or _model(found)
     try:
-        expected = rebuilt(folder, source)
+        expected = rebuilt(folder, source, original or _original(found))
     except (UsageError, Unreadable) as reason:
         yield f"the pack cannot be rebuilt: {reason}"
         return
@@ -447,6 +488,15 @@ def _model(found: Mapping[str, bytes]) -> Path:
         return Path(json_value(found[RUN])["model"])
     except (KeyError, ValueError, TypeError):
         raise UsageError(f"{RUN} does not name the model file: give it after the folder") from None
+
+
+def _original(found: Mapping[str, bytes]) -> Path | None:
+    """The model file that run.json says the model was derived from."""
+    try:
+        named = json_value(found[RUN]).get("derived_from")
+    except (KeyError, ValueError, AttributeError):
+        return None
+    return Path(named) if isinstance(named, str) else None
 
 
 def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:

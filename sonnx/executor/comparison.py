@@ -55,6 +55,22 @@ class Row:
         return self.distance is not None and self.distance.identical < self.distance.elements
 
 
+class Optimization(NamedTuple):
+    """What the optimizer of the runtime made of the model at a level, as `sonnx equivalent` answers.
+
+    `first` and `second` name a pair of values that does not match, the first one in the order of the optimized graph;
+    `operators` are those that make them.  A missing `answer` has the reason.
+    """
+
+    level: str
+    answer: str
+    nodes: int = 0
+    first: str = ""
+    second: str = ""
+    operators: tuple[str, str] = ("", "")
+    reason: str = ""
+
+
 class BoundViolation(NamedTuple):
     """A bound that does not hold, as a sentence, and the value it does not hold for; None for the whole comparison."""
 
@@ -89,6 +105,8 @@ class Comparison:
     """Values within their bound that random rounding rarely makes, as sentences: an estimate."""
     without_classes: tuple[str, ...] = ()
     """What did not run on class inputs, each with the reason."""
+    optimizations: tuple[Optimization, ...] = ()
+    """The optimized graphs of the runtime, where they were asked for."""
 
     @property
     def first_diverging(self) -> Row | None:

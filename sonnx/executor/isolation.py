@@ -31,6 +31,8 @@ from sonnx.executor.runtime_messages import (
     Execute,
     Load,
     NotInstalled,
+    Optimize,
+    Optimized,
     Outputs,
     Refused,
     Reply,
@@ -85,6 +87,16 @@ class IsolatedRuntime:
         loaded = _IsolatedModel(self, Load(self.models, data, path, beside))
         loaded.load()
         return loaded
+
+    def optimized(self, model: bytes | Path, folder: Path | None, level: str) -> bytes:
+        """See `OnnxRuntime.optimized`."""
+        data = model if isinstance(model, bytes) else None
+        path = None if isinstance(model, bytes) else str(model.absolute())
+        beside = None if folder is None else str(folder.absolute())
+        reply = self.answer(Optimize(level, data, path, beside), f"it optimized the model ({level})")
+        if not isinstance(reply, Optimized):
+            raise Fault("its process sent rubbish while it optimized the model")
+        return reply.data
 
     def answer(self, request: Request, doing: str) -> Reply:
         """The reply of the process.

@@ -43,6 +43,15 @@ class Execute(Struct, frozen=True, tag=True):
     inputs: dict[str, TensorMessage]
 
 
+class Optimize(Struct, frozen=True, tag=True):
+    """Give the graph that the runtime makes of a model at a level of its optimizer; the model as in `Load`."""
+
+    level: str
+    data: bytes | None
+    path: str | None
+    folder: str | None
+
+
 class Started(Struct, frozen=True, tag=True):
     """The runtime can be used; its title."""
 
@@ -69,8 +78,14 @@ class Outputs(Struct, frozen=True, tag=True):
     values: dict[str, TensorMessage]
 
 
-Request = Load | Execute
-Reply = Started | NotInstalled | Done | Refused | Outputs
+class Optimized(Struct, frozen=True, tag=True):
+    """The optimized graph, as a model file."""
+
+    data: bytes
+
+
+Request = Load | Execute | Optimize
+Reply = Started | NotInstalled | Done | Refused | Outputs | Optimized
 
 ENCODER = msgpack.Encoder()
 REQUESTS: msgpack.Decoder[Request] = msgpack.Decoder(Request)

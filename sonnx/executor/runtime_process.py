@@ -19,6 +19,8 @@ from sonnx.executor.runtime_messages import (
     Done,
     Load,
     NotInstalled,
+    Optimize,
+    Optimized,
     Outputs,
     Refused,
     Reply,
@@ -27,7 +29,7 @@ from sonnx.executor.runtime_messages import (
     framed,
     messages_of,
 )
-from sonnx.executor.runtimes import Failure, Loaded, Runtime, runtime_class
+from sonnx.executor.runtimes import Failure, Loaded, Runtime, optimizer_of, runtime_class
 
 GRACE_SECONDS = 5
 """Seconds after its time limit at which the process ends itself, in case its parent is gone."""
@@ -58,10 +60,10 @@ def _serve(runtime: Runtime, answers: BinaryIO, seconds: int) -> None:
         reply: Reply
         try:
             if isinstance(request, Load):
-                model = Path(request.path) if request.path is not None else request.data or b""
-                folder = None if request.folder is None else Path(request.folder)
-                loaded[request.number] = runtime.load(model, folder)
+                loaded[request.number] = runtime.load(*_model(request))
                 reply = Done()
+            elif isinstance(request, Optimize):
+                reply = Optimized(optimizer_of(runtime)(*_model(request), request.level))
             else:
                 reply = Outputs(messages_of(loaded[request.number](arrays_of(request.inputs))))
         except Failure as failure:
@@ -72,6 +74,11 @@ def _serve(runtime: Runtime, answers: BinaryIO, seconds: int) -> None:
         _send(answers, reply)
         if hasattr(signal, "alarm"):
             signal.alarm(0)
+
+
+def _model(request: Load | Optimize) -> tuple[bytes | Path, Path | None]:
+    model = Path(request.path) if request.path is not None else request.data or b""
+    return model, None if request.folder is None else Path(request.folder)
 
 
 def _send(answers: BinaryIO, reply: Reply) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from ctypes import string_at
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -57,15 +58,22 @@ class OnnxRuntime:
         self._package.set_default_logger_severity(4)
         self.title = f"onnxruntime {self._package.__version__}, CPU, 1 thread"
 
+    def optimized(self, model: bytes | Path, folder: Path | None, level: str) -> bytes:
+        """The graph that onnxruntime makes of a model at a level of `LEVELS`, as a model file.
+
+        Raises:
+            Failure: the runtime refuses the model, or writes no file.
+        """
+        options = self._options(model, folder)
+        options.graph_optimization_level = getattr(self._package.GraphOptimizationLevel, f"ORT_ENABLE_{level.upper()}")
+        with TemporaryDirectory() as place:
+            options.optimized_model_filepath = str(Path(place, "optimized.onnx"))
+            _reworded(lambda: self._session(model, options))
+            return _reworded(Path(place, "optimized.onnx").read_bytes)
+
     def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
         """See `Runtime.load`."""
-        options = self._package.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4
-        if folder is not None and isinstance(model, bytes):
-            options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
-        source = model if isinstance(model, bytes) else str(model)
-        session = _reworded(lambda: self._package.InferenceSession(source, options, ["CPUExecutionProvider"]))
+        session = _reworded(lambda: self._session(model, self._options(model, folder)))
         outputs = [each.name for each in session.get_outputs()]
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -74,6 +82,18 @@ class OnnxRuntime:
             return {name: self._array(value) for name, value in zip(outputs, values, strict=True)}
 
         return lambda inputs: _reworded(lambda: run(inputs))
+
+    def _options(self, model: bytes | Path, folder: Path | None) -> Any:
+        options = self._package.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        if folder is not None and isinstance(model, bytes):
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+        return options
+
+    def _session(self, model: bytes | Path, options: Any) -> Any:
+        source = model if isinstance(model, bytes) else str(model)
+        return self._package.InferenceSession(source, options, ["CPUExecutionProvider"])
 
     def _value(self, array: Array) -> Any:
         """An array as onnxruntime takes it; bfloat16, which numpy does not have, as its bits."""
@@ -141,6 +161,25 @@ def runtime_class(name: str) -> Callable[[], Runtime]:
         return found
     require_known(name)
     return RUNTIMES[name]
+
+
+Optimizer = Callable[[bytes | Path, Path | None, str], bytes]
+"""Makes a model file of a model, the folder of its external data, and a level."""
+
+LEVELS = ("basic", "extended")
+"""Levels of an optimizer whose graphs are compared; higher ones have operators of one processor."""
+
+
+def optimizer_of(runtime: object) -> Optimizer:
+    """How a runtime shows its optimized graphs.
+
+    Raises:
+        Failure: it does not.
+    """
+    found: Optimizer | None = getattr(runtime, "optimized", None)
+    if found is None:
+        raise Failure("the runtime does not show its optimized graphs")
+    return found
 
 
 def require_known(name: str) -> None:

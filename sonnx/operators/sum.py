@@ -44,8 +44,14 @@ def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
 
 
 def total(*row: Any) -> Any:
-    """The sum of all but the last, which rounds."""
+    """The sum of all but the last, which rounds.
+
+    Raises:
+        NotExecutable: they are integers.
+    """
     *addends, once = row
+    if isinstance(once, int):
+        raise NotExecutable("no text gives the sum of integers")
     return round_enclosed(once, lambda down, up: (reduce(down.add, addends), reduce(up.add, addends)))
 
 

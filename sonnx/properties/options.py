@@ -37,6 +37,9 @@ class VerifyOptions(Options, frozen=True, kw_only=True):
     witness: Annotated[
         Path | None, Argument("write a violating input to NAME.npy files in this new folder", "DIR", read=Path)
     ] = None
+    certificate: Annotated[
+        Path | None, Argument("write a certificate, which a program without sonnx checks", "FILE", read=Path)
+    ] = None
     edition: Annotated[str | None, Argument("the edition to which the model must conform", metavar="EDITION")] = None
     unchecked: Annotated[bool, Argument("verify a model that does not conform, where its operators have bounds")] = (
         False

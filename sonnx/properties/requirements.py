@@ -96,7 +96,13 @@ def _number(value: Any, place: str) -> Fraction:
 
 
 def largest(element: int, size: int) -> list[UnsafeSet]:
-    """What contradicts that an element is larger than every other one."""
+    """What contradicts that an element is larger than every other one.
+
+    Raises:
+        BadInput: there is no other one.
+    """
+    if size == 1:
+        raise BadInput("the output has one element: there is no other that it could be larger than")
     one = Fraction(1)
     return [(Atom(((element, one), (other, -one)), Fraction(0)),) for other in range(size) if other != element]
 

@@ -81,6 +81,7 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     violated: OptionalText
     """The set of outputs that occurs for the violating input; null where there is none."""
     witness: Annotated[Mapping[str, Array], HIDDEN] = {}
+    certificate: Annotated[str | None, HIDDEN] = None
 
     @property
     @reported

@@ -64,6 +64,10 @@ class Sets:
         best = [(float(margins[each].max()), int(each[margins[each].argmax()])) for each in self.sets if len(each)]
         return min(best)[1] if best else 0
 
+    def least(self, margins: Array) -> float:
+        """The margin of the set that is nearest to not being excluded."""
+        return min((float(margins[each].max()) for each in self.sets if len(each)), default=np.inf)
+
     def occurs(self, most: Array) -> int | None:
         """The number of a set of which all atoms hold, None if there is none."""
         return next((number for number, each in enumerate(self.sets) if bool((most[each] <= 0).all())), None)
@@ -131,7 +135,7 @@ def decide(
         margins = _margins(value, sets)
         if margins is not None and sets.excluded(margins.every):
             found.shown += volume
-            found.margin = min(found.margin, _least(sets, margins.every))
+            found.margin = min(found.margin, sets.least(margins.every))
             return False
         slopes: Mapping[str, Array] = {}
         if margins is not None:
@@ -172,10 +176,6 @@ def decide(
     # The volumes are rounded: a part may be too small to count in their sum.
     found.shown = min(found.shown, nextafter(1.0, 0.0)) if rest else 1.0
     return found
-
-
-def _least(sets: Sets, margins: Array) -> float:
-    return min((float(margins[each].max()) for each in sets.sets if len(each)), default=np.inf)
 
 
 def _margins(value: Value, sets: Sets) -> Margins | None:
@@ -236,13 +236,19 @@ def _violation(analyser: Analyser, output: str, elements: Mapping[str, str], set
             )
             for name, each in box.items()
         }
-        after = _numbers(moved, box, elements)
+        after = numbers_at(moved, box, elements)
         if after is None or all(np.array_equal(after[name], point[name]) for name in point):
             share *= 0.5
         if after is not None:
             point = after
         share *= 0.75
     return None
+
+
+def occurring(analyser: Analyser, output: str, sets: Sets, point: Mapping[str, Array]) -> int | None:
+    """The number of a set that occurs at a point in every implementation, None if there is none."""
+    margins = _margins(analyser.run(_at(point)).values[output], sets)
+    return None if margins is None else sets.occurs(margins.most)
 
 
 def _error_decides(analyser: Analyser, output: str, elements: Mapping[str, str], sets: Sets, box: Box) -> bool:
@@ -256,10 +262,10 @@ def _error_decides(analyser: Analyser, output: str, elements: Mapping[str, str],
 
 def _point(box: Box, elements: Mapping[str, str], shares: Mapping[str, float]) -> dict[str, Array] | None:
     exact = {name: (1 - shares[name]) * each.low + shares[name] * each.high for name, each in box.items()}
-    return _numbers(exact, box, elements)
+    return numbers_at(exact, box, elements)
 
 
-def _numbers(values: Mapping[str, Array], box: Box, elements: Mapping[str, str]) -> dict[str, Array] | None:
+def numbers_at(values: Mapping[str, Array], box: Box, elements: Mapping[str, str]) -> dict[str, Array] | None:
     """The numbers of the element types that are next to some values, None where one leaves the box."""
     made = {}
     for name, exact in values.items():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import json
+import struct
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
+from sonnx.base.resources import tool_version
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import wanted
 from sonnx.executor.array_sizes import require_arrays
@@ -20,8 +23,11 @@ from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, file_bytes
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
+from sonnx.properties.certificate_checker import CLAIM, FORMAT, Refused
+from sonnx.properties.chain_search import Tree, decide_chain
+from sonnx.properties.chains import Chain
 from sonnx.properties.options import VerifyOptions
-from sonnx.properties.property import Property, output_of
+from sonnx.properties.property import Property, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
 from sonnx.properties.result import PropertyAnswer, PropertyResult, TaskAnswer
 from sonnx.properties.search import Decision, decide, parts_of
@@ -32,14 +38,14 @@ MAX_BYTES = 1 << 28
 
 
 def verify_model(
-    model: Model, digest: str, name: str, folder: Path | None, source: Path | None, options: VerifyOptions,
+    model: Model, data: bytes, name: str, folder: Path | None, source: Path | None, options: VerifyOptions,
     progress: Callable[[str], None] | None = None,
 ) -> PropertyResult:  # fmt: skip
     """Verify a property of a model.
 
     Args:
         model: the model.
-        digest: the SHA-256 of its file.
+        data: the bytes of its file.
         name: of its file.
         folder: where it stands.
         source: the file of the property, .vnnlib or .toml; None for robustness.
@@ -48,7 +54,8 @@ def verify_model(
 
     Raises:
         BadInput: the property is malformed, or about other inputs or outputs.
-        UsageError: options that exclude each other, unknown hypotheses, or a file that cannot be read.
+        UsageError: options that exclude each other, unknown hypotheses, a file that cannot be read, or a certificate of
+            a model that its checker does not know.
         NotConforming: the model does not conform.
         NotBounded: a node has no transfer function.
     """
@@ -61,30 +68,75 @@ def verify_model(
     output = output_of(model)
     about, content = _property(model, folder, source, options)
     elements = {value.name: value.type.element or "" for value in wanted(model)}
+    chain, why = _chain(data, sum(elements_of(each) for each in wanted(model)), elements_of(output))
+    if options.certificate is not None and chain is None:
+        raise UsageError(f"no certificate can be written of this model: {why}")
     end = monotonic() + options.search
     answers: list[TaskAnswer] = []
+    trees: list[Tree] = []
     witness: dict[str, Array] = {}
     violated = ""
     for number, task in enumerate(about.tasks):
         share = end - monotonic()
         until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
-        found = decide(analyser, output.name, elements, task, until, progress)
+        if chain is not None and any(task.unsafe):
+            found, tree = decide_chain(chain, analyser, output, elements, task, until, progress)
+            trees.append(tree)
+        else:
+            found = decide(analyser, output.name, elements, task, until, progress)
         answers.append(_answer(found, len(task.unsafe)))
         if found.witness is not None:
             witness = dict(found.witness.point)
             violated = " and ".join(map(str, task.unsafe[found.witness.unsafe])) or "every output"
             break
+    digest = hashlib.sha256(data).hexdigest()
+    holds = len(trees) == len(about.tasks) and all(each.answer is PropertyAnswer.HOLDS for each in answers)
     return PropertyResult(
         model=name, sha256=digest, subject=about.name,
         subject_sha256="" if content is None else hashlib.sha256(content).hexdigest(),
         edition=analyser.active.edition.name, hypotheses=hypotheses.name, about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
+        certificate=certificate_of(data, content, trees) if holds and content is not None else None,
     )  # fmt: skip
+
+
+def _chain(data: bytes, inputs: int, outputs: int) -> tuple[Chain | None, str]:
+    """The model as a chain of layers; or None, and why it is none.
+
+    The checker's claim is about every implementation that any hypotheses admit for sums of float products.
+    """
+    try:
+        chain = Chain(data)
+        if (chain.inputs, chain.outputs_count) != (inputs, outputs):
+            return None, "the model is about more than one row of elements"
+        return chain, ""
+    except Refused as error:
+        return None, str(error)
+    except (ValueError, KeyError, IndexError, TypeError, struct.error):
+        return None, "the model is not read by the checker of certificates"
+
+
+def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree]) -> str:
+    """The certificate of a property that holds, as `certificate_checker` reads it.
+
+    Args:
+        data: the bytes of the model.
+        content: the bytes of the .vnnlib file.
+        trees: the parts of each box.
+    """
+    stated = {
+        "format": FORMAT, "claim": CLAIM, "tool": tool_version(),
+        "model": hashlib.sha256(data).hexdigest(), "property": hashlib.sha256(content).hexdigest(),
+        "boxes": list(trees),
+    }  # fmt: skip
+    return json.dumps(stated, separators=(",", ":")) + "\n"
 
 
 def _require_options(source: Path | None, options: VerifyOptions) -> None:
     if (source is None) == (options.robust is None):
         raise UsageError("name a property, .vnnlib or .toml, or --robust FILE.npy with --radius R")
+    if options.certificate is not None and (source is None or source.suffix != ".vnnlib"):
+        raise UsageError("--certificate requires a property in a .vnnlib file")
     if (options.robust is None) != (options.radius is None):
         raise UsageError("--robust requires --radius, and --radius requires --robust")
 

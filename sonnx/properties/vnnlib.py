@@ -195,7 +195,10 @@ def _tasks(conjunctions: list[tuple[Linear, ...]], model: Model) -> tuple[Task, 
             else:
                 atoms.append(Atom(tuple((int(name[2:]), factor) for name, factor in used.items()), bound))
         by_box.setdefault(tuple(sorted(ends.items())), []).append(tuple(atoms))
-    return tuple(Task(box_of_ends(model, dict(ends)), tuple(unsafe)) for ends, unsafe in by_box.items())
+    tasks = tuple(Task(box_of_ends(model, dict(ends)), tuple(unsafe)) for ends, unsafe in by_box.items())
+    if not all(atoms for task in tasks for atoms in task.unsafe):
+        raise BadInput("a case of the property asserts nothing about the outputs")
+    return tasks
 
 
 def _narrow(ends: dict[int, tuple[Fraction | None, Fraction | None]], used: Linear, bound: Fraction) -> None:

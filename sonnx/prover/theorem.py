@@ -95,7 +95,7 @@ class Theorem:
     reals: bool = False
     """Its variables are real numbers, also where the sentence is about floating-point numbers."""
     induction: str = ""
-    """The induction from the obligations to the sentence: a lemma of a Why3 file, or prose; "" if it needs none."""
+    """The induction from the obligations to the sentence: a lemma of Why3 or Coq, or prose; "" if it needs none."""
     reason_single: str = ""
     """Why no second solver confirms the theorem; "" if one does."""
     replay: Replay | None = None

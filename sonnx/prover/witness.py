@@ -258,6 +258,8 @@ def call_text(call: CallInstance) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, Tensor):
+        return f"{value.element} {list(value.dims)}"
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.report import Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import (
+    correctable,
     fix_command,
     grouped,
     justifications,
@@ -102,10 +103,7 @@ def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style)
 def _correctable(failures: Sequence[Finding]) -> str:
     """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
     rules = len({finding.rule for finding in failures})
-    text = f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}"
-    fixable = number_with_rewrites(failures)
-    number = "all" if fixable == len(failures) else fixable or "none"
-    return f"{text}; sonnx fix has rewrites for {number} of them" + (", where they apply" if fixable else "")
+    return f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}; {correctable(failures)}"
 
 
 def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
@@ -187,7 +185,7 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
         if any(map(rewrites_of, failures)):
             command, open_sizes = fix_command(report)
             yield f"  {style.bold(command)}" + (f"   (write your numbers for {open_sizes})" if open_sizes else "")
-            yield "  with --dry-run it writes nothing and says what is left"
+            yield "  with --dry-run it writes nothing and says what it corrects and what is left"
     yield style.wrapped(
         f"{coverage.evaluated} of {coverage.applicable} applicable rules were evaluated everywhere; "
         f"results: {verdict_counts(report)}", 2,
@@ -207,8 +205,20 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
         yield style.wrapped(f"{plural(folded, 'more result')} wait for {', '.join(causes)} and are not listed", 2)
     for label, text in project_files(report):
         yield f"{label}: {text}"
-    for note in report.notes:
+    for note in _folded(report.notes):
         yield style.dim(style.wrapped(f"note: {note}", 6))
+
+
+def _folded(notes: Sequence[str]) -> Iterator[str]:
+    """The notes, those on several operators of equivalent versions as one."""
+    accepted = [note.partition(f" {ACCEPTED_LIKE} ")[0] for note in notes if ACCEPTED_LIKE in note]
+    if len(accepted) > 1:
+        first = accepted[0].partition(" ")[0]
+        yield (
+            f"{', '.join(accepted)} are accepted like the versions that the profile specifies; sonnx explain {first} "
+            "says why, and so for the others"
+        )
+    yield from (note for note in notes if len(accepted) <= 1 or ACCEPTED_LIKE not in note)
 
 
 def total(run: CheckRun) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log2
 
 from sonnx.base.errors import Unfinished
-from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import Deviation, errata_of
 from sonnx.executor.comparison import (
@@ -19,6 +19,7 @@ from sonnx.executor.comparison import (
     OUTPUT,
     BoundViolation,
     Comparison,
+    Optimization,
     Row,
 )
 from sonnx.executor.distance import Distance
@@ -44,8 +45,13 @@ class ComparisonReport(Comparison, Rendered):
 
     @property
     def exit_code(self) -> int:
-        """0, 1 if a bound is broken, or 3 if the time was over before the last run."""
-        return BROKEN if self.broken_bounds else Unfinished.exit_code if self.stopped else 0
+        """0, 1 if a bound is broken, or 3 if the time was over before the last run or an optimized
+        graph is not decided.
+        """
+        if self.broken_bounds:
+            return BROKEN
+        undecided = any(each.answer in ("", "not decided") for each in self.optimizations)
+        return Unfinished.exit_code if self.stopped or undecided else 0
 
     def to_json(self) -> str:
         """One JSON document (comparison.schema.json)."""
@@ -273,10 +279,32 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
         yield "classes", said
     for reason in found.without_classes:
         yield "no classes", escape_once(reason)
+    for each in found.optimizations:
+        yield f"optimized graph, {each.level}", escape_once(_optimization(each))
     first = found.first_diverging
     if first is not None:
         text = "".join(f"; {term} {text}" for term, text in _farthest(first.distance))
         yield "first node that differs on equal inputs", f"{first.place}{text}"
+
+
+def other_function(found: Optimization) -> str:
+    """The sentence for an optimized graph that is another function."""
+    return f"at level {found.level} the runtime computes another function: {_cut(found)}"
+
+
+def _cut(found: Optimization) -> str:
+    """The first pair of values that does not match."""
+    made = [f" of {operator}" if operator else "" for operator in found.operators]
+    pair = f"{quote(found.second)}{made[1]} in its graph and {quote(found.first)}{made[0]} in the model"
+    return f"the first values that do not match are {pair}: {found.reason}"
+
+
+def _optimization(found: Optimization) -> str:
+    """What is known of the graph of one level."""
+    if not found.answer:
+        return f"not compared: {found.reason}"
+    said = f"{found.answer}, {plural(found.nodes, 'node')}"
+    return f"{said}; {_cut(found)}" if found.first else said
 
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:

@@ -132,6 +132,25 @@ class RowPart(Part, frozen=True):
     """The place of an equal node whose runs these are; null for runs of its own."""
 
 
+class OptimizationPart(Part, frozen=True):
+    """With --optimizations: the graph that the optimizer of the runtime makes, against the model."""
+
+    level: Literal["basic", "extended"]
+    """The level of the optimizer."""
+    answer: Literal["identical", "equal up to rounding", "different", "not decided"] | None
+    """The answer of sonnx equivalent; null where the graph was not compared."""
+    nodes: Number
+    """The nodes of the optimized graph."""
+    first: str | None
+    """The value of the model in the first pair that does not match; null where all match."""
+    second: str | None
+    """The value of the optimized graph in that pair."""
+    operators: tuple[str, str]
+    """The operators that make them, in the model and in the optimized graph; empty where they are not known."""
+    reason: str | None
+    """Why they do not match, or why the graph was not compared."""
+
+
 class ComparisonDocument(JsonDocument, frozen=True):
     """A runtime against the exact values: sonnx compare --format json."""
 
@@ -155,6 +174,8 @@ class ComparisonDocument(JsonDocument, frozen=True):
     """Runs without exact values, with the reason."""
     without_classes: tuple[str, ...]
     """What did not run on class inputs, with the reason."""
+    optimizations: tuple[OptimizationPart, ...]
+    """With --optimizations: the optimized graphs of the runtime."""
     rows: tuple[RowPart, ...]
     """Every value compared, each in its way."""
     first_diverging: str | None
@@ -173,6 +194,7 @@ def render(found: Comparison, broken: Sequence[str]) -> str:
     return dumps(
         part(
             ComparisonDocument, found, format=1, tool=tool(), rows=tuple(map(_row, found.rows)), broken=tuple(broken),
+            optimizations=tuple([part(OptimizationPart, each) for each in found.optimizations]),
             first_diverging=first.place if first else None,
         )
     )  # fmt: skip

@@ -53,6 +53,14 @@ class CheckRun(Struct, frozen=True):
     """The address of a site with the pages of the rules, "" for no links."""
 
 
+class FormatChoices(tuple[str, ...]):
+    """The names of formats as choices of `--format`, each also with a file: `sarif=a.sarif`."""
+
+    def __contains__(self, given: object) -> bool:
+        name, equals, file = str(given).partition("=")
+        return super().__contains__(name) and bool(file or not equals)
+
+
 def render(name: str, run: CheckRun) -> str:
     """The reports of one run in a format of FORMATS."""
     if name not in FORMATS:

@@ -24,7 +24,7 @@ from sonnx.report.check_document import STANDINGS, document_of
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.formats import CheckRun
 from sonnx.report.graph_drawing import Drawing, anchors, drawing
-from sonnx.report.phrases import fix_command, number_with_rewrites, place, verdict_counts
+from sonnx.report.phrases import correctable, fix_command, number_with_rewrites, place, verdict_counts
 
 TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {
@@ -180,7 +180,6 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
 def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
-    mendable = number_with_rewrites(failing)
     found = Filter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
@@ -192,8 +191,8 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
         "counts": verdict_counts(report),
         "tiles": list(_tiles(report, len(failing), len({finding.rule for finding in failing}))),
         "failures": len(failing),
-        "mendable": mendable,
-        "command": fix_command(report)[0] if mendable else "",
+        "correctable": correctable(failing),
+        "command": fix_command(report)[0] if number_with_rewrites(failing) else "",
         "gaps": list(_gaps(report)),
         "filter": found,
         "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in section.findings],

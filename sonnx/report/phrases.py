@@ -71,9 +71,17 @@ def rewrites_of(finding: Finding) -> tuple[RewriteDescription, ...]:
 
 
 def number_with_rewrites(findings: Iterable[Finding]) -> int:
-    """For how many findings `sonnx fix` has a rewrite."""
-    alike = Counter((each.rule, each.where.operator) for each in findings if each.verdict is Verdict.FAIL)
+    """For how many findings `sonnx fix` has a rewrite of their rule, at such places."""
+    failures = (each for each in findings if each.verdict is Verdict.FAIL)
+    alike = Counter((each.rule, each.where.operator, each.where.kind) for each in failures)
     return sum(number for key, number in alike.items() if rewrites_for(*key))
+
+
+def correctable(failures: Sequence[Finding]) -> str:
+    """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
+    number = number_with_rewrites(failures)
+    which = "all" if number == len(failures) else number or "none"
+    return f"sonnx fix has rewrites by rule and operator for {which} of them"
 
 
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:
@@ -113,6 +121,8 @@ def fix_command(report: Report) -> tuple[str, str]:
     import shlex  # a model that conforms needs no command
 
     command = ["sonnx", "fix", report.name]
+    command += [] if report.edition == catalogue.editions().default else ["--edition", report.edition]
+    command += ["--strict-versions"] if report.strict_versions else []
     for symbol, number in report.bound:
         command += ["--bind", f"{symbol}={number}"]
     for input_name, sizes in report.input_shapes:

@@ -61,7 +61,7 @@ class TheoremPart(Part, frozen=True):
     size: str
     """The bounds again, or "any" where it has none."""
     induction: str
-    """The induction from the questions to the claim: a lemma in Why3, or prose; empty where none is needed."""
+    """The induction from the questions to the claim: a lemma in Why3 or Coq, or prose; empty where none is needed."""
     sort: Literal["int", "bits", "float"]
     """The theory of the questions."""
     reason_single: str

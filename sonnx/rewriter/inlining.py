@@ -25,7 +25,10 @@ def calls(nodes: Iterable[Node]) -> Iterator[FunctionKey]:
 
 
 def inlined_sizes(functions: Mapping[FunctionKey, Function]) -> Mapping[FunctionKey, int]:
-    """The number of nodes that a call becomes, for each function that neither calls itself nor another that does."""
+    """What a call becomes, for each function that neither calls itself nor another that does: nodes and replaced calls.
+
+    The calls count: a function may call others that have no nodes.
+    """
     callers: dict[FunctionKey, list[FunctionKey]] = {key: [] for key in functions}
     open_calls: dict[FunctionKey, int] = {}
     for key, function in functions.items():
@@ -37,7 +40,7 @@ def inlined_sizes(functions: Mapping[FunctionKey, Function]) -> Mapping[Function
     waiting = [key for key, number in open_calls.items() if not number]
     while waiting:
         key = waiting.pop()
-        sizes[key] = inlined_size(functions[key].nodes, sizes)
+        sizes[key] = 1 + inlined_size(functions[key].nodes, sizes)
         for caller in callers[key]:
             open_calls[caller] -= 1
             if not open_calls[caller]:
@@ -46,5 +49,5 @@ def inlined_sizes(functions: Mapping[FunctionKey, Function]) -> Mapping[Function
 
 
 def inlined_size(nodes: Iterable[Node], sizes: Mapping[FunctionKey, int]) -> int:
-    """The number of nodes after all their calls are replaced."""
+    """The number of nodes after all their calls are replaced, and of these calls."""
     return sum(sizes.get(callee(node), 1) for node in nodes)

@@ -157,10 +157,11 @@ class _Rewriting(Struct, dict=True):
 
     def _keeps_graph_outputs(self, replacement: Replacement) -> bool:
         """Whether every graph output keeps its name: what takes its place must be free to get that name."""
-        free = self.renamable | {name for node in replacement.nodes for name in node.outputs}
+        own = {name for node in replacement.nodes for name in node.outputs}
         kept = [new for old, new in replacement.same if old in self.graph_outputs]
+        free = all(name in own or name in self.renamable for name in kept)
         constants = [tensor.name for tensor in replacement.constants]
-        return free.issuperset(kept) and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
+        return free and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
 
     def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, SubjectResults]) -> None:
         for old, new in same:

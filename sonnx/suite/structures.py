@@ -8,6 +8,7 @@ within `BOUNDS`, and each call that it gives is counted for all classes that occ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import z3
@@ -21,6 +22,7 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
+from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
 
 EXTENTS = (0, 1, 2, 3, 5)
 """Extents that are classes; 5 is one more than a vector instruction often takes."""
@@ -132,10 +134,15 @@ class _Search:
     def __init__(
         self, conditions: Iterable[z3.BoolRef], literals: Sequence[_Literal], preferred: Sequence[z3.BoolRef]
     ) -> None:
-        defined = [z3.Bool(f"class.{number}") == each.term for number, each in enumerate(literals)]
-        liked = [z3.Bool(f"preferred.{number}") == each for number, each in enumerate(preferred)]
+        conditions, terms = [*conditions], [*(each.term for each in literals), *preferred]
         self.context = z3.Context()
         self.solver = z3.SimpleSolver(ctx=self.context)
+        if divides(conditions):
+            with suppress(Unbounded):
+                conditions, terms = as_bits(conditions, terms)
+                self.solver = z3.SolverFor("QF_BV", ctx=self.context)
+        defined = [z3.Bool(f"class.{number}") == each for number, each in enumerate(terms[: len(literals)])]
+        liked = [z3.Bool(f"preferred.{number}") == each for number, each in enumerate(terms[len(literals) :])]
         self.solver.set("rlimit", EFFORT)
         self.solver.from_string(script([*conditions, *defined, *liked]))
         self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
@@ -167,8 +174,10 @@ class _Search:
         model = self.solver.model()
         members = [number for number, term in enumerate(self.terms) if z3.is_true(model.eval(term))]
         values = {each.name(): model[each] for each in sorted(model.decls(), key=z3.FuncDeclRef.name)}
-        skipped = ("class.", "preferred")
-        return {name: value_of(value) for name, value in values.items() if not name.startswith(skipped)}, members
+        skipped = ("class.", "preferred", "bits.")
+        return {
+            name: value_of(signed(value)) for name, value in values.items() if not name.startswith(skipped)
+        }, members
 
 
 def _bounds(family: SignatureFamily) -> Iterator[z3.BoolRef]:

@@ -28,7 +28,7 @@ EDITIONS = ("2026-11", "2025-10", "2025-11")
 def checked():
     """Cases as files, each with its reports by edition; the first is the default."""
     made = []
-    for case in spread(cases(), 350):
+    for case in spread(cases(), 150):
         data = model_bytes(case)
         made.append((case.id, data, {edition: sonnx.check(data, edition=edition) for edition in EDITIONS}))
     assert EDITIONS[0] == editions().default
@@ -47,7 +47,7 @@ def totals(report: Report) -> Counter:
 
 
 def test_same_model_same_report(checked):
-    for name, data, reports in spread(checked, 150):
+    for name, data, reports in spread(checked, 70):
         assert repr(sonnx.check(data)) == repr(reports[EDITIONS[0]]), name
 
 
@@ -176,7 +176,7 @@ SMALL = [GOOD] + [
 ]
 
 
-@settings(max_examples=examples(150, 300))
+@settings(max_examples=examples(70, 300))
 @given(data=st.data())
 @each_case("model", SMALL, ids=["nodes", "nested", "constant"])
 def test_damaged_models_never_crash(model, data):

@@ -17,7 +17,7 @@ from sonnx.profile.definitions import Rule
 from tests.support.cases import examples, spread
 from tests.support.families import FAMILIES
 
-CASES = spread(cases(), examples(300, 3000))
+CASES = spread(cases(), examples(120, 3000))
 
 
 def check_all() -> None:

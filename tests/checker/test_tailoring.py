@@ -135,7 +135,7 @@ weights = 0
 def test_nothing_the_edition_refuses_is_accepted(tmp_path: Path) -> None:
     """Over all cases: without the tailoring's own findings the report is the one of the edition."""
     number = 0
-    for case in spread(cases(), 300):
+    for case in spread(cases(), 120):
         source = model_bytes(case)
         whole = sonnx.check(source, "2026-11", strict_versions=True)
         report = judged(tmp_path, EVERYTHING, source)

@@ -14,6 +14,8 @@ SCRIPT = """
 import os, signal, sys
 from sonnx.cli.command_process import in_a_process
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
+
 def command():
 {body}
 

@@ -7,6 +7,7 @@ from collections import Counter
 
 from sonnx.proofs import registry
 from tests.support.paths import DOCS
+from tools import headline
 
 TRUST = " ".join((DOCS / "trust.md").read_text("utf-8").split())
 CERTIFICATES = (DOCS / "certificates.md").read_text("utf-8")
@@ -30,6 +31,10 @@ def test_theorems_of_any_size_are_counted() -> None:
     [(others, held)] = re.findall(r"Of the other (\d+) theorems, (\d+) hold for calls of any size", TRUST)
     assert (int(others), int(held)) == (len(derived), unbounded.total())
     assert f"The other {len(derived) - unbounded.total()} (" in TRUST
+
+
+def test_the_headline_is_that_of_the_record() -> None:
+    assert "\n".join(["```", *headline.lines(), "```"]) in (DOCS / "trust.md").read_text("utf-8")
 
 
 def test_proofs_add_up() -> None:

@@ -145,7 +145,7 @@ def test_what_an_optimizer_folds(family: Callable[[int], onnx.ModelProto], seed:
 def test_no_answer_about_mutants_is_wrong() -> None:
     shown = differing = 0
     for seed in range(examples(1, 12)):
-        for pair in spread(pairs(seed), 16):
+        for pair in spread(pairs(seed), 10):
             found = sonnx.equivalent(pair.first, pair.second, runs=4).result
             if not found.proved and found.witness is None:
                 continue
@@ -473,3 +473,23 @@ def test_constants_in_graphs_keep_their_names() -> None:
         condition = b("Greater", b("ReduceMax", "x", keepdims=0), b.constant(0))
         made.append(b.model([2, 3], b("If", condition, then_branch=graph, else_branch=graph)).SerializeToString())
     assert sonnx.equivalent(*made).result.answer != IDENTICAL
+
+
+def test_equal_files_with_other_external_data_are_not_one_model(tmp_path: Path) -> None:
+    paths = []
+    for weight in (1, 2):
+        folder = tmp_path / str(weight)
+        folder.mkdir()
+        b = Builder(0)
+        made = b.model([64], b("Add", "x", b.constant(np.full(64, weight))))
+        path = folder / "model.onnx"
+        onnx.save_model(made, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+        paths.append(path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert sonnx.equivalent(*paths).result.answer == DIFFERENT
+    assert sonnx.diff(*paths).exit_code == 1
+    same = sonnx.equivalent(paths[0], paths[0]).result
+    assert (same.answer, same.same_content) == (IDENTICAL, True)
+    (paths[1].parent / "weights.bin").write_bytes((paths[0].parent / "weights.bin").read_bytes())
+    copied = sonnx.equivalent(*paths).result
+    assert (copied.answer, copied.same_content) == (IDENTICAL, False)

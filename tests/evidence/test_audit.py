@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -541,3 +542,86 @@ def test_a_pack_made_with_other_limits_is_verified(setting: str, tmp_path: Path)
     assert run(["audit", str(EXPORTED), "--verify", str(tmp_path / "pack"), "--limit", setting]) == 2
     options = json.loads((tmp_path / "pack" / "audit.json").read_text())["options"]
     assert options["limits"] == {name: int(number) for name, number in (s.split("=") for s in setting.split(","))}
+
+
+# ------------------------------------------------------------------ the original
+
+
+def test_the_pack_says_whether_the_model_is_the_function_of_its_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(CONFORMING, "original.onnx")
+    made = onnx.load(CONFORMING)
+    made.graph.name, made.producer_name = "optimized", "an optimizer"
+    onnx.save(made, "model.onnx")
+    plain = run(["check", "model.onnx", "--quiet"])
+    assert run(["audit", "model.onnx", "--output", "pack", "--derived-from", "original.onnx"]) == plain
+    assert "original.onnx, which it was derived from: identical" in capsys.readouterr().out
+    about = json.loads(Path("pack/audit.json").read_bytes())["derived_from"]
+    assert about["answer"] == "identical"
+    assert about["original"]["sha256"] == hashlib.sha256(CONFORMING.read_bytes()).hexdigest()
+    assert all(
+        "as functions they are identical" in text_of(f"pack/{page}") for page in ("index.html", "statement.html")
+    )
+    assert verified(Path("pack"), capsys)[0] == 0
+    assert CONFORMING.read_bytes() not in files(Path("pack")).values()
+
+    Path("original.onnx").rename("elsewhere.onnx")
+    code, said = verified(Path("pack"), capsys)
+    assert code == 1
+    assert "original.onnx" in said
+    Path("elsewhere.onnx").rename("original.onnx")
+
+    made.graph.node[0].op_type = "Min"
+    onnx.save(made, "original.onnx")
+    code, said = verified(Path("pack"), capsys)
+    assert code == 1
+    assert "derived_from" in said
+    assert run(["audit", "model.onnx", "--output", "other", "--derived-from", "original.onnx"]) == 1
+    assert json.loads(Path("other/audit.json").read_bytes())["derived_from"]["answer"] == "different"
+    argument = json.loads(Path("other/argument.json").read_bytes())["elements"]
+    assert {each["id"]: each["state"] for each in argument}["G8"] == "not met"
+
+
+def text_of(page: str) -> str:
+    return re.sub("<[^>]*>", "", Path(page).read_text("ascii")).replace("As functions", "as functions")
+
+
+# ------------------------------------------------------------------ properties
+
+
+def test_the_pack_has_properties_with_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("controller.onnx", "controller.vnnlib"):
+        shutil.copy(CONFORMING.parent / name, name)
+    make = ["audit", "controller.onnx", "--output", "pack", "--property", "controller.vnnlib"]
+    assert run(make) == 2
+    assert "'controller.json' cannot be read: No such file or directory; sonnx verify" in capsys.readouterr().err
+    assert run(["verify", "controller.onnx", "controller.vnnlib", "--certificate", "controller.json"]) == 0
+    assert run(make) == 0
+    [about] = json.loads(Path("pack/audit.json").read_bytes())["properties"]
+    assert (about["file"], about["certificate"], about["parts"]) == ("controller.vnnlib", "controller.json", 4)
+    assert about["sha256"] == hashlib.sha256(Path("controller.vnnlib").read_bytes()).hexdigest()
+    assert "holds in every implementation of this kind: float, each operation" in text_of("pack/statement.html")
+    capsys.readouterr()
+    assert verified(Path("pack"), capsys)[0] == 0
+    files = ["controller.onnx", "pack/properties/controller.vnnlib", "pack/properties/controller.json"]
+    program = [sys.executable, "-I", "-S", "pack/properties/certificate_checker.py", *files]
+    assert subprocess.run(program, capture_output=True, check=False).returncode == 0
+
+    certificate = json.loads(Path("controller.json").read_text())
+    Path("controller.json").write_text(json.dumps(certificate | {"model": "0" * 64}))
+    make[3] = "other"
+    assert run(make) == 2
+    assert "does not show the property 'controller.vnnlib': the certificate is about another model" in (
+        capsys.readouterr().err
+    )
+    assert not Path("other").exists()
+    Path("controller.json").write_text("no JSON")
+    assert run(make) == 2
+    assert "'controller.json' is not a certificate of 'controller.vnnlib'" in capsys.readouterr().err
+    assert run([*make, "--property", "controller.vnnlib"]) == 2
+    assert "two properties have the name 'controller.vnnlib'" in capsys.readouterr().err

@@ -41,6 +41,10 @@ SAME = {
     "rewrites": "needs a record of sonnx fix (test_audit.py)",
     "box": "needs ranges of the inputs (tests/bounds/test_discharge.py)",
     "limits": "the others are those of rewrites and boxes",
+    "derived_from": "needs another model file (test_audit.py)",
+    "options.derived_from": "needs another model file",
+    "properties": "needs certificates (test_audit.py)",
+    "options.properties": "needs certificates",
     "options.rewrites": "needs a record of sonnx fix",
     "options.proofs": "needs certificates",
     "options.box": "needs ranges",
@@ -100,7 +104,8 @@ def test_options_are_those_of_the_request(packs: list[Any]) -> None:
     usual = {
         "edition": catalogue.editions().default, "bind": {}, "input_shapes": {}, "strict_versions": False,
         "accept_assumptions": False, "tailoring": None, "deviations": None, "date": None, "rewrites": None,
-        "proofs": None, "box": [], "since": False,
+        "proofs": None, "box": [], "since": False, "derived_from": False,
+        "properties": [],
     }  # fmt: skip
     given = {
         "edition": "2026-08", "bind": {"N": 3}, "input_shapes": {"a": [3, 4]}, "strict_versions": True, "since": True,

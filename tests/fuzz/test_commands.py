@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import onnx
@@ -9,8 +10,10 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
+import sonnx
 from tests.fuzz import commands, damaged_calls
-from tests.support.cases import examples
+from tests.support import families
+from tests.support.cases import each_case, examples
 
 
 def relu(kind: int, shape: list[int]) -> onnx.ModelProto:
@@ -43,6 +46,11 @@ FOUND = {
 g (float[2, 3] x) => (float[1, 1] y) <float[1, 1] w = {1}> { y = Add (w, x) }"""),
     "a convolution without a kernel": one("Conv", [(F, [1, 2, 5, 5])], (F, [1, 2, 5, 5])),
     "a product of one matrix": one("MatMul", [(F, [2, 2])], (F, [2, 2])),
+    "a fused operator without an output": one("Gelu", [(F, [2])], None),
+    "a sum of integers": parsed("""<ir_version: 8, opset_import: ["" : 14]>
+g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
+    "an addend that is larger than the product": one("Gemm", [(TensorProto.INT16, [2, 1])] * 3,
+                                                     (TensorProto.INT16, [2, 1]), transA=2**31 - 1),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
 }  # fmt: skip
@@ -62,6 +70,13 @@ def test_models_that_once_failed(title: str, tmp_path: Path) -> None:
     data = FOUND[title].SerializeToString()
     for name, (code, reason) in codes(data, damaged_calls.changed(data, 1), tmp_path).items():
         assert code in (0, 1, 2, 3) and not reason, f"{name}: {reason}"
+
+
+@each_case("name", ["chain_of_functions", "calls_of_the_next_function", "calls_of_functions_without_nodes"])
+def test_functions_that_call_functions(name: str) -> None:
+    """What a call becomes is counted with the calls that it replaces: a function without nodes ends each of them."""
+    with contextlib.suppress(sonnx.Unfinished):
+        assert sonnx.fix(families.MAKERS[name](150), samples=1).rewrites
 
 
 @pytest.mark.parametrize("number", range(examples(8, 200)))

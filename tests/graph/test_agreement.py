@@ -232,9 +232,9 @@ def _holds(constraint: str, binding: Mapping[str, int]) -> bool | None:
 
 
 PROPERTIES = {
-    "run": (run_disagrees, 126),
-    "forms": (forms_disagree, 16),
-    "scopes": (scopes_disagree, 24),
+    "run": (run_disagrees, 63),
+    "forms": (forms_disagree, 10),
+    "scopes": (scopes_disagree, 16),
     "proof": (proof_disagrees, 6),
 }
 """Each property, with the number of models that `make test` draws."""

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
 from sonnx.language.explainer import Explained, Explainer, explain
 from sonnx.language.parser import parse
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 
-PROFILE = settings(max_examples=400)
+PROFILE = settings(max_examples=examples(150, 400))
 X = TensorFacts("float", (2, 3, 5), Unknown(UnknownCause.RUN_TIME, "the value is known at run time only"))
 NAMES: dict[str, Any] = {"a": 7, "b": -3, "c": 2, "xs": (4, -1, 6), "X": X}
 

@@ -27,8 +27,8 @@ from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
 from tests.support.cases import each_case, examples
 
-PROFILE = settings(max_examples=examples(50, 200))
-MANY = settings(max_examples=examples(150, 400))
+PROFILE = settings(max_examples=examples(25, 200))
+MANY = settings(max_examples=examples(70, 400))
 UNKNOWN = Unknown(UnknownCause.NOT_STATED, "nothing is stated")
 TRUTHS = (True, False, UNKNOWN)
 

@@ -116,13 +116,13 @@ UNKNOWN = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50, 100), deadline=None)
 @given(st.lists(st.one_of(MODELS, UNKNOWN, TENSOR_BYTES.map(model_of)), min_size=1, max_size=3))
 def test_cut_and_parse_is_parse(parts):
     assert_same(b"".join(parts))
 
 
-@settings(max_examples=examples(100, 300), deadline=None)
+@settings(max_examples=examples(50, 300), deadline=None)
 @given(MODELS, st.data())
 def test_damaged_bytes(data, draw):
     damaged = bytearray(data)
@@ -132,7 +132,7 @@ def test_damaged_bytes(data, draw):
     assert_same(bytes(damaged[: draw.draw(st.none() | st.integers(0, len(damaged)))]))
 
 
-@settings(max_examples=examples(100, 300), deadline=None)
+@settings(max_examples=examples(50, 300), deadline=None)
 @given(st.binary(max_size=60))
 def test_random_bytes(data):
     assert_same(data)

@@ -275,7 +275,7 @@ def structure(part: Any, place: str = "") -> Iterator[str]:
 def test_the_reports_of_all_cases_follow_the_schema() -> None:
     """One report of each structure, of a part of the cases."""
     found: dict[frozenset[str], Report] = {}
-    for case in spread(cases(), 120):
+    for case in spread(cases(), 70):
         for edition in case.expected:
             report = sonnx.check(model_bytes(case), edition or None)
             [document] = json.loads(json_report.render(CheckRun([report])))["reports"]

@@ -12,7 +12,7 @@ import pytest
 from sonnx.base.errors import BadInput
 from sonnx.model.reader import read
 from sonnx.properties.property import Atom
-from sonnx.properties.requirements import property_of_toml
+from sonnx.properties.requirements import largest, property_of_toml
 from sonnx.properties.vnnlib import property_of_vnnlib
 from tests.support.cases import each_case
 
@@ -88,6 +88,7 @@ def test_ends_are_numbers_of_the_element_type_inside_the_interval() -> None:
         ("(declare-const X_9 Real)", "the model has 3 input elements; the property declares X_9"),
         ("(assert (<= (- X_0 X_1) 0))", "inputs are compared with constants only; X_0, X_1 stand in one comparison"),
         ("(assert (<= X_0 Y_0))", "inputs are compared with constants only; X_0, Y_0 stand in one comparison"),
+        ("", "a case of the property asserts nothing about the outputs"),
         ("(assert (<= X_1 -0.5))", "the box is empty: X_1 is at least -1/10 and at most -0.5"),
         ("(" * 300, "parentheses nest more than 200 deep"),
         (
@@ -116,6 +117,12 @@ def test_missing_bounds_and_declarations_are_named() -> None:
 
 
 # ------------------------------------------------------------------ TOML
+
+
+def test_a_single_element_is_not_the_largest() -> None:
+    with pytest.raises(BadInput, match="the output has one element: there is no other"):
+        largest(0, 1)
+
 
 PLACE = 'input = ["x=[-1,1]", "z=[0,0.5]"]\n'
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import jsonschema
 import numpy as np
 import onnx.parser
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.cli.main import run
@@ -22,58 +19,11 @@ from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import box_of_ends
 from sonnx.properties.result import PropertyAnswer, PropertyResult
 from sonnx.properties.search import parts_of
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
+from tests.support.layer_networks import computed, network, vnnlib
 
 HEAD = '<ir_version: 9, opset_import: ["" : 13]> g '
 SCHEMA = Path(sonnx.__file__).parent / "report" / "property.schema.json"
-Layers = list[tuple[Any, Any]]
-
-
-def network(draw: np.random.Generator, sizes: tuple[int, ...]) -> tuple[bytes, Layers]:
-    """A network of Gemm and Relu with random weights, and its layers."""
-    layers: Layers = [
-        ((draw.standard_normal((b, a)) / a**0.5).astype("f4"), (draw.standard_normal(b) / 10).astype("f4"))
-        for a, b in pairwise(sizes)
-    ]
-    nodes, constants, read = [], [], "x"
-    for index, (W, B) in enumerate(layers):
-        last = index == len(layers) - 1
-        constants += [numpy_helper.from_array(W, f"W{index}"), numpy_helper.from_array(B, f"B{index}")]
-        made = "y" if last else f"h{index}"
-        inputs = [read, f"W{index}", f"B{index}"]
-        nodes.append(helper.make_node("Gemm", inputs, [made], transA=0, transB=1, alpha=1.0, beta=1.0))
-        if not last:
-            read = f"r{index}"
-            nodes.append(helper.make_node("Relu", [made], [read]))
-    ends = [
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size])]
-        for name, size in (("x", sizes[0]), ("y", sizes[-1]))
-    ]
-    model = helper.make_model(helper.make_graph(nodes, "g", *ends, constants))
-    model.ir_version, model.opset_import[0].version = 9, 13
-    return model.SerializeToString(), layers
-
-
-def computed(layers: Layers, points: Any) -> Iterator[Any]:
-    """Outputs of implementations within IEEE 754: float32 forwards and backwards, and float64."""
-    for order, kind in ((1, "f4"), (-1, "f4"), (1, "f8")):
-        values = points.astype(kind)
-        for index, (W, B) in enumerate(layers):
-            total = np.zeros((len(values), len(B)), kind)
-            for column in range(W.shape[1])[::order]:
-                total = total + values[:, column : column + 1] * W[:, column].astype(kind)
-            values = total + B.astype(kind)
-            if index < len(layers) - 1:
-                values = np.maximum(values, 0)
-        yield values
-
-
-def vnnlib(inputs: int, outputs: int, radius: float, formula: str) -> str:
-    declared = [f"(declare-const X_{i} Real)" for i in range(inputs)] + [
-        f"(declare-const Y_{i} Real)" for i in range(outputs)
-    ]
-    box = [f"(assert (<= X_{i} {radius})) (assert (>= X_{i} -{radius}))" for i in range(inputs)]
-    return "\n".join([*declared, *box, f"(assert {formula})"])
 
 
 def verified(model: bytes, text: str, tmp_path: Path, ending: str = "vnnlib", **options: Any) -> PropertyResult:
@@ -82,7 +32,7 @@ def verified(model: bytes, text: str, tmp_path: Path, ending: str = "vnnlib", **
     return sonnx.verify_property(model, path, VerifyOptions(unchecked=True, **options))
 
 
-@each_case("seed", range(24))
+@each_case("seed", range(examples(10, 24)))
 def test_no_point_contradicts_an_answer(seed: int, tmp_path: Path) -> None:
     draw = np.random.default_rng(seed)
     sizes = (int(draw.integers(2, 5)), 8, 8, 3)
@@ -93,7 +43,7 @@ def test_no_point_contradicts_an_answer(seed: int, tmp_path: Path) -> None:
     low, high = (float(np.quantile(outputs[2][:, 0], share)) for share in (0.0, 1.0))
     bound = low - draw.uniform(-0.2, 0.4) * (high - low)
     formula = f"(or (<= Y_0 {bound:.6f}) (and (<= Y_1 (- Y_2 2)) (>= Y_1 1)))"
-    found = verified(model, vnnlib(sizes[0], 3, radius, formula), tmp_path, search=3.0)
+    found = verified(model, vnnlib(sizes[0], 3, radius, formula), tmp_path, search=1.0)
     bad = [(y[:, 0] <= bound - 1e-6) | ((y[:, 1] <= y[:, 2] - 2) & (y[:, 1] >= 1)) for y in outputs]
     if found.answer is PropertyAnswer.HOLDS:
         assert not any(each.any() for each in bad)
@@ -160,7 +110,7 @@ def test_the_error_counts(above: float, answer: PropertyAnswer, code: int, tmp_p
 def test_a_single_point_is_not_overlooked(kink: float, tmp_path: Path) -> None:
     """|x - kink| is 0 at one number only; the parts around it become smaller than a share of the volume can say."""
     body = f"<float[1] c = {{{kink}}}> {{ p = Sub(x, c) n = Sub(c, x) a = Relu(p) b = Relu(n) y = Add(a, b) }}"
-    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=3.0)
+    found = verified(plain(body), vnnlib(1, 1, 1, "(<= Y_0 0)"), tmp_path, search=600.0)
     assert found.answer in (PropertyAnswer.OPEN, PropertyAnswer.VIOLATED)
     assert found.exit_code in (1, 3)
     assert found.tasks[0].shown < 1

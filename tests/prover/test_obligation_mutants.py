@@ -13,7 +13,7 @@ from sonnx.language.parser import parse
 from sonnx.proofs import registry
 from sonnx.prover import record
 from sonnx.prover.theorem import Theorem
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tools import obligation_mutants
 from tools.definition_mutants import named, of_function, of_reading, of_text
 from tools.obligation_mutants import STATED, proved, reasons, still_refuted
@@ -65,7 +65,7 @@ def test_every_recorded_mutant_is_a_change_of_a_definition() -> None:
     assert not [name for name in {mutant for _, mutant in found - own} if named(name) is None]
 
 
-@each_case("theorem", quick, ids=lambda theorem: theorem.id)
+@each_case("theorem", lambda: spread(quick(), 12), ids=lambda theorem: theorem.id)
 def test_the_recorded_mutants_refute(theorem: Theorem) -> None:
     assert still_refuted(theorem, MUTANTS[theorem.id]) == {}
 

@@ -19,11 +19,11 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import of_length
 from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicString, bool_term, variable
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.ground_terms import GroundTerms
 from tests.support.operator_calls import Compared, Comparison, Draw, Hypotheses, OperatorCalls, operator_calls, statable
 
-ROUNDS = 25
+ROUNDS = examples(12, 25)
 CHECKED = 2
 """Calls for each signature whose model is checked."""
 SEEN = Compared()

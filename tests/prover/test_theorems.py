@@ -100,10 +100,14 @@ def test_a_theorem_by_steps_names_its_induction(asked):
     stated = [each for each in registry.stated() if each.expected == "proved"]
     by_steps = {each.id for each in stated if any(STEP.search(question.name) for question in asked[each.id])}
     assert by_steps - {each.id for each in stated if each.induction} == set()
-    assert {*inductions.WHY3, *inductions.PROSE} <= {each.id for each in stated}
+    assert {*inductions.WHY3, *inductions.COQ, *inductions.PROSE} <= {each.id for each in stated}
     lemmas = (folder("proofs") / "why3" / "induction.mlw").read_text()
     for lemma in inductions.WHY3.values():
         assert re.search(rf"let (rec )?(ghost )?(lemma|function) {lemma}\b", lemmas), lemma
+    for place in inductions.COQ.values():
+        lemma, file = place.split(" of ")
+        theorems = folder("proofs").parent / file
+        assert re.search(rf"^(Theorem|Lemma) {lemma} :", theorems.read_text(), re.MULTILINE), lemma
 
 
 def test_every_module_with_theorems_is_registered():

@@ -18,7 +18,7 @@ from sonnx.prover.solvers import find_model, script
 from sonnx.prover.terms import variables_in
 from sonnx.prover.theorem import ReplayFailed
 from sonnx.prover.witness import CallInstance, confirm_broken, confirm_conforming, instance, judge
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tests.support.proved import chosen_operators
 
 FAMILIES = [family for each in chosen_operators() for family in families(each, SignatureFamily.conformance)]
@@ -41,7 +41,7 @@ def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
     return call, write(call.model())
 
 
-@each_case("family", FAMILIES, ids=lambda family: family.label)
+@each_case("family", spread(FAMILIES, 40), ids=lambda family: family.label)
 def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> None:
     _, data = conforming(family)
     try:

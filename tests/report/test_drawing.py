@@ -122,7 +122,7 @@ def test_every_piece_fits_a_page() -> None:
 def test_no_case_breaks_the_page() -> None:
     """One page for each drawing: words do not change it, other signs do."""
     seen = set()
-    for case in spread(cases(), 350):
+    for case in spread(cases(), 240):
         report = check_model(read(model_bytes(case)), "", CheckRequest(), "m", drawn=True)
         marks = sorted({(each.where.place, each.verdict) for each in report.findings})
         drawing = re.sub(r"\w+", "w", f"{report.outline}", flags=re.ASCII), len(marks), *marks[:1]

@@ -11,6 +11,7 @@ import jsonschema
 import onnx
 import pytest
 
+import sonnx
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.profile import catalogue
@@ -140,3 +141,12 @@ def test_sarif_fingerprints_stay_when_a_model_grows(various: list[str], printed:
         return set(found)
 
     assert prints("exported.onnx") <= prints("grown.onnx")
+
+
+def test_notes_on_equivalent_versions_are_one_line_of_the_text() -> None:
+    report = sonnx.check(ROOT / "tests" / "models" / "cnn.onnx")
+    alike = [note for note in report.notes if "accepted like" in note]
+    assert len(alike) > 1
+    lines = [line for line in report.to_text().splitlines() if "accepted like" in line]
+    assert len(lines) == 1
+    assert all(" ".join(note.split()[:2]) in lines[0] for note in alike)

@@ -55,9 +55,19 @@ def original(case):
     return model
 
 
-def fixed(case):
+def fixed_again(case):
     data = original(case).SerializeToString()
     return fix(data, bind=case.get("bind"), **given(case))
+
+
+FIXED = {}
+
+
+def fixed(case):
+    """The result of a case, for all tests."""
+    if case["title"] not in FIXED:
+        FIXED[case["title"]] = fixed_again(case)
+    return FIXED[case["title"]]
 
 
 def given(case):
@@ -178,14 +188,14 @@ def test_another_evaluator_gives_the_same_values(case):
 @ALL
 def test_fixing_again_does_nothing(case):
     found = fixed(case)
-    again = fix(found.model_bytes(), **given(case))
+    again = fix(found.model_bytes(), samples=1, **given(case))
     assert not again.rewrites
     assert again.model_bytes() == found.model_bytes()
 
 
 @ALL
 def test_the_same_input_gives_the_same_bytes(case):
-    assert fixed(case).model_bytes() == fixed(case).model_bytes()
+    assert fixed_again(case).model_bytes() == fixed(case).model_bytes()
 
 
 @ALL

@@ -71,6 +71,13 @@ def test_equal_suites_are_equal_files(suite: Suite, tmp_path: Path) -> None:
     assert again.archives == suite.archives
 
 
+def test_the_description_of_a_call_names_tensors_by_type_and_shape(tmp_path: Path) -> None:
+    made = make_suite(tmp_path / "suite", MakeOptions(operator=("Constant",)))
+    calls = [each.case.call for each in read_cases(made, "Constant") if isinstance(each, Stored)]
+    assert any("value=float [" in each for each in calls)
+    assert not any("memory" in each for each in calls)
+
+
 def test_a_changed_archive_and_a_folder_that_is_no_suite_are_told(suite: Suite, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has no suite\.json"):
         read_suite(tmp_path)

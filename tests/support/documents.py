@@ -24,7 +24,7 @@ from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictS
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.result import Answer
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Row
+from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Optimization, Row
 from sonnx.executor.distance import Difference, Distance, SpecialMismatch
 from sonnx.numerics.enclosures.arithmetic import SumOrder
 from sonnx.numerics.enclosures.hypotheses import Accuracy, Hypotheses
@@ -163,9 +163,13 @@ def comparison_documents() -> list[str]:
         Row(EQUAL, "u", "Add", "graph/node[3]", "float", Distance(2, 1, 2, 9, 18.0, 4.0, 8.0, (1,), "0", "4")),
         Row(ACCUMULATED, "v", "Sub", "graph/node[5]", "double", failures=("run 1: no kernel", "run 2: no kernel")),
     )
+    optimizations = (
+        Optimization("basic", "identical", 6),
+        Optimization("extended", "different", 4, "v", "v0", ("Sub", "FusedGemm"), "two constants differ"),
+    )
     full = Comparison(
         "m.onnx", "a runtime 1.2", "2026-11", False, "drawn with seed 5", 3, rows, ("run 4: no value",), digest("a"),
-        without_bounds=("run 2: unbounded",), unusual=("t is far",),
+        without_bounds=("run 2: unbounded",), unusual=("t is far",), optimizations=optimizations,
     )  # fmt: skip
     empty = Comparison("n.onnx", "another", "", True, "given", 0, ())
     return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]

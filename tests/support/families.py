@@ -242,6 +242,155 @@ def operator_sets_imported_twice(n: int) -> bytes:
     return model(graph(), *made)
 
 
+def ints(name: str, *numbers: int) -> bytes:
+    """An attribute of a list of integers."""
+    return attribute(name, 7, *(number(8, each) for each in numbers))
+
+
+def recurrent_nodes(n: int) -> bytes:
+    """LSTM nodes that differ in an attribute."""
+    made = [node("LSTM", "xwr", [f"y{i}"], attribute("hidden_size", 2, number(3, i + 1))) for i in range(n)]
+    declared = inputs([value("x", 2, 1, 3), value("w", 1, 8, 3), value("r", 1, 8, 2)])
+    return model(graph(nodes(made), declared, outputs([value(f"y{i}", 2, 1, 1, 2) for i in range(n)])))
+
+
+def convolutions(n: int) -> bytes:
+    """Conv nodes that differ in attributes."""
+    made = [
+        node("Conv", "xw", [f"y{i}"], ints("kernel_shape", 3, 3), ints("strides", 1 + i, 1), ints("pads", 0, 0, 0, 0),
+             ints("dilations", 1, 1), attribute("group", 2, number(3, 1)))
+        for i in range(n)
+    ]  # fmt: skip
+    declared = inputs([value("x", 1, 3, 8, 8), value("w", 2, 3, 3, 3)])
+    return model(graph(nodes(made), declared, outputs([value(f"y{i}") for i in range(n)])))
+
+
+def _axis(number_: int) -> bytes:
+    return attribute("axis", 2, number(3, number_))
+
+
+def doubled_lists(n: int) -> bytes:
+    """Concat of a value with itself, again and again: the last has 2 ** n elements."""
+    made = nodes([node("Concat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], _axis(0)) for i in range(n)])
+    return model(graph(made, inputs([value("v0", 1)]), outputs([value(f"v{n}", "N")])))
+
+
+def growing_constants(n: int) -> bytes:
+    """Concat of a constant with one element, again and again."""
+    one = initializers([tensor("v0", b"\1\0\0\0", 1), tensor("c", b"\1\0\0\0", 1)])
+    made = nodes([node("Concat", [f"v{i}", "c"], [f"v{i + 1}"], _axis(0)) for i in range(n)])
+    return model(graph(made, one, outputs([value(f"v{n}", n + 1, element=INT32)])))
+
+
+def growing_sums(n: int) -> bytes:
+    """Concat of values with symbols: the extents are sums of ever more symbols."""
+    declared = inputs([value(f"x{i}", f"s{i}") for i in range(n + 1)])
+    made = [node("Concat", [f"v{i}" if i else "x0", f"x{i + 1}"], [f"v{i + 1}"], _axis(0)) for i in range(n)]
+    return model(graph(nodes(made), declared, outputs([value(f"v{n}", "N")])))
+
+
+def flattened_symbols(n: int) -> bytes:
+    """Flatten of tensors of ten symbols: the extents are products."""
+    declared = inputs([value(f"x{i}", *[f"s{i}_{j}" for j in range(10)]) for i in range(n)])
+    made = nodes([node("Flatten", [f"x{i}"], [f"y{i}"], _axis(5)) for i in range(n)])
+    return model(graph(made, declared, outputs([value(f"y{i}", "A", "B") for i in range(n)])))
+
+
+def product_of_symbols(n: int) -> bytes:
+    """Flatten of one tensor of many symbols, up to the limit on dimensions."""
+    declared = inputs([value("x", *[f"s{i}" for i in range(n)])])
+    return model(graph(nodes([node("Flatten", ["x"], ["y"], _axis(0))]), declared, outputs([value("y", 1, "N")])))
+
+
+def slices_of_a_constant(n: int) -> bytes:
+    """Slice nodes of an input, with different constants."""
+    made = [
+        tensor(f"c{i}_{j}", end.to_bytes(8, "little"), 1, element=INT64)
+        for i in range(n)
+        for j, end in enumerate((i % 7, i % 7 + 1))
+    ]
+    listed = nodes([node("Slice", ["x", f"c{i}_0", f"c{i}_1"], [f"y{i}"]) for i in range(n)])
+    return model(
+        graph(listed, initializers(made), inputs([value("x", 9)]), outputs([value(f"y{i}", 1) for i in range(n)]))
+    )
+
+
+def function(name: str, called: Iterable[bytes], imports: Iterable[str] = ("d", "")) -> bytes:
+    """A FunctionProto of the domain "d" from "x" to the output "y"."""
+    sets = b"".join(field(9, field(1, text(each)) + number(2, 13)) for each in imports)
+    return part(25, field(1, text(name)) + field(4, b"x") + field(5, b"y") + listed(7, called) + sets + part(10, b"d"))
+
+
+def of_functions(made: Iterable[bytes], called: Iterable[bytes]) -> bytes:
+    """A model of calls from "x" to "y"."""
+    imported = field(8, field(1, b"d") + number(2, 13))
+    return model(graph(nodes(called), inputs([value("x", 4)]), outputs([value("y", 4)])), imported, *made)
+
+
+def call(name: str, read: str, written: str) -> bytes:
+    """A node that calls a function."""
+    return node(name, [read], [written]) + field(7, b"d")
+
+
+def calls_of_the_next_function(n: int, *last: bytes) -> bytes:
+    """Functions that each call the next one twice; the last one has these nodes."""
+    made = [function(f"f{i}", [call(f"f{i + 1}", "x", "m"), call(f"f{i + 1}", "m", "y")]) for i in range(n)]
+    return of_functions([*made, function(f"f{n}", last)], [call("f0", "x", "y")])
+
+
+def chain_of_functions(n: int) -> bytes:
+    """Functions that each call the next one."""
+    made = [function(f"f{i}", [call(f"f{i + 1}", "x", "y")]) for i in range(n)]
+    return of_functions([*made, function(f"f{n}", [node("Relu", ["x"], ["y"])])], [call("f0", "x", "y")])
+
+
+def calls_of_long_functions(n: int) -> bytes:
+    """Calls of a function with as many nodes as there are calls."""
+    body = [node("Relu", [f"v{i}" if i else "x"], [f"v{i + 1}" if i + 1 < n else "y"]) for i in range(n)]
+    called = [call("f", f"w{i}" if i else "x", f"w{i + 1}" if i + 1 < n else "y") for i in range(n)]
+    return of_functions([function("f", body)], called)
+
+
+def loops(n: int) -> bytes:
+    """Loop nodes."""
+    body = graph(
+        nodes([node("Identity", ["c"], ["k"]), node("Relu", ["v"], ["w"])]),
+        inputs([value("i", element=INT64), value("c", element=9), value("v", 4)]),
+        outputs([value("k", element=9), value("w", 4)]),
+    )
+    made = [
+        node("Loop", ["m", "t", f"v{i}"], [f"v{i + 1}"], attribute("body", GRAPH, field(6, body))) for i in range(n)
+    ]
+    constants = [tensor("m", b"\2" + b"\0" * 7, element=INT64), tensor("t", b"\1", element=9)]
+    return model(graph(nodes(made), initializers(constants), inputs([value("v0", 4)]), outputs([value(f"v{n}", 4)])))
+
+
+def permutations(n: int) -> bytes:
+    """Transpose nodes that undo one another."""
+    made = [node("Transpose", [f"v{i}"], [f"v{i + 1}"], ints("perm", 1, 0)) for i in range(2 * n)]
+    return model(graph(nodes(made), inputs([value("v0", 2, 3)]), outputs([value(f"v{2 * n}", 2, 3)])))
+
+
+def dense_layers(n: int) -> bytes:
+    """MatMul, Add and Relu with weights of their own."""
+    made, constants = [], []
+    for i in range(n):
+        constants += [tensor(f"w{i}", b"\0\0\x80\x3e" * 16, 4, 4, element=FLOAT)]
+        constants += [tensor(f"b{i}", b"\0\0\x80\xbd" * 4, 1, 4, element=FLOAT)]
+        made += [node("MatMul", [f"v{i}", f"w{i}"], [f"m{i}"]), node("Add", [f"m{i}", f"b{i}"], [f"a{i}"])]
+        made += [node("Relu", [f"a{i}"], [f"v{i + 1}"])]
+    return model(
+        graph(nodes(made), initializers(constants), inputs([value("v0", 1, 4)]), outputs([value(f"v{n}", 1, 4)]))
+    )
+
+
+def elements_of_a_layer(n: int) -> bytes:
+    """A product with a matrix of n rows."""
+    weights = tensor("w", b"\0\0\x80\x3e" * (8 * n), n, 8, element=FLOAT)
+    declared = inputs([value("x", 1, n)]), outputs([value("y", 1, 8)])
+    return model(graph(nodes([node("MatMul", "xw", "y")]), initializers([weights]), *declared))
+
+
 MAKERS: Mapping[str, Callable[[int], bytes]] = {
     "empty_nodes": lambda n: model(graph(b"\x0a\x00" * n)),
     "foreign_nodes": lambda n: model(graph(nodes([node("Foreign", ["a"], [f"v{i}"]) for i in range(n)]))),
@@ -316,6 +465,22 @@ MAKERS: Mapping[str, Callable[[int], bytes]] = {
     "unknown_fields": lambda n: model(graph(nodes([node("Max", ["a"], ["b"]) + part(99, b"")] * n))),
     "quantization_annotations": lambda n: model(graph(field(14, b"") * n)),
     "unprintable_names": lambda n: model(graph(inputs([value(f"x{i}\n", 1) for i in range(n)]))),
+    "recurrent_nodes": recurrent_nodes,
+    "convolutions": convolutions,
+    "doubled_lists": doubled_lists,
+    "growing_constants": growing_constants,
+    "growing_sums": growing_sums,
+    "flattened_symbols": flattened_symbols,
+    "product_of_symbols": product_of_symbols,
+    "slices_of_a_constant": slices_of_a_constant,
+    "calls_of_the_next_function": lambda n: calls_of_the_next_function(n, node("Relu", ["x"], ["y"])),
+    "calls_of_functions_without_nodes": calls_of_the_next_function,
+    "chain_of_functions": chain_of_functions,
+    "calls_of_long_functions": calls_of_long_functions,
+    "loops": loops,
+    "permutations": permutations,
+    "dense_layers": dense_layers,
+    "elements_of_a_layer": elements_of_a_layer,
 }
 """The file for a number, by family."""
 LIMITED = {
@@ -332,6 +497,11 @@ LIMITED = {
     "metadata": 9900,
     "training_graphs": 9900,
     "inputs_times_rank": 8000,
+    "product_of_symbols": 1000,
+    "loops": 4900,
+    "calls_of_the_next_function": 9900,
+    "calls_of_functions_without_nodes": 9900,
+    "chain_of_functions": 9900,
     "gathers_of_one_constant": 30_000,
     "failing_gathers_of_one_constant": 30_000,
     "divisions_by_one_constant": 30_000,

@@ -124,7 +124,7 @@ def test_jobs_do_not_change_a_byte(zoo: Path, form: str) -> None:
     }
 
 
-@each_case("case", cases()[::9], ids=lambda case: case.id)
+@each_case("case", cases()[::30], ids=lambda case: case.id)
 def test_a_stored_report_is_the_report(case) -> None:
     for edition in (None, "2025-10"):
         report = sonnx.check(model_bytes(case), edition)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from sonnx.api import audit, verify
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import require_empty
+from sonnx.base.files import json_value, require_empty
 from sonnx.base.progress import clock
 from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
@@ -34,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rewrites", type=Path, metavar="RECORD", help="the record of MODEL that sonnx fix --report wrote")
     add("--proofs", type=Path, metavar="DIR", help="a folder of certificates that sonnx prove --proofs wrote")
     add("--since", type=Path, metavar="DIR", help="an earlier pack: say what changed and which evidence stands")
+    add("--derived-from", type=Path, metavar="ORIGINAL",
+        help="the model file that MODEL was made from: say whether both are the same function")  # fmt: skip
+    add("--property", type=Path, metavar="FILE", action="append", default=[],
+        help="a .vnnlib file with its certificate, a .json file of the same name, beside it; repeatable")  # fmt: skip
     add("--sign", type=Path, metavar="KEY", help="an OpenSSH key that signs the manifest (ssh-keygen -Y sign)")
     add(
         "--signers",
@@ -61,12 +66,13 @@ def _verify(options: argparse.Namespace) -> int:
         or options.input_shape
         or options.box
         or options.limit
+        or options.property
         or options.strict_versions
         or options.accept_assumptions
     ):
         raise UsageError("--verify takes the options from the pack: leave them out")
     with clock(f"making {options.verify} again"):
-        found = verify(options.verify, options.model, options.signers)
+        found = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
     if not found:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
@@ -99,12 +105,14 @@ def _write(options: argparse.Namespace) -> int:
             options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
             accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
             date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-            proofs=options.proofs, box=options.box, since=options.since, limits=parse_limits(options.limit),
+            proofs=options.proofs, box=options.box, since=options.since,
+            derived_from=options.derived_from, properties=options.property, limits=parse_limits(options.limit),
         )  # fmt: skip
     run = {
         "command": sys.argv,
         "folder": str(Path.cwd()),
         "model": str(options.model.resolve()),
+        **({"derived_from": str(options.derived_from.resolve())} if options.derived_from is not None else {}),
         "started": started.isoformat(timespec="seconds"),
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "host": platform.node(),
@@ -115,5 +123,12 @@ def _write(options: argparse.Namespace) -> int:
     pack.write(options.output, run, options.sign)
     files = len(pack.files) + 1 + (options.sign is not None)
     written = f"{escape(str(options.output))}: {files} files; start with index.html"
-    sys.stdout.write(f"{headline(pack.report)}\n{written}\n")
-    return pack.report.exit_code(options.accept_assumptions)
+    derived = "" if options.derived_from is None else f"{_about_original(pack.files, options.derived_from.name)}\n"
+    sys.stdout.write(f"{headline(pack.report)}\n{derived}{written}\n")
+    return pack.code
+
+
+def _about_original(files: Mapping[str, bytes], name: str) -> str:
+    """The answer of the comparison with the original, in one line."""
+    answer = json_value(files["audit.json"])["derived_from"]["answer"]
+    return f"{escape(name)}, which it was derived from: {answer}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +16,9 @@ from sonnx.base.files import deliver, fixed_path, require_empty, say_written, wr
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
+from sonnx.cli.project_table import FILE, TABLE, ProjectOptions, project_options
 from sonnx.model.reader import Unreadable
-from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, CheckRun, render
+from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, CheckRun, FormatChoices, render
 
 COLOURS = ("auto", "always", "never")
 HELP = "check models"
@@ -29,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, what in (("--select", "only"), ("--ignore", "all but")):
         add(option, action="append", default=[], metavar="RULE",
             help=f"check {what} the rules with these slugs, tags or operators, comma-separated")  # fmt: skip
-    add("--format", choices=FORMATS, default="text", help="the format of the report")
+    add("--format", choices=FormatChoices(FORMATS), action="append",
+        help="the format of the report (default text); FORMAT=FILE, also repeated, writes it to a file")  # fmt: skip
     add(
         "--fix",
         action="store_true",
@@ -59,19 +63,26 @@ def check_command(options: argparse.Namespace) -> int:
     """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0."""
     _require_effect(options)
     select, ignore = rules_named(options, "select"), rules_named(options, "ignore")
-    if options.deviations is not None and (select or ignore):
-        raise UsageError(WHOLE_MODEL)
+    project = project_options()
+    table = project.table
+    options.edition = table.edition if options.edition is None else options.edition
     if options.fix:
-        return _fix(options)
+        return _fix(options, project)
     if options.box and (len(options.models) != 1 or not is_one(options.models[0]) or options.models[0] == "-"):
         raise UsageError("--box is about one model file")
+    options.tailoring = table.tailoring if options.tailoring is None else options.tailoring
+    ignore += [each.rule for each in table.ignore]
+    if options.deviations is not None and (select or ignore):
+        raise UsageError(WHOLE_MODEL)
     request, justified = check_request(options, select, ignore), deviations_of(options)
+    outputs = outputs_of(options)
     if options.pages is not None:
-        options.format = "html"
         require_empty(options.pages, "page of an older run")
-    hashed, drawn = justified is not None or options.format in HASHED, options.format in DRAWN
+    formats = {name for name, _ in outputs}
+    hashed, drawn = justified is not None or bool(formats & HASHED), bool(formats & DRAWN)
     models = models_of(options.models)
-    require_other_file(options.output, models)
+    for _, file in outputs:
+        require_other_file(file, models)
     if _isolated(options, models):
         results = _in_child_processes(models, options, request, hashed, drawn)
     else:
@@ -81,13 +92,14 @@ def check_command(options: argparse.Namespace) -> int:
 
         [report] = results.reports
         results.reports = [discharged(report, Path(models[0]), options.box, request, DEFAULT_HYPOTHESES)]
-    if options.format == "text":
+    if "text" in formats:
         for sentence in results.sentences():
             print(f"sonnx: {escape(sentence)}", file=sys.stderr)
     if justified is not None:
         from sonnx.checker import deviations  # most runs have none
 
         results.reports = list(deviations.apply(results.reports, *justified))
+    results.reports = project.stated(results.reports)
     code = results.exit_code(options.accept_assumptions)
     run = CheckRun(results.reports, results.without_report, code, options.accept_assumptions, options.docs)
     if options.pages is not None:
@@ -96,10 +108,36 @@ def check_command(options: argparse.Namespace) -> int:
         write_folder(options.pages, {name: text.encode("ascii") for name, text in render_folder(run).items()})
         say_written(options.pages)
     else:
-        deliver(_rendered(options, run), options.output)
+        for name, file in outputs:
+            deliver(_rendered(name, options, run, file), file)
     if results.interrupted:
         raise KeyboardInterrupt
     return code
+
+
+def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
+    """The formats of the report, each with its file; None is standard output.
+
+    Raises:
+        UsageError: two reports have one place, or --output has no report to write.
+        OSError: a folder does not exist.
+    """
+    if options.pages is not None:
+        return [("html", None)]
+    given = [each.partition("=") for each in options.format or ["text"]]
+    outputs = [(name, Path(file) if file else options.output) for name, _, file in given]
+    places = [file if file is None else file.resolve() for _, file in outputs]
+    twice = next((file for file in places if places.count(file) > 1), "")
+    if twice != "":
+        where = "standard output" if twice is None else quote(str(twice))
+        raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
+    absent = next((file for _, file in outputs if file is not None and not file.parent.is_dir()), None)
+    if absent is not None:  # before any of the reports is written
+        code = errno.ENOTDIR if absent.parent.exists() else errno.ENOENT
+        raise OSError(code, os.strerror(code), str(absent))
+    if options.output is not None and all(file for _, _, file in given):
+        raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
+    return outputs
 
 
 def rules_named(options: argparse.Namespace, option: str) -> list[str]:
@@ -123,7 +161,7 @@ def require_other_file(output: Path | None, models: Sequence[str]) -> None:
     """
     for name in models:
         if output is not None and output.exists() and Path(name).exists() and output.samefile(name):
-            raise UsageError(f"--output {quote(str(output))} is the model itself; name another file")
+            raise UsageError(f"{quote(str(output))} is the model itself; name another file for the report")
 
 
 NOT_WITH_FIX = (
@@ -138,24 +176,27 @@ def _require_effect(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
     values = [(name, getattr(options, name)) for name in NOT_WITH_FIX]
     given = [name for name, value in values if value not in ("", [], None) and value is not False]
-    given += ["format"] if options.format != "text" else []
+    formats = {each.partition("=")[0] for each in options.format or ["text"]}
+    given += ["format"] if formats != {"text"} or "=" in "".join(options.format or ()) else []
     given += ["color"] if options.color != "auto" else []
     if options.fix and given:
         raise UsageError(f"--fix does not go with --{given[0]}; use sonnx fix, then sonnx check")
     brief = [name for name in (*BREVITY, *(["color"] if options.color != "auto" else [])) if getattr(options, name)]
-    if brief and (options.format != "text" or options.pages is not None):
+    if brief and ("text" not in formats or options.pages is not None):
         raise UsageError(
             f"--{brief[0]} shapes the text format and has no effect on the others; leave one of the two out"
         )
-    if options.docs and options.format not in LINKED and options.pages is None:
-        raise UsageError(f"--docs links pages in {', '.join(sorted(LINKED))}, not in {options.format}")
+    if options.docs and not formats & LINKED and options.pages is None:
+        raise UsageError(f"--docs links pages in {', '.join(sorted(LINKED))}, not in {', '.join(sorted(formats))}")
     if options.docs and not options.docs.startswith(("https://", "http://", "file://")):
         raise UsageError("--docs takes the address of a site: https://…, http://… or file://…")
-    if options.pages is not None and (options.format not in ("text", "html") or options.output is not None):
+    if options.pages is not None and (
+        formats - {"text", "html"} or "=" in "".join(options.format or ()) or options.output
+    ):
         raise UsageError("--pages writes HTML to a folder; leave out --format and --output")
 
 
-def _fix(options: argparse.Namespace) -> int:
+def _fix(options: argparse.Namespace, project: ProjectOptions) -> int:
     """Rewrite the models; the worst exit code of their checks."""
     from sonnx.base.progress import clock  # most checks rewrite nothing
 
@@ -174,16 +215,18 @@ def _fix(options: argparse.Namespace) -> int:
         write_whole(target, result.model_bytes())
         sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")
         codes.add(result.after.exit_code(options.accept_assumptions))
+    if project.note:
+        sys.stdout.write(f"note: of the table [{TABLE}] of {FILE} only the edition holds for --fix\n")
     return worst_exit_code(codes)
 
 
-def _rendered(options: argparse.Namespace, run: CheckRun) -> str:
-    if options.format != "text":
-        return render(options.format, run)
+def _rendered(name: str, options: argparse.Namespace, run: CheckRun, file: Path | None) -> str:
+    if name != "text":
+        return render(name, run)
     from sonnx.report import check_text
     from sonnx.report.terminal import Style, terminal_style
 
-    style = Style(docs=options.docs) if options.output is not None else terminal_style(options.color, options.docs)
+    style = Style(docs=options.docs) if file is not None else terminal_style(options.color, options.docs)
     if options.statistics:
         return check_text.statistics(run.reports, style)
     if options.quiet:

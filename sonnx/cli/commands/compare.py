@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit 1 if a value is more than K ulp away")  # fmt: skip
     add("--max-integer-distance", type=amount("steps", least=0, largest=MAX_ULP), default=0, metavar="K",
         help="integers may be K away (default 0)")  # fmt: skip
+    add("--optimizations", action="store_true",
+        help="compare the graphs that the optimizer of the runtime makes with the model, for all inputs")  # fmt: skip
     add("--bound", nargs="?", const="onnxruntime-cpu", metavar="HYPOTHESES",
         help="exit 1 if a value is outside the bound under hypotheses (default onnxruntime-cpu)")  # fmt: skip
     add(
@@ -79,6 +81,7 @@ def compare_command(options: argparse.Namespace) -> int:
                     options.runtime_timeout, min(options.runtime_memory, options.memory or options.runtime_memory)
                 ),
                 max_ulp=options.max_ulp, no_special_mismatch=options.no_special_mismatch, bound=options.bound,
+                optimizations=options.optimizations,
                 limits=parse_limits(options.limit), name=options.model, hashed=options.format in HASHED, progress=line,
             )  # fmt: skip
     except NotConforming as stop:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sonnx.api import verify_property
-from sonnx.base.files import deliver, require_empty
+from sonnx.base.files import deliver, require_empty, write_whole
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_limit_argument, add_size_arguments, sizes_of
@@ -48,5 +48,7 @@ def verify_command(options: argparse.Namespace) -> int:
         return not_conforming(stop, "verifies")
     if chosen.witness is not None and found.witness:
         found.write_witness(chosen.witness)
+    if chosen.certificate is not None and found.certificate is not None:
+        write_whole(chosen.certificate, found.certificate)
     deliver(found.to_format(options.format), options.output)
     return found.exit_code

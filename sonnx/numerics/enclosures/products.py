@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import optional, required
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
@@ -266,6 +267,9 @@ def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     n = A.shape[0 if trans_a else 1]
     how = Product(multiply, max(1, n), pull_a, pull_b, max(A.shape[1 if trans_a else 0], B.shape[0 if trans_b else 1]))
     added_shape = () if C is None else C.shape
+    shape = (A.shape[1 if trans_a else 0], B.shape[0 if trans_b else 1])
+    if len(added_shape) > 2 or any(c not in (1, y) for c, y in zip(added_shape[::-1], shape[::-1], strict=False)):
+        raise NotExecutable(f"C of shape {list(added_shape)} does not broadcast to {list(shape)}")
     return [multiplied(context, A, B, how, scale=alpha, added=C, added_shape=added_shape, added_scale=beta)]
 
 

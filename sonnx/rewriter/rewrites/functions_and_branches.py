@@ -86,9 +86,8 @@ def _inlinable(site: Site, function: Function) -> bool:
 def _require_few(context: RewriteContext) -> None:
     limits = context.model.limits
     if context.inlined_size > limits["nodes"]:
-        raise Unfinished(
-            f"with its calls of functions replaced, the graph {exceeded(limits, 'nodes', context.inlined_size)}"
-        )
+        number = exceeded(limits, "nodes", context.inlined_size)
+        raise Unfinished(f"with its calls of functions replaced, and counting these, the graph {number}")
 
 
 def _reachable(start: Iterable[FunctionKey], functions: Mapping[FunctionKey, Function]) -> set[FunctionKey]:

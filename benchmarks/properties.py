@@ -1,0 +1,115 @@
+"""The ten properties of ACAS Xu on networks of a folder: answers, parts, time, and the certificates.
+
+    python -m benchmarks.properties FOLDER [--seconds 116] [--checked-parts 200]
+
+The properties are those of Katz et al., "Reluplex" (2017), in physical units; the networks, `ACASXU_run2a_A_B_*.onnx`,
+scale them.  A property is verified on the networks it is about; properties 1 to 4 on all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from math import pi
+from pathlib import Path
+
+import sonnx
+from sonnx.properties import certificate_checker
+from sonnx.properties.options import VerifyOptions
+
+MEANS, RANGES = (19791.091, 0.0, 0.0, 650.0, 600.0), (60261.0, 2 * pi, 2 * pi, 1100.0, 1200.0)
+OUTPUT_MEAN, OUTPUT_RANGE = 7.5188840201005975, 373.94992
+Intervals = tuple[tuple[float, float], ...]
+FAR: Intervals = ((55947.691, 60760.0), (-pi, pi), (-pi, pi), (1145.0, 1200.0), (0.0, 60.0))
+PROPERTIES: dict[int, tuple[list[Intervals], str, str]] = {
+    1: ([FAR], ".*", "(assert (>= Y_0 {limit}))"),
+    2: ([FAR], ".*", "largest 0"),
+    3: ([((1500.0, 1800.0), (-0.06, 0.06), (3.1, pi), (980.0, 1200.0), (960.0, 1200.0))], ".*", "least 0"),
+    4: ([((1500.0, 1800.0), (-0.06, 0.06), (0.0, 0.0), (1000.0, 1200.0), (700.0, 800.0))], ".*", "least 0"),
+    5: ([((250.0, 400.0), (0.2, 0.4), (-pi, -pi + 0.005), (100.0, 400.0), (0.0, 400.0))], "1_1", "not least 4"),
+    6: ([((12000.0, 62000.0), ends, (-pi, -pi + 0.005), (100.0, 1200.0), (0.0, 1200.0))
+         for ends in ((0.7, pi), (-pi, -0.7))], "1_1", "not least 0"),
+    7: ([((0.0, 60760.0), (-pi, pi), (-pi, pi), (100.0, 1200.0), (0.0, 1200.0))], "1_9", "least 3 or 4"),
+    8: ([((0.0, 60760.0), (-pi, -0.75 * pi), (-0.1, 0.1), (600.0, 1200.0), (600.0, 1200.0))], "2_9",
+        "not least 0 or 1"),
+    9: ([((2000.0, 7000.0), (-0.4, -0.14), (-pi, -pi + 0.01), (100.0, 150.0), (0.0, 150.0))], "3_3", "not least 3"),
+    10: ([((36000.0, 60760.0), (0.7, pi), (-pi, -pi + 0.01), (900.0, 1200.0), (600.0, 1200.0))], "4_5", "not least 0"),
+}  # fmt: skip
+"""Boxes of distance, two angles and two speeds; the networks; and the outputs that must not occur."""
+
+
+def vnnlib(number: int) -> str:
+    """A property as VNN-LIB, scaled as the networks are."""
+    boxes, _, unsafe = PROPERTIES[number]
+    lines = [f"(declare-const {name}_{index} Real)" for name in "XY" for index in range(5)]
+    cases = []
+    for box in boxes:
+        ends = [((low - m) / r, (high - m) / r) for (low, high), m, r in zip(box, MEANS, RANGES, strict=True)]
+        cases.append(" ".join(f"(>= X_{i} {low:.9f}) (<= X_{i} {high:.9f})" for i, (low, high) in enumerate(ends)))
+    lines.append(f"(assert (or {' '.join(f'(and {case})' for case in cases)}))")
+    return "\n".join([*lines, outputs(unsafe)]) + "\n"
+
+
+def outputs(unsafe: str) -> str:
+    """The assertion that an output is the least or the largest, or that none of some is the least."""
+    if unsafe.startswith("(assert"):
+        return unsafe.format(limit=(1500 - OUTPUT_MEAN) / OUTPUT_RANGE)
+    places = [int(each) for each in re.findall(r"\d", unsafe)]
+    others = [index for index in range(5) if index not in places]
+    if unsafe.startswith("not"):  # another one is at most each of these
+        return (
+            f"(assert (or {' '.join('(and ' + ' '.join(f'(<= Y_{j} Y_{i})' for i in places) + ')' for j in others)}))"
+        )
+    sign = ">=" if unsafe.startswith("largest") else "<="
+    sets = ["(and " + " ".join(f"({sign} Y_{i} Y_{j})" for j in range(5) if j != i) + ")" for i in places]
+    return f"(assert (or {' '.join(sets)}))"
+
+
+def row(model: Path, number: int, folder: Path, seconds: float, most: int) -> str:
+    """A row of the table."""
+    path = folder / f"property_{number}.vnnlib"
+    path.write_text(vnnlib(number), "utf-8")
+    started = time.monotonic()
+    found = sonnx.verify_property(model, path, VerifyOptions(unchecked=True, search=seconds))
+    took = time.monotonic() - started
+    parts = sum(task.parts for task in found.tasks)
+    margins = [task.margin for task in found.tasks if task.margin is not None]
+    shown = min(task.shown for task in found.tasks)
+    certificate, leaves = "", 0
+    if found.certificate is not None:
+        leaves = found.certificate.count('"slopes"')
+        certificate = f"{leaves} parts"
+    if found.certificate is not None and leaves <= most:
+        started = time.monotonic()
+        certificate_checker.check(model.read_bytes(), path.read_bytes(), found.certificate.encode())
+        certificate += f", accepted in {time.monotonic() - started:.0f} s"
+    network = "_".join(re.findall(r"\d+", model.name.removeprefix("ACASXU_run2a_"))[:2])
+    margin = f"{min(margins):.2g}" if margins and str(found.answer) == "holds" else ""
+    share = "" if str(found.answer) == "violated" else f"{100 * shown:.2f} %"
+    return f"| {network} | {number} | {found.answer} | {parts} | {took:.1f} | {share} | {margin} | {certificate} |"
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.properties", description="The properties of ACAS Xu.")
+    parser.add_argument("folder", type=Path, help="of networks ACASXU_run2a_A_B_*.onnx")
+    parser.add_argument("--seconds", type=float, default=116.0, help="of each search (default 116)")
+    parser.add_argument("--checked-parts", type=int, default=200, help="of certificates that are checked (default 200)")
+    options = parser.parse_args(arguments)
+    print("| network | property | answer | parts | s | share shown | least margin | certificate |")
+    print("|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for model in sorted(options.folder.glob("ACASXU_run2a_*.onnx")):
+            network = model.name.removeprefix("ACASXU_run2a_")[:3]
+            for number, (_, networks, _) in PROPERTIES.items():
+                if re.fullmatch(networks, network):
+                    text = row(model, number, Path(folder), options.seconds, options.checked_parts)
+                    print(text, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+"""Properties of the model in an evidence pack: each with its certificate, which is checked when the pack is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from struct import error as struct_error
+from typing import Any
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
+from sonnx.base.files import sha256, whole_bytes
+from sonnx.properties import certificate_checker
+
+FOLDER = "properties"
+LIMIT = (
+    "A property is shown for all inputs of its boxes, in every implementation that its claim describes; the program "
+    "beside the certificates checks them without this tool."
+)
+CHECKER = Path(certificate_checker.__file__)
+
+
+@dataclass(frozen=True)
+class CertifiedProperties:
+    """What the pack says of the properties, and its files: these, their certificates, the program that checks them."""
+
+    about: tuple[dict[str, Any], ...]
+    files: dict[str, bytes]
+
+
+def certified_properties(paths: Sequence[Path], data: bytes) -> CertifiedProperties:
+    """Check the certificate of each property, which stands beside it with the ending .json.
+
+    Args:
+        paths: .vnnlib files.
+        data: the bytes of the model.
+
+    Raises:
+        UsageError: a file is missing, two have one name, or a certificate does not show its property of this model.
+    """
+    twice = [name for name, number in Counter(path.name for path in paths).items() if number > 1]
+    if twice:
+        raise UsageError(f"two properties have the name {quote(twice[0])}")
+    rows = [_checked(path, data) for path in paths]
+    files = {f"{FOLDER}/{name}": content for _, contents in rows for name, content in contents}
+    if rows:
+        files[f"{FOLDER}/{CHECKER.name}"] = CHECKER.read_bytes()
+    return CertifiedProperties(tuple(about for about, _ in rows), files)
+
+
+def _checked(path: Path, data: bytes) -> tuple[dict[str, Any], tuple[tuple[str, bytes], ...]]:
+    contents = tuple(_contents(path))
+    (name, source), (beside, certificate) = contents
+    try:
+        parts = certificate_checker.check(data, source, certificate)
+    except certificate_checker.Refused as reason:
+        raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct_error) as reason:
+        raise UsageError(f"{quote(beside)} is not a certificate of {quote(name)} ({type(reason).__name__})") from None
+    about = {
+        "file": name, "sha256": sha256(source), "certificate": beside, "certificate_sha256": sha256(certificate),
+        "claim": certificate_checker.CLAIM, "parts": parts,
+    }  # fmt: skip
+    return about, contents
+
+
+def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The property and its certificate, with their names."""
+    if path.suffix != ".vnnlib":
+        raise UsageError(f"{quote(str(path))} is not a .vnnlib file")
+    for file in (path, path.with_suffix(".json")):
+        try:
+            yield file.name, whole_bytes(file)
+        except OSError as reason:
+            hint = "" if file == path else "; sonnx verify --certificate writes it"
+            raise UsageError(f"{quote(str(file))} cannot be read: {reason.strerror}{hint}") from None

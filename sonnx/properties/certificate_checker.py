@@ -1,0 +1,671 @@
+"""Checks a certificate of `sonnx verify`: this file, the standard library, and exact integers; nothing of sonnx.
+
+    python certificate_checker.py MODEL.onnx PROPERTY.vnnlib CERTIFICATE.json
+
+Exit code 0: the property holds for every input of its boxes, in every implementation of the model that computes as
+`CLAIM` says.  1: the certificate does not show it.  2: a file cannot be read, or is outside what this program knows.
+
+A certificate is trusted in nothing.  For each box of the property it has a tree of halvings; a leaf has, for each
+layer, a slope between 0 and 1 for each neuron.  This program reads the weights from the model and the boxes and rows
+from the property, walks the trees, and computes for each leaf, with the slopes:
+
+* bounds of each neuron z before its Relu.  From l <= z <= u follow relu(z) >= slope * z for any slope from 0 to 1, and
+  relu(z) <= s * z + t for any s and t with s * l + t >= 0 and s * u + t >= u, since relu is convex.  A row over the
+  neurons of a layer becomes a row over those of the layer before by these lines, down to the inputs;
+* the roundings of each neuron.  z is a sum of products and constants: n products, as many again if constants are added
+  before, and the constants after.  Each of these m terms passes at most k = m + 6 roundings: its product, its additions
+  in any order, products of constants in advance, and one from a wider format.  So they change z by at most
+  k u / (1 - k u) times the sum of the absolute values, with u = 2^-24, and by less than 2^-126 for each operand and
+  result that underflows, times what it is multiplied by;
+* the error of each row over the outputs: the roundings of a neuron times the largest coefficient with which they reach
+  the row.  Where a neuron is above 0 in every implementation, relu passes a difference on; where it is below 0, none;
+  else some share between none and all.
+
+A set of outputs is excluded on a leaf if one of its rows, less its error, is above its bound.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+import sys
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import chain, product
+from math import prod
+from operator import mul
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CLAIM = (
+    "float, each operation rounded to nearest, sums in any order, with or without fused multiply-add, constants added "
+    "and multiplied in advance, numbers below 2^-126 kept or flushed to zero"
+)
+FORMAT = "sonnx certificate 1"
+GRID = 80
+"""Bounds are integers: multiples of 2^-GRID, rounded outward."""
+SLOPE = 24
+"""Slopes are multiples of 2^-SLOPE; those of a certificate are digits, eighths from 0 to 8."""
+LARGEST = 1 << 127
+MOST_TERMS = 1 << 20
+
+
+Message = dict[int, list[Any]]
+"""The fields of an encoded message by number."""
+Constant = tuple[list[int], list[float]]
+"""The extents and the numbers of a tensor."""
+Ends = dict[int, tuple[Fraction | None, Fraction | None]]
+"""The bounds of the inputs by number."""
+Atoms = list[tuple[dict[int, Fraction], Fraction]]
+"""A set of outputs: rows by output, each with the bound that it is at most."""
+Box = list[tuple[int, int]]
+"""Intervals of integers over 2^GRID."""
+Lines = tuple[list[int], list[int], list[int]]
+"""For each neuron of a layer the slope below, the slope above, and the offset above."""
+
+
+class Refused(Exception):
+    """A file cannot be read, or has what this program does not know."""
+
+
+# ------------------------------------------------------------------ the model
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """The unsigned integer at a place, and the place after it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def grouped(data: bytes) -> Message:
+    """The fields of an encoded message as lists of integers or bytes, by number."""
+    lists: Message = {}
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            number, at = varint(data, at)
+            lists.setdefault(key >> 3, []).append(number)
+            continue
+        size, at = {1: (8, at), 5: (4, at)}.get(key & 7) or varint(data, at)
+        if key & 7 not in (1, 2, 5) or at + size > len(data):
+            raise Refused("the model is not an encoded message")
+        lists.setdefault(key >> 3, []).append(data[at : at + size])
+        at += size
+    return lists
+
+
+def inner(message: Message, number: int) -> Message:
+    """The one message of a field."""
+    if len(message.get(number, [])) != 1:
+        raise Refused(f"the model has {len(message.get(number, []))} messages in field {number} where it needs one")
+    return grouped(message[number][0])
+
+
+def text(message: Message, number: int) -> str:
+    """The text of a field, "" if it is absent."""
+    return str(message.get(number, [b""])[-1].decode())
+
+
+def signed(value: int) -> int:
+    """An int64 of its encoding."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def whole_numbers(message: Message, number: int) -> list[int]:
+    """The int64 numbers of a repeated field, packed or not."""
+    made: list[int] = []
+    for value in message.get(number, []):
+        at = 0
+        while not isinstance(value, int) and at < len(value):
+            one, at = varint(value, at)
+            made.append(signed(one))
+        made += [signed(value)] if isinstance(value, int) else []
+    return made
+
+
+def tensor(message: Message) -> Constant:
+    """The extents and exact numbers of a tensor of type float or int64."""
+    dims, kind = whole_numbers(message, 1), message.get(2, [0])[-1]
+    if 13 in message or message.get(14, [0])[-1] == 1:
+        raise Refused("weights in other files are not read; save the model with its weights inside")
+    size = 1
+    for extent in dims:
+        size *= extent
+    raw = message.get(9, [b""])[-1]
+    if kind == 1:
+        raw = raw or b"".join(message.get(4, []))
+        values = [number for (number,) in struct.iter_unpack("<f", raw)]
+        if any(number - number != 0 for number in values):
+            raise Refused("a weight is not a finite number")
+    elif kind == 7:
+        whole = [number for (number,) in struct.iter_unpack("<q", raw)] if raw else whole_numbers(message, 7)
+        values = [float(number) for number in whole]
+    else:
+        raise Refused(f"a constant has element type {kind}; float and int64 are read")
+    if len(values) != size:
+        raise Refused(f"a constant of extents {dims} has {len(values)} elements")
+    return dims, values
+
+
+class Pending:
+    """W (x + c) + b, of which W, c and b are being collected; `inner` and `outer` are the sizes of c and b."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.added = n, 0
+        self.rows: list[list[float]] | None = None
+        self.before, self.after = [Fraction(0)] * n, [Fraction(0)] * n
+        self.inner, self.outer = [Fraction(0)] * n, [Fraction(0)] * n
+
+    def add(self, constants: list[float], sign: int) -> None:
+        """Constants are added to all elements, before or after the product."""
+        self.added += 1
+        signed_ones = [sign * Fraction(each) for each in constants]
+        sums, sizes = (self.before, self.inner) if self.rows is None else (self.after, self.outer)
+        sums[:] = [a + b for a, b in zip(sums, signed_ones, strict=True)]
+        sizes[:] = [a + abs(b) for a, b in zip(sizes, signed_ones, strict=True)]
+
+    def multiply(self, rows: list[list[float]]) -> None:
+        """The product with a matrix, by its rows."""
+        if self.rows is not None:
+            raise Refused("two products follow each other without a Relu between them")
+        self.rows = rows
+        self.after, self.outer = [Fraction(0)] * len(rows), [Fraction(0)] * len(rows)
+
+
+class Layer:
+    """z = W x + b, then relu or not, in integers: W over 2^bits by rows and columns, b over 2^bias_bits.
+
+    Attributes:
+        sizes: the absolute values of W.
+        fixed: for each z the sum of the absolute values of the constants in it.
+        heaviest: for each z its largest weight; inner: the largest constant that is added before the product.
+        terms: how many products and constants a z is the sum of, at most; added: how many Adds are in the layer.
+    """
+
+    def __init__(self, made: Pending, relu: bool) -> None:
+        rows = made.rows or [[float(i == j) for i in range(made.n)] for j in range(made.n)]
+        exact = [[Fraction(w) for w in row] for row in rows]
+        bias = [sum(map(mul, row, made.before), Fraction(0)) for row in exact]
+        self.fixed = [sum((abs(w) * c for w, c in zip(row, made.inner, strict=True)), Fraction(0)) for row in exact]
+        if made.rows is not None:
+            bias = [a + b for a, b in zip(bias, made.after, strict=True)]
+            self.fixed = [a + b for a, b in zip(self.fixed, made.outer, strict=True)]
+        self.n, self.relu, self.added = made.n, relu, made.added
+        self.terms = (2 if any(made.inner) else 1) * made.n + made.added
+        if self.terms > MOST_TERMS:
+            raise Refused(f"a sum has {self.terms} terms; the lemma is used for at most {MOST_TERMS}")
+        self.inner = max(made.inner, default=Fraction(0))
+        self.heaviest = [max(map(abs, row), default=Fraction(0)) for row in exact]
+        self.bits = max([0, *(w.denominator.bit_length() - 1 for row in exact for w in row)])
+        self.W = [[int(w * 2**self.bits) for w in row] for row in exact]
+        self.columns = [list(column) for column in zip(*self.W, strict=True)]
+        self.sizes = [[abs(w) for w in row] for row in self.W]
+        self.bias_bits = max([0, *(b.denominator.bit_length() - 1 for b in bias)])
+        self.bias = [int(b * 2**self.bias_bits) for b in bias]
+
+
+def one_row(dims: list[int], n: int) -> bool:
+    """Whether extents are 1, 1, ..., n."""
+    return dims[-1:] == [n] and all(extent == 1 for extent in dims[:-1])
+
+
+def layers(data: bytes) -> list[Layer]:
+    """The layers of a model that is a chain of affine operators and Relu on one row of elements."""
+    model = grouped(data)
+    graph = inner(model, 7)
+    if 25 in model or 15 in graph:
+        raise Refused("models with functions or sparse constants are not known")
+    constants = {text(each, 8): tensor(each) for each in map(grouped, graph.get(5, []))}
+    inputs = [each for each in map(grouped, graph.get(11, [])) if text(each, 1) not in constants]
+    outputs = [text(grouped(each), 1) for each in graph.get(12, [])]
+    if len(inputs) != 1 or len(outputs) != 1:
+        raise Refused("the model has more than one input or output")
+    at, dims = text(inputs[0], 1), extents(inputs[0])
+    n = dims[-1] if dims else 1
+    if not dims or not one_row(dims, n):
+        raise Refused(f"the input has extents {dims}; a row of elements is read: 1, ..., 1, n")
+    made, layer, known = list[Layer](), Pending(n), {at, *constants}
+    if len(known) != 1 + len(graph.get(5, [])):
+        raise Refused("two constants have one name")
+    for node in map(grouped, graph.get(1, [])):
+        operator, names = text(node, 4), [each.decode() for each in node.get(1, [])]
+        attributes = {text(each, 1): each for each in map(grouped, node.get(5, []))}
+        results = [each.decode() for each in node.get(2, [])]
+        if text(node, 7) not in ("", "ai.onnx"):
+            raise Refused(f"operator {operator} of domain {text(node, 7)} is not known")
+        if len(results) != 1 or results[0] in known:
+            raise Refused(f"{operator}: a node has one result, of a new name")
+        known.add(results[0])
+        if operator == "Constant" and set(attributes) == {"value"}:
+            constants[results[0]] = tensor(inner(attributes["value"], 5))
+            continue
+        others = [name for name in names if name != at]
+        if names.count(at) != 1 or any(name not in constants for name in others):
+            raise Refused(f"{operator}: the model is not a chain; one input of each node is the result before")
+        at = results[0]
+        if operator == "Relu":
+            made.append(Layer(layer, True))
+            layer = Pending(n)
+        elif operator in ("Add", "Sub") and not attributes and (operator == "Add" or names[1] == others[0]):
+            layer.add(row_of(constants[others[0]], n), 1 if operator == "Add" else -1)
+        elif operator == "MatMul" and names[1] == others[0]:
+            layer.multiply(matrix_of(constants[others[0]], n, False))
+            n = len(layer.after)
+        elif operator == "Gemm" and names[1] == others[0] and plain_gemm(attributes):
+            layer.multiply(matrix_of(constants[others[0]], n, integer(attributes, "transB", 0) == 1))
+            n = len(layer.after)
+            if len(others) == 2:
+                layer.add(row_of(constants[others[1]], n), 1)
+        elif not moves_nothing(operator, attributes, dims, constants[others[0]][1] if others else []):
+            raise Refused(f"operator {operator} with these inputs and attributes is not known")
+        dims = [1, n] if operator in ("Flatten", "Reshape") else [*dims[:-1], n]
+    if at != outputs[0]:
+        raise Refused("the output is not the last result")
+    return [*made, Layer(layer, False)]
+
+
+def moves_nothing(operator: str, attributes: dict[str, Message], dims: list[int], shape: list[float]) -> bool:
+    """Whether an operator gives one row of the same elements."""
+    if operator == "Flatten":
+        return integer(attributes, "axis", 1) == 1 and len(dims) >= 2
+    if operator == "Reshape":
+        last = shape[-1:] in ([float(dims[-1])], [-1.0]) and all(extent == 1 for extent in shape[:-1])
+        return len(shape) >= 2 and last and integer(attributes, "allowzero", 0) == 0
+    return operator == "Identity"
+
+
+def extents(value: Message) -> list[int]:
+    """The extents of a graph input of type float."""
+    kind = inner(inner(value, 2), 1)
+    if kind.get(1, [0])[-1] != 1:
+        raise Refused("the input is not of type float")
+    dims = []
+    for each in map(grouped, inner(kind, 2).get(1, [])):
+        dims.append(signed(each[1][-1]) if 1 in each else 1)  # a symbol: the checked claim is about one row
+    return dims
+
+
+def integer(attributes: dict[str, Message], name: str, default: int) -> int:
+    """An integer attribute."""
+    return signed(attributes[name].get(3, [0])[-1]) if name in attributes else default
+
+
+def plain_gemm(attributes: dict[str, Message]) -> bool:
+    """Whether alpha and beta are 1 and A is not transposed."""
+    factors = [struct.unpack("<f", attributes[name][2][-1])[0] for name in ("alpha", "beta") if name in attributes]
+    return all(factor == 1.0 for factor in factors) and integer(attributes, "transA", 0) == 0
+
+
+def row_of(constant: Constant, n: int) -> list[float]:
+    """The n numbers that a constant adds to a row."""
+    dims, values = constant
+    if len(values) == 1 and all(extent == 1 for extent in dims):
+        return values * n
+    if not one_row(dims, n):
+        raise Refused(f"a constant of extents {dims} is added to a row of {n}")
+    return values
+
+
+def matrix_of(constant: Constant, n: int, transposed: bool) -> list[list[float]]:
+    """The rows of W for a constant matrix."""
+    dims, values = constant
+    if len(dims) != 2 or dims[1 if transposed else 0] != n:
+        raise Refused(f"a matrix of extents {dims} is multiplied with a row of {n}")
+    rows = [values[i * dims[1] : (i + 1) * dims[1]] for i in range(dims[0])]
+    return rows if transposed else [list(column) for column in zip(*rows, strict=True)]
+
+
+# ------------------------------------------------------------------ the property
+
+
+def terms(source: str) -> list[Any]:
+    """The nested lists of a VNN-LIB text."""
+    stack: list[list[Any]] = [[]]
+    for token in re.findall(r"[()]|[^\s();]+", re.sub(r";[^\n]*", "", source)):
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            last = stack.pop()
+            if not stack:
+                raise Refused("a parenthesis of the property closes nothing")
+            stack[-1].append(last)
+        else:
+            stack[-1].append(token)
+    if len(stack) != 1:
+        raise Refused("a parenthesis of the property is not closed")
+    return stack[0]
+
+
+def linear(term: Any) -> dict[str, Fraction]:
+    """A linear term as coefficients by variable; "" is the constant."""
+    if isinstance(term, str):
+        return {term: Fraction(1)} if re.fullmatch(r"[XY]_\d+", term) else {"": Fraction(term)}
+    operation, *parts = term
+    values = [linear(part) for part in parts]
+    if operation == "*":
+        numbers = [value[""] for value in values if set(value) == {""}]
+        rest = [value for value in values if set(value) != {""}]
+        if len(rest) > 1:
+            raise Refused("the property multiplies variables")
+        factor = Fraction(1)
+        for number in numbers:
+            factor *= number
+        return {name: factor * each for name, each in (rest[0] if rest else {"": Fraction(1)}).items()}
+    if operation not in ("+", "-"):
+        raise Refused(f"{operation} in the property is not known")
+    if operation == "-" and len(values) == 1:
+        return {name: -each for name, each in values[0].items()}
+    total = dict(values[0])
+    for value in values[1:]:
+        for name, each in value.items():
+            total[name] = total.get(name, Fraction(0)) + (each if operation == "+" else -each)
+    return total
+
+
+def cases(formula: Any) -> list[list[tuple[dict[str, Fraction], Fraction]]]:
+    """A formula as a list of conjunctions of atoms; an atom is coefficients and a bound: their sum is at most it."""
+    operation, *parts = formula
+    if operation == "or":
+        return [case for part in parts for case in cases(part)]
+    if operation == "and":
+        return [list(chain.from_iterable(choice)) for choice in product(*map(cases, parts))]
+    if operation not in ("<=", ">=") or len(parts) != 2:
+        raise Refused(f"{operation} in the property is not known")
+    left, right = map(linear, parts if operation == "<=" else parts[::-1])
+    row = {name: left.get(name, Fraction(0)) - right.get(name, Fraction(0)) for name in {*left, *right} if name}
+    return [[({name: c for name, c in row.items() if c}, right.get("", Fraction(0)) - left.get("", Fraction(0)))]]
+
+
+def property_of(source: str) -> list[tuple[Ends, list[Atoms]]]:
+    """The boxes of a property, each with its sets of atoms over the outputs, in the order of the file."""
+    conjunctions: list[list[tuple[dict[str, Fraction], Fraction]]] = [[]]
+    for command in terms(source):
+        if command[0] == "assert" and len(command) == 2:
+            conjunctions = [one + other for one, other in product(conjunctions, cases(command[1]))]
+        elif command[0] != "declare-const":
+            raise Refused(f"{command[0]} in the property is not known")
+    boxes: dict[tuple[Any, ...], list[Atoms]] = {}
+    for conjunction in conjunctions:
+        ends: Ends = {}
+        rows: Atoms = []
+        for row, bound in conjunction:
+            names = sorted(row)
+            if all(name[0] == "Y" for name in names):
+                rows.append(({int(name[2:]): c for name, c in row.items()}, bound))
+            elif len(names) == 1:
+                low, high = ends.get(int(names[0][2:]), (None, None))
+                end = bound / row[names[0]]
+                if row[names[0]] > 0:
+                    high = end if high is None else min(high, end)
+                else:
+                    low = end if low is None else max(low, end)
+                ends[int(names[0][2:])] = low, high
+            else:
+                raise Refused("the property compares inputs with each other or with outputs")
+        boxes.setdefault(tuple(sorted(ends.items())), []).append(rows)
+    return [(dict(key), sets) for key, sets in boxes.items()]
+
+
+# ------------------------------------------------------------------ a leaf
+
+
+class Known(NamedTuple):
+    """What is known of the layers on a box.
+
+    Attributes:
+        lines: below and above each Relu.
+        local: for each z what its own roundings add.
+        passed: for each neuron whether every implementation passes a difference on, and whether some may.
+    """
+
+    lines: list[Lines]
+    local: list[list[int]]
+    passed: list[list[tuple[bool, bool]]]
+
+
+def floor(value: int, bits: int) -> int:
+    """An integer over 2^bits as a multiple of 2^-GRID, rounded down."""
+    return value << GRID - bits if bits <= GRID else value >> bits - GRID
+
+
+def ceiling(value: int, bits: int) -> int:
+    """As `floor`, rounded up."""
+    return -floor(-value, bits)
+
+
+def dot(one: Iterable[int], other: Iterable[int]) -> int:
+    """The sum of products."""
+    return sum(map(mul, one, other))
+
+
+def least(network: list[Layer], lines: list[Lines], box: Box, row: list[int], depth: int) -> int:
+    """A lower bound of row * z, of the layer of a number, as a multiple of 2^-GRID."""
+    total = bits = 0  # the row is over 2^bits
+    for number in range(depth, -1, -1):
+        layer = network[number]
+        total += floor(dot(row, layer.bias), bits + layer.bias_bits)
+        row, bits = [dot(row, column) for column in layer.columns], bits + layer.bits
+        if number:
+            lower, upper, offset = lines[number - 1]
+            total += floor(sum(r * t for r, t in zip(row, offset, strict=True) if r < 0), bits + GRID)
+            row = [r * (a if r >= 0 else s) for r, a, s in zip(row, lower, upper, strict=True)]
+            bits += SLOPE
+    last = sum(r * (low if r >= 0 else high) for r, (low, high) in zip(row, box, strict=True))
+    return total + floor(last, bits + GRID)
+
+
+def excluded(network: list[Layer], box: Box, slopes: list[str], sets: list[Atoms]) -> bool:
+    """Whether each set of outputs is excluded on a box, in every implementation."""
+    known = Known([], [], [])
+    ends, error = box, [1] * len(box)  # an input below 2^-126 may be flushed
+    for number, layer in enumerate(network):
+        known.local.append(rounding(layer, ends, error))
+        if not layer.relu:
+            break
+        whole = [-(-dot(row, error) >> layer.bits) + e for row, e in zip(layer.sizes, known.local[-1], strict=True)]
+        ends = [interval(layer, row, b, ends) for row, b in zip(layer.W, layer.bias, strict=True)]
+        ends = [nearer(network, known.lines, box, j, z, number) for j, z in enumerate(ends)]
+        known.lines.append(relaxed(ends, slopes[number]))
+        known.passed.append([(low - e > 0, high + e >= 0) for (low, high), e in zip(ends, whole, strict=True)])
+        ends = [(max(low, 0), max(high, 0)) for low, high in ends]
+        error = [e + 1 if some else 0 for e, (_, some) in zip(whole, known.passed[-1], strict=True)]
+    return all(any(row_excluded(network, known, box, *atom) for atom in atoms) for atoms in sets)
+
+
+def nearer(
+    network: list[Layer], lines: list[Lines], box: Box, j: int, ends: tuple[int, int], number: int
+) -> tuple[int, int]:
+    """The ends of one z of a layer, nearer where their signs differ."""
+    low, high = ends
+    if number and low < 0 < high:
+        unit = [0] * len(network[number].W)
+        unit[j] = 1
+        low = max(low, least(network, lines, box, unit, number))
+        unit[j] = -1
+        high = min(high, -least(network, lines, box, unit, number))
+    return low, high
+
+
+def rounding(layer: Layer, ends: Box, error: list[int]) -> list[int]:
+    """For each z of a layer: by how much its roundings change it at most, in multiples of 2^-GRID."""
+    n = len(ends)
+    k = layer.terms + 6
+    largest = [max(-low, high) + e for (low, high), e in zip(ends, error, strict=True)]
+    most = -(-max(largest, default=0) >> GRID) + int(layer.inner) + 1
+    made = []
+    for row, fixed, heaviest in zip(layer.sizes, layer.fixed, layer.heaviest, strict=True):
+        size = -(-dot(row, largest) >> layer.bits) + -(-fixed.numerator * 2**GRID // fixed.denominator)
+        lost = 2 * (4 + layer.added) * (n + 2) * (3 + int(heaviest) + most)  # in multiples of 2^-126
+        made.append(-(-size * k // (2**24 - k)) + -(-lost >> 126 - GRID) + 1)
+        if 2 * size >= LARGEST << GRID:
+            raise Refused("a sum may overflow")
+    return made
+
+
+def interval(layer: Layer, row: list[int], bias: int, ends: Box) -> tuple[int, int]:
+    """The range of one z by the ranges of its inputs."""
+    low = sum(w * (a if w >= 0 else b) for w, (a, b) in zip(row, ends, strict=True))
+    high = sum(w * (b if w >= 0 else a) for w, (a, b) in zip(row, ends, strict=True))
+    return (
+        floor(low, layer.bits + GRID) + floor(bias, layer.bias_bits),
+        ceiling(high, layer.bits + GRID) + ceiling(bias, layer.bias_bits),
+    )
+
+
+def relaxed(ends: Box, digits: str) -> Lines:
+    """For each neuron the slope below, the slope above (over 2^SLOPE) and the offset above (over 2^GRID)."""
+    if not isinstance(digits, str) or not re.fullmatch("[0-8]*", digits) or len(digits) != len(ends):
+        raise Refused(f"a layer of {len(ends)} neurons has the slopes {digits!r}")
+    one, lower, upper, offset = 1 << SLOPE, [], [], []
+    for (low, high), digit in zip(ends, digits, strict=True):
+        slope, above = int(digit) << SLOPE - 3, min(one, high * one // max(high - low, 1) + 1)
+        if low >= 0:
+            slope = above = one
+        elif high <= 0:
+            slope = above = 0
+        lower.append(slope)
+        upper.append(above)
+        offset.append(max(0, -(above * low >> SLOPE), -(above * high - (high << SLOPE) >> SLOPE)))
+    return lower, upper, offset
+
+
+def row_excluded(network: list[Layer], known: Known, box: Box, row: dict[int, Fraction], bound: Fraction) -> bool:
+    """Whether a row over the outputs stays above its bound in every implementation."""
+    outputs = len(network[-1].W)
+    if any(index >= outputs for index in row):
+        raise Refused(f"the property names Y_{max(row)}; the model has {outputs} outputs")
+    scale = prod(c.denominator for c in row.values())
+    whole = [int(row.get(index, Fraction(0)) * scale) for index in range(outputs)]  # row and bound times an integer
+    margin = least(network, known.lines, box, whole, len(network) - 1) - row_error(network, known, whole)
+    return margin > int(-(-bound * scale * 2**GRID // 1))
+
+
+def row_error(network: list[Layer], known: Known, row: list[int]) -> int:
+    """How far a row over the outputs is from its ideal value at most, in multiples of 2^-GRID, rounded up."""
+    low = high = row  # the coefficients, over 2^bits, with which the roundings of a layer reach the row
+    bits = error = 0
+    for number in range(len(network) - 1, -1, -1):
+        layer = network[number]
+        reach = [max(-a, b) for a, b in zip(low, high, strict=True)]
+        error += -(-dot(reach, known.local[number]) >> bits)
+        ends = [
+            (sum(w * (a if w >= 0 else b) for w, a, b in zip(column, low, high, strict=True)),
+             sum(w * (b if w >= 0 else a) for w, a, b in zip(column, low, high, strict=True)))
+            for column in layer.columns
+        ]  # fmt: skip
+        bits += layer.bits
+        some = [True] * len(ends)
+        if number:
+            some = [each for _, each in known.passed[number - 1]]
+            every = [each for each, _ in known.passed[number - 1]]
+            low = [
+                a if whole else min(a, 0) if part else 0 for (a, _), whole, part in zip(ends, every, some, strict=True)
+            ]
+            high = [
+                b if whole else max(b, 0) if part else 0 for (_, b), whole, part in zip(ends, every, some, strict=True)
+            ]
+        # an input or a result of Relu may be flushed
+        error += -(-sum(max(-a, b) for (a, b), part in zip(ends, some, strict=True) if part) >> bits)
+    return error
+
+
+# ------------------------------------------------------------------ a certificate
+
+
+def leaves_of(network: list[Layer], box: Box, tree: Any, sets: list[Atoms]) -> int:
+    """How many leaves a tree has, all of which exclude the sets.
+
+    Raises:
+        Refused: one does not, or the tree is malformed.
+    """
+    leaves, pending = 0, [(box, tree)]
+    while pending:
+        part, node = pending.pop()
+        if not isinstance(node, dict):
+            raise Refused("a part is an object")
+        if "slopes" in node:
+            if not excluded(network, part, node["slopes"], sets):
+                ends = ", ".join(
+                    f"[{float(Fraction(a, 2**GRID)):.9g}, {float(Fraction(b, 2**GRID)):.9g}]" for a, b in part
+                )
+                raise Refused(f"not shown on the part {ends}")
+            leaves += 1
+            continue
+        axis, at = node["axis"], int(Fraction(node["at"]) * 2**GRID)
+        if not 0 <= axis < len(part) or not part[axis][0] <= at <= part[axis][1]:
+            raise Refused(f"a part is halved outside itself, at {node['at']}")
+        low, high = part[axis]
+        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"]))
+        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"]))
+    return leaves
+
+
+def box_of(ends: Ends, n: int) -> Box:
+    """A box as pairs of integers over 2^GRID, rounded outward."""
+    if sorted(ends) != list(range(n)):
+        raise Refused(f"the model has {n} input elements; the property bounds {sorted(ends)}")
+    made = []
+    for index in range(n):
+        low, high = ends[index]
+        if low is None or high is None or low > high:
+            raise Refused(f"X_{index} has no lower and upper bound")
+        made.append((low * 2**GRID // 1, -(-high * 2**GRID // 1)))
+    return made
+
+
+def check(model: bytes, source: bytes, certificate: bytes) -> int:
+    """Check a certificate; how many leaves it has.
+
+    Args:
+        model: the bytes of the model.
+        source: the bytes of the property.
+        certificate: the bytes of the certificate.
+
+    Raises:
+        Refused: it does not show the property.
+    """
+    stated = json.loads(certificate)
+    for name, value in (
+        ("format", FORMAT), ("claim", CLAIM),
+        ("model", hashlib.sha256(model).hexdigest()), ("property", hashlib.sha256(source).hexdigest()),
+    ):  # fmt: skip
+        if stated.get(name) != value:
+            raise Refused(f"the certificate is about another {name}: {stated.get(name)!r}, and this is {value!r}")
+    network, boxes = layers(model), property_of(source.decode())
+    trees = stated["boxes"]
+    if len(trees) != len(boxes):
+        raise Refused(f"the property has {len(boxes)} boxes; the certificate has {len(trees)}")
+    return sum(
+        leaves_of(network, box_of(ends, network[0].n), tree, sets)
+        for (ends, sets), tree in zip(boxes, trees, strict=True)
+    )  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Check the certificate of three files."""
+    if len(arguments) != 3:
+        print("usage: python certificate_checker.py MODEL.onnx PROPERTY.vnnlib CERTIFICATE.json", file=sys.stderr)
+        return 2
+    try:
+        leaves = check(*(Path(name).read_bytes() for name in arguments))
+    except Refused as error:
+        print(f"not shown: {error}", file=sys.stderr)
+        return 1
+    except (OSError, ValueError, KeyError, IndexError, TypeError, struct.error, RecursionError) as error:
+        print(f"cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    print(f"shown, on {leaves} parts, for every implementation that computes in {CLAIM}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

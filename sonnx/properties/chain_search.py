@@ -1,0 +1,160 @@
+"""Decide a property of a chain of affine layers and Relu: batches of parts, and a tree of them for a certificate."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from itertools import count
+from math import nextafter
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sonnx.bounds.analysis import Analyser
+from sonnx.bounds.box import Interval
+from sonnx.model.ir import Value
+from sonnx.numerics.formats import Array
+from sonnx.properties.chains import Chain, Rows
+from sonnx.properties.property import Task
+from sonnx.properties.search import Decision, Sets, Witness, numbers_at, occurring
+
+BATCH = 64
+"""Parts that are bounded at once."""
+TRIED_POINTS = 200
+"""Points that look as if they violate the property, and are bounded."""
+CERTIFIED = 2.0**-16
+"""The share of what the lines take that a margin must exceed: the checker's lines are coarser, by less than this."""
+
+Tree = dict[str, Any]
+"""A part of a certificate: its halves, or the slopes of its layers."""
+
+
+class Waiting(NamedTuple):
+    """A part that is to be bounded, in the order of the search."""
+
+    stage: int
+    """1 where only the error leaves it open: such parts come last, for often nothing helps them."""
+    less: float
+    order: int
+    low: Array
+    high: Array
+    tree: Tree
+
+
+def decide_chain(
+    chain: Chain, analyser: Analyser, output: Value, elements: Mapping[str, str], task: Task, end: float,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Decision, Tree]:  # fmt: skip
+    """Decide a task; the tree of its parts is complete where the property holds.
+
+    Args:
+        chain: the model.
+        analyser: of the model, which bounds a point that violates the property.
+        output: the output, with its shape in numbers.
+        elements: the element type of each input.
+        task: the box and the unsafe sets.
+        end: the time, as `monotonic` has it, after which no part is bounded.
+        progress: told how far it is.
+    """
+    [(name, whole)] = task.box.items()
+    shape, order, tree = np.shape(whole.low), count(), Tree()
+    sets = Sets(task, [extent for extent in output.type.shape or () if isinstance(extent, int)])
+    atoms = sets.rows.reshape(len(sets.rows), -1)
+    found, tries = Decision(), TRIED_POINTS
+    waiting = [Waiting(0, -1.0, next(order), np.ravel(whole.low), np.ravel(whole.high), tree)]
+    rest: list[Waiting] = []
+
+    def is_violation(point: Array) -> bool:
+        box = {name: whole}
+        near = numbers_at({name: point.reshape(shape)}, box, elements)
+        unsafe = None if near is None else occurring(analyser, output.name, sets, near)
+        if unsafe is not None and near is not None:
+            found.witness = Witness(near, unsafe)
+        return unsafe is not None
+
+    while waiting and (found.parts == 0 or monotonic() < end):
+        batch = [heapq.heappop(waiting) for _ in range(min(BATCH, len(waiting)))]
+        low, high = np.array([part.low for part in batch]), np.array([part.high for part in batch])
+        rows = chain.rows(low, high, atoms)
+        ideal, every = _margins(rows, sets)
+        points = _points(rows, low, high, ideal, sets)
+        outputs = chain.outputs_at(points) @ atoms.T
+        found.parts += len(batch)
+        for place, part in enumerate(batch):
+            if sets.excluded(every[place]):
+                found.shown -= part.less
+                found.margin = min(found.margin, sets.least(every[place]))
+                part.tree["slopes"] = ["".join(_digit(each) for each in layer[place]) for layer in rows.slopes]
+                continue
+            if tries and sets.occurs(outputs[place] - sets.low) is not None:
+                tries -= 1
+                if is_violation(points[place]):
+                    return found, tree
+            stage = int(sets.excluded(ideal[place]))
+            now = part._replace(stage=stage)
+            if stage and not _holds_at_centre(chain, part, sets, atoms):
+                rest.append(now)
+            else:
+                halves = _halves(now, np.abs(rows.influence[place, sets.nearest(ideal[place])]), order)
+                rest += [] if halves else [now]
+                for half in halves:
+                    heapq.heappush(waiting, half)
+        if progress is not None:
+            progress(f"{found.parts} parts, {found.shown:.1%} of the volume shown, {len(waiting)} open")
+    rest += waiting
+    _conclude(found, rest, name, shape)
+    return found, tree
+
+
+def _conclude(found: Decision, rest: list[Waiting], name: str, shape: tuple[int, ...]) -> None:
+    found.left, found.open = len(rest), sum(not part.stage for part in rest)
+    found.ideal = -sum(part.less for part in rest if part.stage)
+    found.place = next(
+        ({name: Interval(part.low.reshape(shape), part.high.reshape(shape))} for part in rest if part.stage), None
+    )
+    found.shown = min(found.shown, nextafter(1.0, 0.0)) if rest else 1.0
+
+
+def _digit(slope: float) -> str:
+    """A slope in eighths."""
+    return str(int(8 * slope))
+
+
+def _margins(rows: Rows, sets: Sets) -> tuple[Array, Array]:
+    """For each part and atom the least value above its bound, ideal and in any implementation."""
+    steps = 2.0**-40  # also more than what the checker's box is wider
+    spare = rows.least - np.abs(rows.least) * steps - CERTIFIED * rows.lines
+    ideal = spare - sets.high
+    every = spare - rows.error - sets.high
+    return ideal - np.abs(ideal) * steps, every - np.abs(every) * steps - (np.abs(sets.high) + rows.error) * steps
+
+
+def _points(rows: Rows, low: Array, high: Array, ideal: Array, sets: Sets) -> Array:
+    """For each part the corner that the nearest row's slopes point to."""
+    nearest = [sets.nearest(margins) for margins in ideal]
+    slopes = rows.influence[np.arange(len(low)), nearest]
+    return np.where(slopes > 0, low, np.where(slopes < 0, high, 0.5 * low + 0.5 * high))
+
+
+def _holds_at_centre(chain: Chain, part: Waiting, sets: Sets, atoms: Array) -> bool:
+    """Whether halving may help: at the centre the error leaves nothing open."""
+    centre = (0.5 * part.low + 0.5 * part.high)[None]
+    return sets.excluded(_margins(chain.rows(centre, centre, atoms), sets)[1][0])
+
+
+def _halves(part: Waiting, influence: Array, order: count[int]) -> list[Waiting]:
+    """The halves of a part along the input that moves the row most; none if no number lies between its ends."""
+    width = part.high - part.low
+    moved = influence * width
+    axis = int(np.argmax(moved if moved.max() > 0 else width))
+    at = float(0.5 * part.low[axis] + 0.5 * part.high[axis])
+    if not part.low[axis] < at < part.high[axis]:
+        return []
+    part.tree.update(axis=axis, at=repr(at), below={}, above={})
+    ends = part.low.copy(), part.high.copy()
+    ends[0][axis] = ends[1][axis] = at
+    return [
+        Waiting(part.stage, part.less / 2, next(order), part.low, ends[1], part.tree["below"]),
+        Waiting(part.stage, part.less / 2, next(order), ends[0], part.high, part.tree["above"]),
+    ]

@@ -1,0 +1,201 @@
+"""Bounds of rows over the outputs of chains of affine operators and Relu, for many boxes at once.
+
+The relaxation is that of `certificate_checker`, which states it and checks it in exact integers; here it is computed in
+float64 for a batch of boxes, and each result is moved outward by a bound of what float64 rounds:  a row R over a layer
+is any row, and R W is replaced by what float64 makes of it, which differs from it by at most gamma |R| |W|.  On inputs
+of at most `most` this changes the row's value by gamma |R| (|W| most).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sonnx.numerics.formats import Array
+from sonnx.properties.certificate_checker import Layer, Refused, layers
+
+UNIT = 2.0**-52
+"""Twice the relative error of a float64 operation."""
+TINY = 1e-290
+"""More than what underflows in a part."""
+
+
+class Rows(NamedTuple):
+    """Rows over the outputs on a batch of boxes.
+
+    Attributes:
+        least: lower bounds of the ideal values of the rows, of shape (boxes, rows).
+        error: of any implementation, of the same shape; infinite where a sum may overflow.
+        lines: how much of `least` the lines above the Relus take, of the same shape.
+        influence: the rows over the inputs that the bounds come from, of shape (boxes, rows, inputs).
+        slopes: for each layer the slopes below, 0 or 1, of shape (boxes, neurons).
+    """
+
+    least: Array
+    error: Array
+    lines: Array
+    influence: Array
+    slopes: list[Array]
+
+
+class Chain:
+    """A model that is a chain of affine layers and Relu, as arrays.
+
+    Args:
+        data: the encoded model.
+
+    Raises:
+        Refused: it is not such a chain.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.layers: Sequence[Layer] = layers(data)
+        if not all(each.relu for each in self.layers[:-1]):
+            raise Refused("two layers follow each other without a Relu between them")
+        self.W = [np.array([[w / 2**each.bits for w in row] for row in each.W], np.float64) for each in self.layers]
+        self.b = [np.array([b / 2**each.bias_bits for b in each.bias], np.float64) for each in self.layers]
+        self.sizes = [np.array([float(size) for size in each.fixed]) * (1 + 8 * UNIT) for each in self.layers]
+        self.gammas = [(sum(W.shape) + 16) * UNIT for W in self.W]
+
+    @property
+    def inputs(self) -> int:
+        """How many elements the input has."""
+        return int(self.W[0].shape[1])
+
+    @property
+    def outputs_count(self) -> int:
+        """How many elements the output has."""
+        return len(self.b[-1])
+
+    def outputs_at(self, points: Array) -> Array:
+        """About the ideal outputs at points of shape (points, inputs), without any claim."""
+        values = points
+        for place, (W, b) in enumerate(zip(self.W, self.b, strict=True)):
+            values = values @ W.T + b
+            if place < len(self.W) - 1:
+                values = np.maximum(values, 0.0)
+        return values
+
+    def rows(self, low: Array, high: Array, rows: Array) -> Rows:
+        """Bounds of rows over the outputs, of shape (rows, outputs), on boxes of shape (boxes, inputs)."""
+        on = Part(self, low, high)
+        for number in range(len(self.W) - 1):
+            on.bound_layer(number)
+        on.roundings(len(self.W) - 1)
+        wanted = np.broadcast_to(rows, (len(low), *rows.shape))
+        least, lines, influence = on.least(wanted, len(self.W) - 1)
+        return Rows(least, on.error(wanted), lines, influence, on.slopes)
+
+
+class Part:
+    """What is known of a batch of boxes, layer after layer.
+
+    Attributes:
+        slopes, above, offset: the lines below and above each Relu, arrays of shape (boxes, neurons).
+        passes, some: whether each Relu passes a difference on in every implementation, or in some.
+        reach: bounds of the absolute values that enter a layer, ideal; error: of those, in any implementation.
+        size: bounds of the absolute values of the sums of a layer.
+    """
+
+    def __init__(self, chain: Chain, low: Array, high: Array) -> None:
+        self.chain, self.low, self.high = chain, low, high
+        self.slopes: list[Array] = []
+        self.above: list[Array] = []
+        self.offset: list[Array] = []
+        self.passes: list[Array] = []
+        self.some: list[Array] = []
+        self.reach = [np.maximum(np.abs(low), np.abs(high))]
+        self.errors = [np.full(low.shape, TINY_INPUT)]
+        self.local: list[Array] = []
+        self.most: list[Array] = []
+        """Bounds of |z| on each layer before its Relu."""
+
+    def bound_layer(self, number: int) -> None:
+        """The bounds, lines and errors of the neurons of a layer."""
+        b = self.chain.b[number]
+        whole = self.roundings(number)
+        unit = np.eye(len(b))
+        both, _, _ = self.least(
+            np.broadcast_to(np.concatenate([unit, -unit]), (len(self.low), 2 * len(b), len(b))), number
+        )
+        low, high = both[:, : len(b)], -both[:, len(b) :]
+        unsure = (low < 0) & (high > 0)
+        width = np.where(unsure, high - low, 1.0)
+        above = np.where(unsure, np.minimum(1.0, high / width * (1 + 4 * UNIT)), (low >= 0) * 1.0)
+        offset = np.maximum(-above * low, high - above * high) * (1 + 4 * UNIT) + TINY
+        self.slopes.append(np.where(unsure, (high > -low) * 1.0, (low >= 0) * 1.0))
+        self.above.append(above)
+        self.offset.append(np.where(unsure, offset, 0.0))
+        self.passes.append(low - whole > 0)
+        self.some.append(high + whole >= 0)
+        self.most.append(np.maximum(np.abs(low), np.abs(high)))
+        self.reach.append(np.maximum(high, 0.0))
+        self.errors.append(np.where(self.some[-1], whole + TINY_INPUT, 0.0))
+
+    def roundings(self, number: int) -> Array:
+        """The errors of the neurons of a layer before their Relu; what their own roundings add is kept."""
+        chain, layer = self.chain, self.chain.layers[number]
+        W, n = np.abs(chain.W[number]), chain.W[number].shape[1]
+        before = self.errors[number]
+        reach = self.reach[number] + before
+        k = layer.terms + 6
+        size = reach @ W.T + chain.sizes[number]
+        with np.errstate(over="ignore"):
+            overflows = (size >= 2.0**126).any(axis=1, keepdims=True)
+        most = reach.max(axis=1, keepdims=True) + float(layer.inner) + 2
+        lost = 2 * (4 + layer.added) * (n + 2) * (3 + W.max(initial=0.0) + most) * 2.0**-126
+        local = (size * (k / (2.0**24 - k)) + lost) * (1 + 2 * chain.gammas[number])
+        self.local.append(np.where(overflows, np.inf, local))
+        return np.asarray((before @ W.T + self.local[-1]) * (1 + 2 * chain.gammas[number]))
+
+    def least(self, rows: Array, number: int) -> tuple[Array, Array, Array]:
+        """Lower bounds of rows over the neurons of a layer, what the lines take of them, and rows over the inputs."""
+        total, slack, lines = (np.zeros(rows.shape[:2]) for _ in range(3))
+        R = rows
+        for place in range(number, -1, -1):
+            W, b = self.chain.W[place], self.chain.b[place]
+            size = self.reach[place] @ np.abs(W).T + np.abs(b)
+            slack += self.chain.gammas[place] * _times(np.abs(R), size)
+            total += R @ b
+            R = R @ W
+            if place:
+                below, above = self.slopes[place - 1][:, None], self.above[place - 1][:, None]
+                offset = self.offset[place - 1]
+                slack += 8 * UNIT * _times(np.abs(R), self.most[place - 1] + offset)
+                negative = np.minimum(R, 0.0)
+                taken = _times(negative, offset)
+                total, lines = total + taken, lines - taken
+                R = np.maximum(R, 0.0) * below + negative * above
+            slack += 8 * UNIT * np.abs(total)
+        slack += self.chain.gammas[0] * _times(np.abs(R), self.reach[0])
+        total += _times(np.maximum(R, 0.0), self.low) + _times(np.minimum(R, 0.0), self.high)
+        return total - 1.01 * slack - 8 * UNIT * np.abs(total) - TINY, lines, R
+
+    @np.errstate(invalid="ignore")
+    def error(self, rows: Array) -> Array:
+        """The errors of rows over the outputs."""
+        low = high = rows
+        total = np.zeros(rows.shape[:2])
+        for place in range(len(self.chain.W) - 1, -1, -1):
+            W = self.chain.W[place]
+            total += _times(np.maximum(-low, high), self.local[place])
+            positive, negative = np.maximum(W, 0.0), np.minimum(W, 0.0)
+            slack = self.chain.gammas[place] * (np.maximum(-low, high) @ np.abs(W)) + TINY
+            low, high = low @ positive + high @ negative - slack, high @ positive + low @ negative + slack
+            if place:
+                passes, some = self.passes[place - 1][:, None], self.some[place - 1][:, None]
+                low = np.where(passes, low, np.where(some, np.minimum(low, 0.0), 0.0))
+                high = np.where(passes, high, np.where(some, np.maximum(high, 0.0), 0.0))
+            total += TINY_INPUT * np.maximum(-low, high).sum(axis=2)
+        return np.where(np.isnan(total), np.inf, total * (1 + 1e-9))
+
+
+TINY_INPUT = 2.0**-80
+"""More than the least normal float, which an implementation may flush; as coarse as the certificate's numbers."""
+
+
+def _times(rows: Array, values: Array) -> Array:
+    """The products of rows (boxes, rows, n) with values (boxes, n)."""
+    return np.asarray(np.matmul(rows, values[:, :, None])[:, :, 0])

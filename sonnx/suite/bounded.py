@@ -1,0 +1,282 @@
+"""Conditions about bounded integers as conditions about bit-vectors.
+
+A solver of integers does not find the extents, strides and pads of a window in an hour; a solver of bits needs
+milliseconds.  Every integer has an interval, from the bounds that the conditions state; the width of the bit-vectors
+is that of the widest intermediate result, so that nothing overflows and both questions have the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import NamedTuple, TypeAlias
+
+import z3
+
+WIDEST = 40
+"""Bits; a wider question is left to the solver of integers."""
+Interval: TypeAlias = tuple[int, int]
+TEXTS = (0, 127)
+"""Codes of strings, which are only compared for equality: more than a call has strings."""
+_ORDER: dict[int, Callable[[z3.BitVecRef, z3.BitVecRef], z3.BoolRef]] = {
+    z3.Z3_OP_LE: lambda left, right: left <= right,
+    z3.Z3_OP_LT: lambda left, right: left < right,
+    z3.Z3_OP_GE: lambda left, right: left >= right,
+    z3.Z3_OP_GT: lambda left, right: left > right,
+    z3.Z3_OP_EQ: lambda left, right: left == right,
+    z3.Z3_OP_DISTINCT: lambda left, right: left != right,
+}
+_FLIPPED = {z3.Z3_OP_LE: z3.Z3_OP_GE, z3.Z3_OP_GE: z3.Z3_OP_LE, z3.Z3_OP_LT: z3.Z3_OP_GT, z3.Z3_OP_GT: z3.Z3_OP_LT}
+
+
+_SURE: dict[int, Callable[[Interval, Interval], bool | None]] = {
+    z3.Z3_OP_LE: lambda one, other: True if one[1] <= other[0] else False if one[0] > other[1] else None,
+    z3.Z3_OP_LT: lambda one, other: True if one[1] < other[0] else False if one[0] >= other[1] else None,
+    z3.Z3_OP_GE: lambda one, other: True if one[0] >= other[1] else False if one[1] < other[0] else None,
+    z3.Z3_OP_GT: lambda one, other: True if one[0] > other[1] else False if one[1] <= other[0] else None,
+}
+"""What the intervals of two sides say about their order; None if nothing."""
+
+
+class Unbounded(Exception):
+    """The conditions are not about bounded integers alone."""
+
+
+class Bits(NamedTuple):
+    """A question about bit-vectors: the conditions, and terms that may hold with them."""
+
+    conditions: list[z3.BoolRef]
+    terms: list[z3.BoolRef]
+
+
+def as_bits(conditions: Sequence[z3.BoolRef], terms: Sequence[z3.BoolRef]) -> Bits:
+    """The same question about signed bit-vectors of the same names.
+
+    The quotient and the remainder of a division by zero, which no rule reads, are any numbers.
+
+    Raises:
+        Unbounded: a number is not an integer, has no bounds, or would be too wide.
+    """
+    intervals = _Intervals(conditions)
+    for each in (*conditions, *terms):
+        intervals.visit(each)
+    made = _Translation(intervals)
+    translated = Bits([made.truth(each) for each in conditions], [made.truth(each) for each in terms])
+    return Bits([*made.facts(), *translated.conditions], translated.terms)
+
+
+def divides(conditions: Sequence[z3.BoolRef]) -> bool:
+    """Whether a number is divided by another one that is not constant: there the solver of integers may not end."""
+    waiting: list[z3.ExprRef] = [*conditions]
+    known: set[int] = set()
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() not in known:
+            known.add(term.get_id())
+            if term.decl().kind() in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD) and not z3.is_int_value(term.arg(1)):
+                return True
+            waiting += term.children()
+    return False
+
+
+def signed(value: z3.ExprRef) -> z3.ExprRef:
+    """A bit-vector of a model as an integer; any other value as it is."""
+    return z3.IntVal(value.as_signed_long()) if z3.is_bv_value(value) else value
+
+
+class _Intervals:
+    """The interval of every integer term, and the largest magnitude of them."""
+
+    def __init__(self, conditions: Sequence[z3.BoolRef]) -> None:
+        self.stated = _stated(conditions)
+        self.variables: dict[str, Interval] = {}
+        self.known: dict[int, Interval] = {}
+        self.visited: set[int] = set()
+        self.largest = 1
+
+    def visit(self, term: z3.ExprRef) -> None:
+        """Take in a condition or number that is translated, and what is below it."""
+        if term.get_id() in self.visited or self.decided(term) is not None:
+            return
+        self.visited.add(term.get_id())
+        if z3.is_arith(term):
+            self.largest = max(self.largest, *map(abs, self.of(term)))
+            if term.decl().kind() in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD):
+                quotient, remainder = _division(*map(self.of, term.children()))
+                product = _product(quotient, self.of(term.arg(1)))
+                self.largest = max(self.largest, *map(abs, product), *map(abs, quotient), 2 * remainder[1] + 2)
+        for each in term.children():
+            self.visit(each)
+
+    def decided(self, term: z3.ExprRef) -> bool | None:
+        """The truth of a comparison that the intervals of its sides decide, such as one with the largest integer."""
+        kind, parts = term.decl().kind(), term.children()
+        if kind not in _SURE or len(parts) != 2 or not all(map(z3.is_arith, parts)):
+            return None
+        one, other = map(self.of, parts)
+        # The bounds of a variable are decided too: `_Translation.facts` states its interval.
+        return _SURE[kind](one, other)
+
+    def of(self, term: z3.ExprRef) -> Interval:
+        """The interval of a term."""
+        found = self.known.get(term.get_id())
+        if found is None:
+            found = self.known[term.get_id()] = self._computed(term)
+        return found
+
+    def _computed(self, term: z3.ExprRef) -> Interval:
+        if z3.is_int_value(term):
+            return term.as_long(), term.as_long()
+        if not z3.is_int(term):
+            raise Unbounded(str(term.sort()))
+        kind, parts = term.decl().kind(), term.children()
+        if kind == z3.Z3_OP_UNINTERPRETED and not parts:
+            name = term.decl().name()
+            least, most = TEXTS if name.endswith(".text") else self.stated.get(name, (None, None))
+            if least is None or most is None or least > most:
+                raise Unbounded(name)
+            self.variables[name] = least, most
+            return least, most
+        inner = [self.of(each) for each in parts if z3.is_arith(each)]
+        match kind:
+            case z3.Z3_OP_ITE:
+                return min(each[0] for each in inner), max(each[1] for each in inner)
+            case z3.Z3_OP_ADD:
+                return sum(each[0] for each in inner), sum(each[1] for each in inner)
+            case z3.Z3_OP_SUB:
+                return reduce(lambda one, other: (one[0] - other[1], one[1] - other[0]), inner)
+            case z3.Z3_OP_UMINUS:
+                return -inner[0][1], -inner[0][0]
+            case z3.Z3_OP_MUL:
+                return reduce(_product, inner)
+            case z3.Z3_OP_IDIV | z3.Z3_OP_MOD:
+                quotient, remainder = _division(*inner)
+                return quotient if kind == z3.Z3_OP_IDIV else remainder
+            case _:
+                raise Unbounded(term.decl().name())
+
+
+def _product(one: Interval, other: Interval) -> Interval:
+    ends = [left * right for left in one for right in other]
+    return min(ends), max(ends)
+
+
+def _division(divided: Interval, divisor: Interval) -> tuple[Interval, Interval]:
+    """The intervals of the quotient and of the remainder, which is not negative."""
+    most = max(map(abs, divided)) + 1
+    least = 0 if divided[0] >= 0 and divisor[0] >= 0 else -most
+    return (least, most), (0, max(map(abs, divisor)))
+
+
+def _stated(conditions: Sequence[z3.BoolRef]) -> dict[str, tuple[int | None, int | None]]:
+    """The ends of variables that conditions of the form `variable <= number` state."""
+    found: dict[str, tuple[int | None, int | None]] = {}
+    for name, kind, number in _bounds(conditions):
+        least, most = found.get(name, (None, None))
+        if kind in (z3.Z3_OP_GE, z3.Z3_OP_GT, z3.Z3_OP_EQ):
+            at_least = number + (kind == z3.Z3_OP_GT)
+            least = at_least if least is None else max(least, at_least)
+        if kind in (z3.Z3_OP_LE, z3.Z3_OP_LT, z3.Z3_OP_EQ):
+            at_most = number - (kind == z3.Z3_OP_LT)
+            most = at_most if most is None else min(most, at_most)
+        found[name] = least, most
+    return found
+
+
+def _bounds(conditions: Sequence[z3.BoolRef]) -> Iterator[tuple[str, int, int]]:
+    for each in conditions:
+        if z3.is_and(each):
+            yield from _bounds(each.children())
+        elif z3.is_app(each) and each.num_args() == 2 and each.decl().kind() in _ORDER:
+            left, right = each.children()
+            kind = each.decl().kind()
+            if z3.is_int_value(left):
+                left, right, kind = right, left, _FLIPPED.get(kind, kind)
+            if z3.is_int_value(right) and z3.is_int(left) and z3.is_const(left) and not z3.is_int_value(left):
+                yield left.decl().name(), kind, right.as_long()
+
+
+class _Translation:
+    def __init__(self, intervals: _Intervals) -> None:
+        self.intervals = intervals
+        self.width = intervals.largest.bit_length() + 1
+        if self.width > WIDEST:
+            raise Unbounded(f"{self.width} bits")
+        self.truths: dict[int, z3.BoolRef] = {}
+        self.numbers: dict[int, z3.BitVecRef] = {}
+        self.divisions: dict[tuple[int, int], tuple[z3.BitVecRef, z3.BitVecRef]] = {}
+        self.defined: list[z3.BoolRef] = []
+
+    def facts(self) -> list[z3.BoolRef]:
+        """The intervals of the variables, and what quotients and remainders are."""
+        ends = [
+            z3.And(self._variable(name) >= least, self._variable(name) <= most)
+            for name, (least, most) in self.intervals.variables.items()
+        ]
+        return [*ends, *self.defined]
+
+    def truth(self, term: z3.ExprRef) -> z3.BoolRef:
+        """A condition."""
+        found = self.truths.get(term.get_id())
+        if found is None:
+            found = self.truths[term.get_id()] = self._condition(term)
+        return found
+
+    def _condition(self, term: z3.ExprRef) -> z3.BoolRef:
+        parts, decided = term.children(), self.intervals.decided(term)
+        if decided is not None:
+            return z3.BoolVal(decided)
+        if parts and all(map(z3.is_arith, parts)):
+            if term.decl().kind() not in _ORDER or len(parts) != 2:
+                raise Unbounded(term.decl().name())
+            return _ORDER[term.decl().kind()](self.number(parts[0]), self.number(parts[1]))
+        if not all(map(z3.is_bool, parts)):
+            raise Unbounded(term.decl().name())
+        return term.decl()(*map(self.truth, parts)) if parts else term
+
+    def number(self, term: z3.ExprRef) -> z3.BitVecRef:
+        """An integer."""
+        found = self.numbers.get(term.get_id())
+        if found is None:
+            found = self.numbers[term.get_id()] = self._integer(term)
+        return found
+
+    def _integer(self, term: z3.ExprRef) -> z3.BitVecRef:
+        if z3.is_int_value(term):
+            return z3.BitVecVal(term.as_long(), self.width)
+        kind, parts = term.decl().kind(), term.children()
+        if not parts:
+            return self._variable(term.decl().name())
+        if kind == z3.Z3_OP_ITE:
+            return z3.If(self.truth(parts[0]), self.number(parts[1]), self.number(parts[2]))
+        inner = [self.number(each) for each in parts]
+        match kind:
+            case z3.Z3_OP_ADD:
+                return reduce(lambda one, other: one + other, inner)
+            case z3.Z3_OP_SUB:
+                return reduce(lambda one, other: one - other, inner)
+            case z3.Z3_OP_UMINUS:
+                return -inner[0]
+            case z3.Z3_OP_MUL:
+                return reduce(lambda one, other: one * other, inner)
+            case _:
+                return self._divided(parts, *inner)[kind == z3.Z3_OP_MOD]
+
+    def _divided(
+        self, parts: Sequence[z3.ExprRef], divided: z3.BitVecRef, divisor: z3.BitVecRef
+    ) -> tuple[z3.BitVecRef, z3.BitVecRef]:
+        key = parts[0].get_id(), parts[1].get_id()
+        if key not in self.divisions:
+            number = len(self.divisions)
+            made = z3.BitVec(f"bits.quotient.{number}", self.width), z3.BitVec(f"bits.remainder.{number}", self.width)
+            self.divisions[key] = made
+            known = _division(self.intervals.of(parts[0]), self.intervals.of(parts[1]))
+            for variable, (least, most) in zip(made, known, strict=True):
+                self.defined += [variable >= least, variable <= most]
+            magnitude = z3.If(divisor < 0, -divisor, divisor)
+            equal = z3.And(divided == made[0] * divisor + made[1], made[1] < magnitude)
+            self.defined.append(z3.Or(divisor == 0, equal))
+        return self.divisions[key]
+
+    def _variable(self, name: str) -> z3.BitVecRef:
+        return z3.BitVec(name, self.width)
