@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import shlex
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,36 +70,53 @@ CommandLine = Callable[[Sequence[str]], int]
 
 
 def perform(run: CommandLine) -> Iterator[ProcedureResult]:
-    """Run every procedure, each in a new folder with the models, texts and arrays of the file."""
-    before = Path.cwd()
-    for procedure in procedures():
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                _lay_out(_data())
-                yield _performed(procedure, run)
-            finally:
-                os.chdir(before)
+    """Run every procedure, each in a new folder with the models, texts and arrays of the file.
+
+    Procedures with the same first command lines begin with copies of one folder, in which these ran once.
+    """
+    before, prepared = Path.cwd(), dict[tuple[str, ...], tuple[Path, tuple[str, ...]]]()
+    with tempfile.TemporaryDirectory() as made:
+        _lay_out(Path(made) / "0", _data())
+        try:
+            for number, procedure in enumerate(procedures(), 1):
+                folder = Path(made) / str(number)
+                if procedure.first not in prepared:
+                    template = Path(made) / f"{number}-before"
+                    shutil.copytree(Path(made) / "0", template)
+                    os.chdir(template)
+                    prepared[procedure.first] = template, _failed_lines(procedure.first, run)
+                template, wrong = prepared[procedure.first]
+                shutil.copytree(template, folder)
+                os.chdir(folder)
+                yield _performed(procedure, wrong, run)
+        finally:
+            os.chdir(before)
 
 
-def _lay_out(data: Mapping[str, Any]) -> None:
+def _lay_out(folder: Path, data: Mapping[str, Any]) -> None:
+    folder.mkdir()
     for name, text in data["models"].items():
-        Path(f"{name}.onnx").write_bytes(from_text(text))
+        (folder / f"{name}.onnx").write_bytes(from_text(text))
     for name, text in data["texts"].items():
-        path = Path(name)
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     if data["arrays"]:
         import numpy as np
 
         for name, values in data["arrays"].items():
-            np.save(f"{name}.npy", np.array(values, np.float32))
+            np.save(folder / f"{name}.npy", np.array(values, np.float32))
 
 
-def _performed(procedure: Procedure, run: CommandLine) -> ProcedureResult:
-    out, err = io.StringIO(), io.StringIO()
+def _failed_lines(lines: Sequence[str], run: CommandLine) -> tuple[str, ...]:
+    """What is wrong with command lines that must end with 0."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        wrong = [f"{line!r} ends with {code}" for line in procedure.first if (code := _exit_code(line, run)) != 0]
+        return tuple(f"{line!r} ends with {code}" for line in lines if (code := _exit_code(line, run)) != 0)
+
+
+def _performed(procedure: Procedure, before: Sequence[str], run: CommandLine) -> ProcedureResult:
+    """The result in the working folder; `before` is what went wrong with the lines before it."""
+    out, err, wrong = io.StringIO(), io.StringIO(), [*before]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = _exit_code(procedure.command, run)
     wrong += [f"exit code {code}, not {procedure.exit}"] if code != procedure.exit else []
