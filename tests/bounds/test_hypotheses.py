@@ -62,6 +62,10 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("[a]\nfused = 'yes'", "fused, flush and running are true or false"),
     ("[a]\naccumulator = { float = 'float16' }", "is not a format at least as precise"),
     ("[a]\nfunctions = { Exp = { ulp = -1 } }", "numbers of at least 0"),
+    ("[a]\nfunctions = { Exp = { ulp = '1' } }", "numbers of at least 0"),
+    ("[a]\nfunctions = { Exp = { ulp = inf } }", "numbers of at least 0"),
+    ("[a]\nexcludes = ['a', 1]", "excludes is a list of sentences"),
+    ("[a]\nexcludes = 'a'", "excludes is a list of sentences"),
     ("[a]\nfuse = true", "unknown field 'fuse'"),
     ("[a]\n[b]", "have 2 tables; one is used"),
     ("a = 1", "a table is expected"),
@@ -71,6 +75,15 @@ def test_hypotheses_that_contradict_themselves_are_refused(tmp_path: Path, text:
     with pytest.raises(UsageError) as error:
         hypotheses_named(write(tmp_path, text))
     assert sentence in str(error.value)
+
+
+def test_what_a_table_does_not_say(tmp_path: Path) -> None:
+    """Any order, fused, without flush; functions within 1 ulp, and correctly rounded ones where each rounds once."""
+    made = hypotheses_named(write(tmp_path, "[a]\nexcludes = ['b']"))
+    assert (made.order, made.fused, made.flush, made.running) == (SumOrder("any"), True, False, False)
+    assert (made.statement, made.excludes, made.functions["default"].ulp) == ("", ("b",), 1.0)
+    once = hypotheses_named(write(tmp_path, "[a]\norder = 'once'\nfused = false"))
+    assert once.functions["default"].ulp == 0.5
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:
