@@ -97,6 +97,22 @@ EDGES = {
         "(float[2] x) => (int8[2] y) { y = Cast <to=3> (x) }", {},
         [-128.5, 0], [0, 127.5], ([-128, 0], [0, 127], [0, 0]),
     ),
+    "a number just beyond the upper end of the type": Edge(
+        "(float[1] x) => (int8[1] y) { y = Cast <to=3> (x) }", {}, [0], [128], "computed values from 0 to 128",
+    ),
+    "a number just beyond the lower end of the type": Edge(
+        "(float[1] x) => (int8[1] y) { y = Cast <to=3> (x) }", {}, [-129], [0], "computed values from -129 to 0",
+    ),
+    "zeros of unknown sign, of which either may be the largest": Edge(
+        "(float[2] x) => (int64[1] y) { y = ArgMax (x) }", {}, [-1, -1], [0, 0], ([0], [1], [1]),
+    ),
+    "numbers below zero, of which the same is the largest in every implementation": Edge(
+        "(float[2] x) => (int64[1] y) { y = ArgMax (x) }", {}, [-1, -1], [-0.5, -0.5], ([0], [1], [0]),
+    ),
+    "shares of arguments so far apart that nothing is known of their difference": Edge(
+        "(float[2] x) => (float[2] y) { y = Softmax <axis=0> (x) }", {},
+        [1e8, 0], [1e8, 0], ([1, 0], [1, 0], [1 + 2.0**-4, 1 + 2.0**-4]),
+    ),
     "a power with a base that is broadcast": Edge(
         "(float[2,1] x) => (float[2,2] y) { y = Pow (x, p) }", {"p": np.array([1, 2], np.float32)},
         [[1], [2]], [[1], [3]], ([[1, 1], [2, 4]], [[1, 1], [3, 9]], None),
@@ -157,6 +173,9 @@ def test_a_gated_unit_with_other_gates(gate: str, ends: tuple[float, float]) -> 
     model.graph.initializer.extend([numpy_helper.from_array(W, "W"), numpy_helper.from_array(R, "R")])
     low, high = (np.full((2, 1, 1), end) for end in ends)
     found = bound(model, {"x": (low, high)}, "ieee-any", unchecked=True)["y"]
+    if gate == "Sigmoid":
+        assert found.low.min() >= -1
+        assert found.high.max() <= 1
     f = GATES[gate]
     first, second = np.meshgrid(*[np.linspace(*ends, 41)] * 2)
     h = np.zeros_like(first)

@@ -14,7 +14,7 @@ from sonnx.api import compare
 from sonnx.bounds.tolerance import BoundTolerance
 from sonnx.cli.main import run
 from sonnx.executor.comparator import compare_source, source_of
-from sonnx.executor.comparison import ComparisonLimits
+from sonnx.executor.comparison import OUTPUT, ComparisonLimits
 from sonnx.executor.runtimes import runtime_class
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.reader import read
@@ -149,3 +149,18 @@ def test_a_run_without_bounds_is_told(tmp_path: Path) -> None:
         tolerance.start({"x": given}, {"x": given})
     assert [each.partition(":")[0] for each in tolerance.without_bounds] == ["run 2"]
     assert "square" in tolerance.without_bounds[0]
+
+
+def test_an_output_that_no_node_rounds_has_no_unusual_deviation() -> None:
+    nodes = [onnx.helper.make_node("Identity", ["c"], ["y"])]
+    kind = onnx.TensorProto.FLOAT, [2]
+    made = graph(nodes, {"x": kind}, {"y": kind}, initializers=[numpy_helper.from_array(np.ones(2, np.float32), "c")])
+    tolerance = BoundTolerance(
+        read(made.SerializeToString()), hypotheses_named("ieee-any"), None, None, every_node=False
+    )
+    tolerance.start({"x": np.zeros(2, np.float32)}, {})
+    assert tolerance.exceeded(OUTPUT, "y", np.ones(2, np.float32)) is None
+    assert tolerance.exceeded(OUTPUT, "y", np.zeros(2, np.float32)) == (
+        "is 1 outside the ideal range at [0], where the bound is 0"
+    )
+    assert tolerance.unusual == []
