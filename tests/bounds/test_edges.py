@@ -11,7 +11,7 @@ import pytest
 from onnx import numpy_helper
 
 from sonnx.api import bound
-from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder
+from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, representable
 from sonnx.numerics.enclosures.values import NotBounded
 from tests.support.cases import each_case
 
@@ -150,6 +150,8 @@ def test_formats_are_those_of_numpy_and_ml_dtypes(element: str) -> None:
     assert made.tiny == float(stated.smallest_subnormal)
     assert made.normal == float(stated.smallest_normal)
     assert made.largest == float(stated.max)
+    assert representable(made.largest, element)
+    assert not representable(made.largest * (1 + made.unit / 4), element) or element == "double"
 
 
 def test_lanes_are_stated_with_their_order_only() -> None:
