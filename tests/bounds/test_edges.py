@@ -113,6 +113,15 @@ EDGES = {
         "(float[2] x) => (float[2] y) { y = Softmax <axis=0> (x) }", {},
         [1e8, 0], [1e8, 0], ([1, 0], [1, 0], [1 + 2.0**-4, 1 + 2.0**-4]),
     ),
+    "a term that is scaled by two": Edge(
+        "(float[1,1] x) => (float[1,1] y) { y = Gemm <beta=2.0> (a, b, x) }",
+        {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 8, np.float32)}, [[1]], [[3]], ([[10]], [[14]], None),
+    ),
+    "a sum that overflows if it is scaled at the end": Edge(
+        "(float[1,1] x) => (float[1,1] y) { y = Gemm <beta=0.1> (a, b, x) }",
+        {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 3e38, np.float32)},
+        [[0]], [[3e38]], "partial sums before a scale",
+    ),
     "a power with a base that is broadcast": Edge(
         "(float[2,1] x) => (float[2,2] y) { y = Pow (x, p) }", {"p": np.array([1, 2], np.float32)},
         [[1], [2]], [[1], [3]], ([[1, 1], [2, 4]], [[1, 1], [3, 9]], None),
