@@ -100,6 +100,20 @@ def test_what_random_rounding_rarely_does_is_a_warning() -> None:
         assert ("warning, estimated by random rounding and not proved: run 1:" in report.to_text()) == bool(number)
 
 
+class Older(Unlucky):
+    """A version of onnxruntime with which the hypotheses were not measured."""
+
+    title = "onnxruntime 0.1, CPU"
+
+
+def test_a_version_that_was_not_measured_is_told() -> None:
+    image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
+    told = "the hypotheses onnxruntime-cpu were measured with onnxruntime 1.31.1 and 1.32.0, not with onnxruntime 0.1"
+    for hypotheses in ("onnxruntime-cpu", "ieee-any"):
+        report = compare(CNN, Older(), inputs=[{"image": image}], unchecked=True, bound=hypotheses)
+        assert (told in report.to_text()) == (hypotheses == "onnxruntime-cpu")
+
+
 def test_a_comparison_without_any_bound_breaks() -> None:
     image = np.full((1, 1, 16, 16), np.inf, np.float32)
     report = compare(CNN, inputs=[{"image": image}], unchecked=True, bound="onnxruntime-cpu")

@@ -178,6 +178,7 @@ def comparison_documents() -> list[str]:
     full = Comparison(
         "m.onnx", "a runtime 1.2", "2026-11", False, "drawn with seed 5", 3, rows, ("run 4: no value",), digest("a"),
         without_bounds=("run 2: unbounded",), unusual=("t is far",), optimizations=optimizations,
+        not_measured="It was not.",
     )  # fmt: skip
     empty = Comparison("n.onnx", "another", "", True, "given", 0, ())
     return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
@@ -188,7 +189,7 @@ def bounds_documents() -> list[str]:
     functions = {"default": Accuracy(1.0, 0.5), "Exp": Accuracy(4.0, 0.25)}
     full_hypotheses = Hypotheses(
         "wide", "Sums in lanes.", SumOrder("lanes", 8), True, True, True, {"float16": "float", "bfloat16": "double"},
-        functions, ("TF32", "Winograd"),
+        functions, ("TF32", "Winograd"), {"someruntime": ("1.2", "1.3")},
     )  # fmt: skip
     other = Hypotheses(
         "narrow", "Any order.", SumOrder("any"), False, False, False, {}, {"default": Accuracy(2.0, 0.0)}, ()
