@@ -125,6 +125,11 @@ EDGES = {
         {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 8, np.float32)}, [[100]], [[300]],
         ([[18]], [[38]], [[4.52995387e-6]]),
     ),
+    "a term that is scaled by a number which float16 does not have": Edge(
+        "(float16[1,1] x) => (float16[1,1] y) { y = Gemm <beta=0.1> (a, b, x) }",
+        {"a": np.ones((1, 1), np.float16), "b": np.full((1, 1), 8, np.float16)}, [[100]], [[300]],
+        ([[18]], [[38]], [[0.0558804931]]),
+    ),
     "a product that is scaled by two": Edge(
         "(float[1,1] x) => (float[1,1] y) { y = Gemm <alpha=2.0> (x, b) }",
         {"b": np.full((1, 1), 8, np.float32)}, [[1]], [[3]], ([[16]], [[48]], [[5.72204692e-6]]),
