@@ -17,6 +17,8 @@ from tests.support.cases import each_case
 
 FIFTH = np.float32(1) / np.float32(25)
 """Just below 1/25: the product with 125 is just below 5 and may be computed as 5."""
+THIRD = np.float32(1) / np.float32(3)
+"""Just above 1/3."""
 NEAR_FIVE = "p = Mul (x, w)"
 
 
@@ -115,7 +117,30 @@ EDGES = {
     ),
     "a term that is scaled by two": Edge(
         "(float[1,1] x) => (float[1,1] y) { y = Gemm <beta=2.0> (a, b, x) }",
-        {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 8, np.float32)}, [[1]], [[3]], ([[10]], [[14]], None),
+        {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 8, np.float32)}, [[1]], [[3]],
+        ([[10]], [[14]], [[1.66893035e-6]]),
+    ),
+    "a term that is scaled by a tenth": Edge(
+        "(float[1,1] x) => (float[1,1] y) { y = Gemm <beta=0.1> (a, b, x) }",
+        {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 8, np.float32)}, [[100]], [[300]],
+        ([[18]], [[38]], [[4.52995387e-6]]),
+    ),
+    "a term that is scaled by a number which float16 does not have": Edge(
+        "(float16[1,1] x) => (float16[1,1] y) { y = Gemm <beta=0.1> (a, b, x) }",
+        {"a": np.ones((1, 1), np.float16), "b": np.full((1, 1), 8, np.float16)}, [[100]], [[300]],
+        ([[18]], [[38]], [[0.0558804931]]),
+    ),
+    "a product that is scaled by two": Edge(
+        "(float[1,1] x) => (float[1,1] y) { y = Gemm <alpha=2.0> (x, b) }",
+        {"b": np.full((1, 1), 8, np.float32)}, [[1]], [[3]], ([[16]], [[48]], [[5.72204692e-6]]),
+    ),
+    "a quotient of integers whose divisor has an error": Edge(
+        f"(float[1] x) => (int32[1] y) {{ {NEAR_FIVE} n = Cast <to=6> (p) y = Div (k, n) }}",
+        {"w": FIFTH, "k": np.array([100], np.int32)}, [125], [125], ([25], [25], [33 - 20]),
+    ),
+    "a logarithm of a number that may be computed below 0": Edge(
+        "(float[1] x) => (float[1] y) { p = Mul (x, w) d = Sub (p, five) y = Log (d) }",
+        {"w": THIRD, "five": np.float32(5)}, [15], [15], "computed arguments are at least -4.47e-07",
     ),
     "a sum that overflows if it is scaled at the end": Edge(
         "(float[1,1] x) => (float[1,1] y) { y = Gemm <beta=0.1> (a, b, x) }",
