@@ -395,8 +395,10 @@ def compare(
             compared = dataclasses.replace(compared, optimizations=graphs)
     compared = dataclasses.replace(compared, sha256=digest, hypotheses=bound or "")
     if tolerance is not None:
-        notes = tuple(tolerance.without_bounds), tuple(tolerance.unusual)
-        compared = dataclasses.replace(compared, without_bounds=notes[0], unusual=notes[1])
+        compared = dataclasses.replace(
+            compared, without_bounds=tuple(tolerance.without_bounds), unusual=tuple(tolerance.unusual),
+            not_measured=tolerance.analyser.hypotheses.not_measured(compared.runtime),
+        )  # fmt: skip
     broken = [*compared.violations(ComparisonLimits(max_ulp, max_integer_distance, no_special_mismatch))]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]

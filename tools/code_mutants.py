@@ -300,13 +300,13 @@ def patch(module: str, text: str) -> None:
     """Give the functions of an imported module the code of another text, those included that others hold.
 
     Raises:
-        ValueError: the other text differs outside functions, or a function has other free variables.
+        ValueError: the other text differs outside functions or has them elsewhere, or a function has other free variables.
     """
     path = str(module_path(module))
     before, after = (dict(_codes(compile(each, path, "exec"))) for each in (module_path(module).read_text(), text))
     differing = {key for key in before if before[key] != after.get(key)}
     innermost = {key for key in differing if not any(_inside(other, key) for other in differing)}
-    if not innermost or any(key[0] == "<module>" for key in innermost):
+    if not innermost or differing - after.keys() or any(key[0] == "<module>" for key in innermost):
         raise ValueError
     found = 0
     for each in gc.get_objects():

@@ -97,6 +97,8 @@ class Comparison:
     """The runs with ordinary inputs that were compared."""
     hypotheses: str = ""
     """The hypotheses of the bounds that every value was compared with, "" for none."""
+    not_measured: str = ""
+    """That they were not measured with this runtime and version, as a sentence; "" where they were or need not be."""
     stopped: bool = False
     """Whether the time was over before the last run."""
     without_bounds: tuple[str, ...] = ()

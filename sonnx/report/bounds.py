@@ -122,6 +122,8 @@ def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
 def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
     yield "edition", bounds.edition if bounds.checked else "the model was not checked"
     yield "hypotheses", f"{bounds.hypotheses.name}: {bounds.hypotheses.statement}"
+    if bounds.hypotheses.measured_with:
+        yield "measured with", bounds.hypotheses.measured_with
     yield from (("excluded", text) for text in bounds.hypotheses.excludes)
     if bounds.sha256:
         yield "SHA-256", bounds.sha256

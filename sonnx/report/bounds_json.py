@@ -44,6 +44,8 @@ class HypothesesPart(Part, frozen=True):
     """The error of each function; default for all others."""
     excludes: tuple[str, ...]
     """Implementations that are excluded."""
+    measured: dict[str, tuple[str, ...]]
+    """The versions of runtimes with which they were measured; empty where they state a requirement."""
 
 
 class InputPart(Part, frozen=True):

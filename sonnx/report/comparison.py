@@ -122,6 +122,8 @@ def judgement(found: Comparison) -> Iterator[str]:
         yield f"the runtime fails for {values}: {escape(faults[0].faults[0])}"
     if found.hypotheses:
         yield _under_hypotheses(found)
+        if found.not_measured:
+            yield escape(found.not_measured)
     elif any(row.differs for row in outputs):
         yield "--bound says whether rounding alone explains the differences"
     yield from (f"warning, estimated by random rounding and not proved: {escape(each)}" for each in found.unusual)

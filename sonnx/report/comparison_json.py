@@ -182,6 +182,8 @@ class ComparisonDocument(JsonDocument, frozen=True):
     """The first node that differs on equal inputs."""
     broken: tuple[str, ...]
     """The bounds that do not hold."""
+    not_measured: str | None
+    """With --bound: that the hypotheses were not measured with this version of the runtime; null where they were."""
     without_bounds: tuple[str, ...]
     """With --bound: runs with values that have no bound, with the reason."""
     unusual: tuple[str, ...]
@@ -195,7 +197,7 @@ def render(found: Comparison, broken: Sequence[str]) -> str:
         part(
             ComparisonDocument, found, format=1, tool=tool(), rows=tuple(map(_row, found.rows)), broken=tuple(broken),
             optimizations=tuple([part(OptimizationPart, each) for each in found.optimizations]),
-            first_diverging=first.place if first else None,
+            first_diverging=first.place if first else None, not_measured=found.not_measured or None,
         )
     )  # fmt: skip
 

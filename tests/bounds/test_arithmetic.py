@@ -239,8 +239,3 @@ def test_a_single_term_has_the_roundings_of_its_scales() -> None:
     one = arithmetic.sum_error(made, SumOrder("any"), 1, 1, np.ones(1), np.ones(1), 0.0, inf)
     assert none[0] <= 2.0**-40 * made.unit
     assert made.unit <= one[0] <= made.unit * (1 + 2.0**-20)
-
-
-def test_exponents_in_messages() -> None:
-    assert arithmetic.exponent(8.0) == 3
-    assert arithmetic.exponent(0.0) == -inf

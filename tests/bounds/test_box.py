@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.base.errors import BadInput
-from sonnx.bounds.box import box_of_arrays, box_of_texts
+from sonnx.bounds.box import Interval, box_of_arrays, box_of_texts
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.values import NotBounded
 from tests.support.cases import each_case
@@ -47,6 +47,37 @@ def test_an_interval_a_point_two_files_and_a_radius() -> None:
     assert around.low[0, 0] == 0.25
     assert around.high[1, 1] == 3.25
     assert parsed("x=y=[0,1]", name="x=y")["x=y"].high[0, 0] == 1
+    assert parsed("x=a.npy+-0")["x"].is_point
+    assert parsed("x=[0,1]", shape=(2, 0))["x"].low.shape == (2, 0)
+
+
+def test_a_file_name_with_an_equals_sign_goes_with_the_name_of_an_input() -> None:
+    """The input is the shortest name that the model has."""
+    read = {"a=b.npy": FILES["a.npy"]}.__getitem__
+    assert box_of_texts(model(), ["x=a=b.npy"], read)["x"].is_point
+    with pytest.raises(BadInput, match="the model has no input 'z=a'; it has 'x'"):
+        box_of_texts(model(), ["z=a=b.npy"], read)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "same"),
+    [([1, 1], [2, 2], True), ([1, 1], [2, 3], False), ([0, 1], [2, 2], False), ([0, 1], [2, 3], False), ([], [], True)],
+)
+def test_a_box_whose_elements_have_one_interval(low: Any, high: Any, same: bool) -> None:
+    assert Interval(np.array(low, float), np.array(high, float)).is_same is same
+
+
+@pytest.mark.parametrize("element", [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE])
+def test_ends_are_the_nearest_numbers_inside(element: int) -> None:
+    """Of 1/3 and 2/3 in float, float16 and bfloat16 the next number outwards is outside; double has every end."""
+    kind = helper.tensor_dtype_to_np_dtype(element)
+    found = parsed("x=[0.3333333333333333,0.6666666666666666]", element=element)["x"]
+    low, high = float(found.low[0, 0]), float(found.high[0, 0])
+    assert 1 / 3 <= low < high <= 2 / 3
+    if kind != np.float64:
+        outside = [float(np.nextafter(kind.type(end), kind.type(way))) for end, way in ((low, -1), (high, 1))]
+        assert outside[0] < 1 / 3
+        assert outside[1] > 2 / 3
 
 
 def test_ends_are_rounded_inward_to_numbers_of_the_type() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,9 @@ import sonnx
 from sonnx.base.errors import ErrorCondition
 from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import box_of_arrays
-from sonnx.bounds.discharge import _shown
+from sonnx.bounds.discharge import _moved, _shown
+from sonnx.checker.report import Count
+from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
@@ -199,3 +202,19 @@ def test_a_box_does_not_show_what_constants_multiplied_in_advance_break(
     assert "1 assumed" in capsys.readouterr().out
     assert run(["check", path, "--box", "x=[-1e-20,1e-20]"]) == 3
     assert "products of constants up to 1e+40, the format ends at 3.4e+38" in capsys.readouterr().out
+
+
+def test_results_move_from_assumed_to_passed() -> None:
+    """So many as are shown; those of other rules and verdicts stay, and equal results are counted together."""
+    assumed, passed = Verdict.ASSUMED, Verdict.PASS
+    before = (
+        Count("a", passed, "", 2),
+        Count("a", assumed, "", 3),
+        Count("b", assumed, "", 4),
+        Count("c", assumed, "", 1),
+    )
+    after = _moved(before, Counter({"a": 2, "c": 1}), passed)
+    assert set(after) == {
+        Count("a", passed, "", 4), Count("a", assumed, "", 1), Count("b", assumed, "", 4), Count("c", passed, "", 1)
+    }  # fmt: skip
+    assert sum(each.number for each in after) == sum(each.number for each in before)

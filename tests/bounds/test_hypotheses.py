@@ -62,6 +62,13 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("[a]\nfused = 'yes'", "fused, flush and running are true or false"),
     ("[a]\naccumulator = { float = 'float16' }", "is not a format at least as precise"),
     ("[a]\nfunctions = { Exp = { ulp = -1 } }", "numbers of at least 0"),
+    ("[a]\nfunctions = { Exp = { ulp = '1' } }", "numbers of at least 0"),
+    ("[a]\nfunctions = { Exp = { ulp = inf } }", "numbers of at least 0"),
+    ("[a]\nexcludes = ['a', 1]", "excludes is a list of sentences"),
+    ("[a]\nexcludes = 'a'", "excludes is a list of sentences"),
+    ("[a]\nmeasured = ['1.2']", "measured has a list of versions for each runtime"),
+    ("[a]\nmeasured = { runtime = '1.2' }", "measured has a list of versions for each runtime"),
+    ("[a]\nmeasured = { runtime = [] }", "measured has a list of versions for each runtime"),
     ("[a]\nfuse = true", "unknown field 'fuse'"),
     ("[a]\n[b]", "have 2 tables; one is used"),
     ("a = 1", "a table is expected"),
@@ -71,6 +78,30 @@ def test_hypotheses_that_contradict_themselves_are_refused(tmp_path: Path, text:
     with pytest.raises(UsageError) as error:
         hypotheses_named(write(tmp_path, text))
     assert sentence in str(error.value)
+
+
+def test_what_a_table_does_not_say(tmp_path: Path) -> None:
+    """Any order, fused, without flush; functions within 1 ulp, and correctly rounded ones where each rounds once."""
+    made = hypotheses_named(write(tmp_path, "[a]\nexcludes = ['b']"))
+    assert (made.order, made.fused, made.flush, made.running) == (SumOrder("any"), True, False, False)
+    assert (made.statement, made.excludes, made.functions["default"].ulp) == ("", ("b",), 1.0)
+    once = hypotheses_named(write(tmp_path, "[a]\norder = 'once'\nfused = false"))
+    assert once.functions["default"].ulp == 0.5
+
+
+@pytest.mark.parametrize(("title", "sentence"), [
+    ("onnxruntime 1.31.1, CPU, 1 thread", ""),
+    ("onnxruntime 1.31.10, CPU, 1 thread", "not with onnxruntime 1.31.10"),
+    ("onnxruntime 1.2.0", "not with onnxruntime 1.2.0"),
+    ("other 1.32.0", "not with other 1.32.0"),
+    ("outputs in folder", ""),
+    ("myruntime", ""),
+])  # fmt: skip
+def test_another_version_than_the_measured_ones_is_told(title: str, sentence: str) -> None:
+    made = hypotheses_named("onnxruntime-cpu")
+    whole = "the hypotheses onnxruntime-cpu were measured with onnxruntime 1.31.1 and 1.32.0, "
+    assert made.not_measured(title) == (sentence and whole + sentence)
+    assert hypotheses_named("ieee-any").not_measured(title) == ""
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
+import sonnx
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
 from sonnx.bounds.split import Bisection, Goal, Part, _joined, halves
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from tests.support.models import graph
 
 GOAL = Goal(error=0.25, differences=((0, 1),), argmax=False)
 
@@ -46,6 +49,32 @@ def test_decisions_about_different_elements() -> None:
     decisions = [decision(0, 1, 0.1, same=True, what=what) for what in ("argmax is 0", "argmax is 2")]
     bisection = Bisection(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
     assert [each.what for each in _joined(whole(tensor("y", 0, 1, 1)), bisection).decisions] == ["argmax, by part"]
+
+
+def test_a_single_part_keeps_what_its_decision_is_about() -> None:
+    bisection = Bisection(GOAL, [part(1.0, tensor("y", 0, 1, 0.1), decision(1, 2, 0.1, same=True, what="argmax = 2"))])
+    assert [each.what for each in _joined(whole(tensor("y", 0, 1, 1)), bisection).decisions] == ["argmax = 2"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "stated"),
+    [
+        (Goal(None, (), False), False), (Goal(None, (), True), True), (Goal(0.0, (), False), True),
+        (Goal(None, ((0, 1),), False), True),
+    ],
+)  # fmt: skip
+def test_a_goal_is_stated_by_any_of_its_parts(goal: Goal, stated: bool) -> None:
+    assert goal.is_stated is stated
+
+
+def test_the_whole_volume_is_one() -> None:
+    """Of a box that is one part, and of one that is halved until an interval has no number inside."""
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    data = graph(nodes, {"x": (TensorProto.FLOAT, [1])}, {"y": (TensorProto.FLOAT, [1])}).SerializeToString()
+    box = {"x": (np.array([1.0]), np.array([2.0]))}
+    found = sonnx.bound(data, box, unchecked=True, split=1.0, max_error=1.0)
+    assert found.split is not None
+    assert (found.split["volume"], found.split["boxes"]) == (1.0, 1)
 
 
 def test_ranges_and_errors_of_all_parts() -> None:
@@ -141,7 +170,8 @@ def test_boxes_that_cannot_be_halved() -> None:
     point, empty = np.array([1.0]), np.zeros(0)
     assert halves({"a": Interval(point, point)}, {}) is None
     assert halves({"a": Interval(empty, empty)}, {}) is None
-    assert halves({"a": Interval(point, np.nextafter(point, 2))}, {}) is None
+    for low in (point, np.nextafter(point, 2)):  # of two neighbours one is even, to which their middle is rounded
+        assert halves({"a": Interval(low, np.nextafter(low, 2))}, {}) is None
     beside = {"a": Interval(np.array([-(2.0**126)]), np.array([3 * 2.0**126])), "b": Interval(empty, empty)}
     below, above = halves(beside, {}) or ({}, {})
     assert below["a"].high == above["a"].low == 2.0**126

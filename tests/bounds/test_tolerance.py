@@ -11,12 +11,16 @@ import pytest
 from onnx import numpy_helper
 
 from sonnx.api import compare
+from sonnx.bounds.tolerance import BoundTolerance
 from sonnx.cli.main import run
 from sonnx.executor.comparator import compare_source, source_of
-from sonnx.executor.comparison import ComparisonLimits
+from sonnx.executor.comparison import OUTPUT, ComparisonLimits
 from sonnx.executor.runtimes import runtime_class
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.values import Value
+from tests.support.models import graph
 
 pytest.importorskip("onnxruntime")
 CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
@@ -55,8 +59,6 @@ class Rounded:
 
 
 def test_weights_of_16_digits_are_found_with_their_node() -> None:
-    from sonnx.bounds.tolerance import BoundTolerance
-
     source = source_of(read(CNN), CNN, changed=False)
     tolerance = BoundTolerance(source.model, hypotheses_named("onnxruntime-cpu"), source.folder, None, every_node=True)
     image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
@@ -98,9 +100,81 @@ def test_what_random_rounding_rarely_does_is_a_warning() -> None:
         assert ("warning, estimated by random rounding and not proved: run 1:" in report.to_text()) == bool(number)
 
 
+class Older(Unlucky):
+    """A version of onnxruntime with which the hypotheses were not measured."""
+
+    title = "onnxruntime 0.1, CPU"
+
+
+def test_a_version_that_was_not_measured_is_told() -> None:
+    image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
+    told = "the hypotheses onnxruntime-cpu were measured with onnxruntime 1.31.1 and 1.32.0, not with onnxruntime 0.1"
+    for hypotheses in ("onnxruntime-cpu", "ieee-any"):
+        report = compare(CNN, Older(), inputs=[{"image": image}], unchecked=True, bound=hypotheses)
+        assert (told in report.to_text()) == (hypotheses == "onnxruntime-cpu")
+
+
 def test_a_comparison_without_any_bound_breaks() -> None:
     image = np.full((1, 1, 16, 16), np.inf, np.float32)
     report = compare(CNN, inputs=[{"image": image}], unchecked=True, bound="onnxruntime-cpu")
     assert report.exit_code == 1
     assert "no run has bounds for all values: run 1:" in report.to_text()
     assert "rounding explains" not in report.to_text()
+
+
+def value(low: Any, high: Any, error: Any, unbounded: str = "") -> Value:
+    arrays = [np.array(each, float) for each in (low, high, error)]
+    return Value("y", TensorFacts("float", arrays[0].shape, RUN_TIME), *arrays, np.zeros(arrays[0].shape),
+                 unbounded=unbounded)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bounds", "computed", "told"),
+    [
+        (value([[1, 1, 1]], [[2, 2, 2]], [[0.5, 0.5, 0.5]]), [[0.5, 2.5, 1.5]], None),
+        (value([[1, 1, 1]], [[2, 2, 2]], [[0.5, 0.5, 0.5]]), [[0.25, 9, 2.5]], (7, [0, 1], 0.5)),
+        (value([[1, 1]], [[2, 2]], [[0.5, 3]]), [[-0.5, 6.5]], (4.5, [0, 1], 3)),
+        (value([[1, 1]], [[2, 2]], [[0.5, 4]]), [[-0.5, 6.5]], (1.5, [0, 0], 0.5)),
+        (value([[1, 1]], [[2, 2]], [[0, 4.25]]), [[0.5, 6.5]], (0.5, [0, 0], 0)),
+        (value([1, 1], [2, 2], [9, 9]), [1, np.nan], (np.nan, [1], 9)),
+        (value([1], [2], [0], unbounded="an overflow"), [9], None),
+        (value([1, 1], [2, 2], [0, 0]), [9], None),
+    ],
+)  # fmt: skip
+def test_what_exceeds_a_bound(bounds: Value, computed: Any, told: tuple[float, list[int], float] | None) -> None:
+    """The element that is furthest beyond its own bound; without bounds or of another shape nothing is said."""
+    tolerance = BoundTolerance(read(CNN), hypotheses_named("ieee-any"), None, None, every_node=False)
+    tolerance.whole = {"y": bounds}
+    tolerance.deviations = {"y": np.full(bounds.shape, np.inf)}
+    sentence = told and f"is {told[0]:g} outside the ideal range at {told[1]}, where the bound is {told[2]:g}"
+    assert tolerance.exceeded("along the network", "y", np.array(computed, np.float32)) == sentence
+    assert tolerance.exceeded("along the network", "z", np.array(computed, np.float32)) is None
+
+
+def test_a_run_without_bounds_is_told(tmp_path: Path) -> None:
+    """The square of 1e30 overflows: the run is not judged, and the reason names the node."""
+    nodes = [onnx.helper.make_node("Mul", ["x", "x"], ["y"], name="square")]
+    made = graph(nodes, {"x": (onnx.TensorProto.FLOAT, [2])}, {"y": (onnx.TensorProto.FLOAT, [2])})
+    tolerance = BoundTolerance(
+        read(made.SerializeToString()), hypotheses_named("ieee-any"), None, None, every_node=False
+    )
+    for x in (1.0, 1e30):
+        given = np.full(2, x, np.float32)
+        tolerance.start({"x": given}, {"x": given})
+    assert [each.partition(":")[0] for each in tolerance.without_bounds] == ["run 2"]
+    assert "square" in tolerance.without_bounds[0]
+
+
+def test_an_output_that_no_node_rounds_has_no_unusual_deviation() -> None:
+    nodes = [onnx.helper.make_node("Identity", ["c"], ["y"])]
+    kind = onnx.TensorProto.FLOAT, [2]
+    made = graph(nodes, {"x": kind}, {"y": kind}, initializers=[numpy_helper.from_array(np.ones(2, np.float32), "c")])
+    tolerance = BoundTolerance(
+        read(made.SerializeToString()), hypotheses_named("ieee-any"), None, None, every_node=False
+    )
+    tolerance.start({"x": np.zeros(2, np.float32)}, {})
+    assert tolerance.exceeded(OUTPUT, "y", np.ones(2, np.float32)) is None
+    assert tolerance.exceeded(OUTPUT, "y", np.zeros(2, np.float32)) == (
+        "is 1 outside the ideal range at [0], where the bound is 0"
+    )
+    assert tolerance.unusual == []

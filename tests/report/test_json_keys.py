@@ -23,8 +23,6 @@ from tools.schemas import JSON_FILES
 
 ONE_VALUE = {"format", "tool", "tool.name", "tool.version"}
 """Keys that are the same in each document."""
-OWN_TESTS = {"equivalence", "model_changes", "property", "suite", "suite_run"}
-"""Results whose JSON tests/equivalence, tests/properties and tests/suite assert."""
 OF_CLASS_RUNS = (
     "rows.classes",
     "rows.same_as",
@@ -83,7 +81,7 @@ def values(document: Any, path: list[str], fields: bool) -> Iterator[str]:
 
 def test_every_schema_has_documents() -> None:
     names = {path.rpartition("/")[2].removesuffix(".schema.json") for path in JSON_FILES}
-    assert names == {*DOCUMENTS, "rules", *OWN_TESTS}
+    assert names == {*DOCUMENTS, "rules"}
 
 
 @each_case("name", DOCUMENTS)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from sonnx.base.reported import json_text
 from sonnx.base.resources import tool_version
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
@@ -23,7 +24,8 @@ from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDi
 from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
-from sonnx.equivalence.result import Answer
+from sonnx.equivalence.changes import ModelChanges
+from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Optimization, Row
 from sonnx.executor.distance import Difference, Distance, SpecialMismatch
 from sonnx.numerics.enclosures.arithmetic import SumOrder
@@ -31,6 +33,7 @@ from sonnx.numerics.enclosures.hypotheses import Accuracy, Hypotheses
 from sonnx.numerics.enclosures.values import Condition
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, Tag
+from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted
 from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.theorem import Theorem
@@ -45,12 +48,17 @@ from sonnx.report import (
 from sonnx.report import json as check_json
 from sonnx.report.check import CheckReport
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.formats import CheckRun
+from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ComparedOutput, RunReport
 from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.rewriting import FixResult
 from sonnx.rewriter.validation import Validation
+from sonnx.suite.archive import Suite
+from sonnx.suite.result import SuiteRun
+from tests.support.filled import filled
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "tests" / "data" / "documents"
@@ -170,6 +178,7 @@ def comparison_documents() -> list[str]:
     full = Comparison(
         "m.onnx", "a runtime 1.2", "2026-11", False, "drawn with seed 5", 3, rows, ("run 4: no value",), digest("a"),
         without_bounds=("run 2: unbounded",), unusual=("t is far",), optimizations=optimizations,
+        not_measured="It was not.",
     )  # fmt: skip
     empty = Comparison("n.onnx", "another", "", True, "given", 0, ())
     return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
@@ -180,7 +189,7 @@ def bounds_documents() -> list[str]:
     functions = {"default": Accuracy(1.0, 0.5), "Exp": Accuracy(4.0, 0.25)}
     full_hypotheses = Hypotheses(
         "wide", "Sums in lanes.", SumOrder("lanes", 8), True, True, True, {"float16": "float", "bfloat16": "double"},
-        functions, ("TF32", "Winograd"),
+        functions, ("TF32", "Winograd"), {"someruntime": ("1.2", "1.3")},
     )  # fmt: skip
     other = Hypotheses(
         "narrow", "Any order.", SumOrder("any"), False, False, False, {}, {"default": Accuracy(2.0, 0.0)}, ()
@@ -317,6 +326,35 @@ def difference_documents() -> list[str]:
     return [edition_difference.as_json(full, models, unreadable), edition_difference.as_json(same, [], {})]
 
 
+def equivalence_documents() -> list[str]:
+    """Three comparisons of models."""
+    return [EquivalenceReport(filled(Equivalence, number)).to_json() for number in range(3)]
+
+
+def change_documents() -> list[str]:
+    """Changes between two models, and none."""
+    first = filled(ModelChanges, 0)
+    unchanged = structs.replace(filled(ModelChanges, 1), nodes=(), findings=(), header=(), answer=Answer.IDENTICAL)
+    return [ModelChangesReport(each).to_json() for each in (first, filled(ModelChanges, 1), unchanged)]
+
+
+def property_documents() -> list[str]:
+    """A property that is violated, with the input, and one that is not decided."""
+    violated = structs.replace(filled(PropertyResult, 1), witness={"x": np.array([[0.5, -2.0]], np.float32)})
+    return [filled(PropertyResult, 2).to_json(), violated.to_json()]
+
+
+def suite_documents() -> list[str]:
+    """Two suites."""
+    return [json_text(filled(Suite, number)) for number in range(2)]
+
+
+def suite_run_documents() -> list[str]:
+    """Two runs of a suite, and one without deviations."""
+    runs = [filled(SuiteRun, number) for number in range(2)]
+    return [each.to_json() for each in (*runs, structs.replace(runs[0], deviations=(), problems=(), operators={}))]
+
+
 DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "report": check_documents,
     "run": run_documents,
@@ -326,6 +364,11 @@ DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "theorems": theorem_documents,
     "rewrites": rewrite_documents,
     "difference": difference_documents,
+    "equivalence": equivalence_documents,
+    "model_changes": change_documents,
+    "property": property_documents,
+    "suite": suite_documents,
+    "suite_run": suite_run_documents,
 }
 """By the name of the schema."""
 

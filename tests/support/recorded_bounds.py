@@ -40,6 +40,8 @@ CHAINS = 12
 ASSUMED = ("ieee-any", "onnxruntime-cpu")
 RANGES = {"around 0": (-2.0, 1.5), "positive": (0.25, 2.0), "within one": (-0.9, 0.9), "large": (-3000.0, 5000.0)}
 """The ends between which a box is drawn."""
+HALVES = {"halves": (-2.0, 2.0)}
+"""Ends of a box whose intervals end at halves: where functions have kinks, steps and ties."""
 
 
 class Network(NamedTuple):
@@ -63,7 +65,7 @@ def networks(group: str) -> Iterator[tuple[str, Network]]:
         box = {"x": Interval(rows.min(axis=0), rows.max(axis=0))}
         yield f"{group} {number}", Network(model_of(drawn), box, ASSUMED[number % 2])
     for number, call in enumerate(distinct(sample_calls().get(group, ()))):
-        for place, (name, ends) in enumerate(RANGES.items()):
+        for place, (name, ends) in enumerate((RANGES | HALVES).items()):
             key = f"{group} {number}, {name}"
             chance, assumed = random.Random(key), ASSUMED[(number + place) % 2]
             yield f"{key}, alone", alone(chance, call, ends, assumed)
@@ -90,6 +92,7 @@ def interval(chance: random.Random, kind: Kind, ends: tuple[float, float]) -> In
         two = np.sort(draw.uniform(*ends, (2, *shape)), axis=0)
         share = draw.choice([0.0, 2.0**-8, 1.0, 1.0], shape)
         two[1] = two[0] + share * (two[1] - two[0])
+        two = np.round(2 * two) / 2 if ends in HALVES.values() else two
     else:
         whole = random_array(chance, element, shape).astype(float)
         two = np.stack([whole, whole + (draw.integers(0, 3, shape) if element != TensorProto.BOOL else 0)])
@@ -127,6 +130,9 @@ def between_scales(chance: random.Random, call: SampleCall, ends: tuple[float, f
             kinds[name], box[name] = kind, interval(chance, kind, ends)
             continue
         at = draw.uniform(low, high, (2, *kind[1]))  # the values at z = 0 and z = 1
+        if ends in HALVES.values():
+            first, last = np.round(2 * at) / 2  # the values at both ends of z
+            at = np.stack([1.5 * first - 0.5 * last, 1.5 * last - 0.5 * first])
         nodes.append(helper.make_node("Mul", ["z", constant(at[1] - at[0], f"k_{name}")], [f"p_{name}"]))
         nodes.append(helper.make_node("Add", [f"p_{name}", constant(at[0], f"c_{name}")], [name]))
     nodes.append(_node(call, names))

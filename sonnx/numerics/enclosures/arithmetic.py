@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import frexp, inf, log2, prod
+from math import frexp, inf, prod
 from typing import Any
 
 import numpy as np
@@ -311,8 +311,3 @@ def steps_error(made: Format, values: Array, steps: float, absolute: float, leas
     A unit in the last place of a number v is at most 2 u |v|, and at least the least subnormal number.
     """
     return grown(2 * steps * made.unit * values + (steps * made.tiny + absolute + least), 6)
-
-
-def exponent(value: float) -> float:
-    """log2 of a positive number, for messages."""
-    return log2(value) if value > 0 else -inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -31,7 +31,18 @@ ORDERS = ("any", "pairwise", "lanes", "once")
 EXACT = "exact"
 """The order of a sum that is not rounded; no file states it."""
 
-FIELDS = ("statement", "order", "lanes", "fused", "flush", "running", "accumulator", "functions", "excludes")
+FIELDS = (
+    "statement",
+    "order",
+    "lanes",
+    "fused",
+    "flush",
+    "running",
+    "accumulator",
+    "functions",
+    "excludes",
+    "measured",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,23 @@ class Hypotheses:
     accumulators: Mapping[str, str]
     functions: Mapping[str, Accuracy]
     excludes: tuple[str, ...]
+    measured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def measured_with(self) -> str:
+        """The runtimes and versions with which they were measured, "" where they state a requirement."""
+        return " and ".join(f"{name} {' and '.join(versions)}" for name, versions in self.measured.items())
+
+    def not_measured(self, title: str) -> str:
+        """A sentence if they were not measured with a runtime of this title, its name and version first; else "".
+
+        Outputs that no named runtime computed have a title without a version, and there is nothing to say of them.
+        """
+        name, _, rest = title.partition(" ")
+        version = rest.partition(",")[0].partition(" ")[0]
+        if not self.measured or not version[:1].isdigit() or version in self.measured.get(name, ()):
+            return ""
+        return f"the hypotheses {self.name} were measured with {self.measured_with}, not with {name} {version}"
 
     @property
     def once(self) -> bool:
@@ -139,6 +167,7 @@ class Hypotheses:
             "accumulator": dict(self.accumulators),
             "functions": {name: {"ulp": a.ulp, "absolute": a.absolute} for name, a in self.functions.items()},
             "excludes": list(self.excludes),
+            "measured": {runtime: list(versions) for runtime, versions in self.measured.items()},
         }
 
 
@@ -198,12 +227,17 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
     excludes = table.get("excludes", [])
     if not isinstance(excludes, list) or not all(isinstance(each, str) for each in excludes):
         raise refuse("excludes is a list of sentences")
+    measured = table.get("measured", {})
+    versions = list(measured.values()) if isinstance(measured, dict) else [None]
+    if not all(isinstance(some, list) and some and all(isinstance(one, str) for one in some) for some in versions):
+        raise refuse("measured has a list of versions for each runtime")
     statement = table.get("statement", "")
     if not isinstance(statement, str):
         raise refuse("statement is a sentence")
     return Hypotheses(
-        name, statement, SumOrder(order, lanes), fused, flush, running, dict(accumulators), functions, tuple(excludes)
-    )
+        name, statement, SumOrder(order, lanes), fused, flush, running, dict(accumulators), functions, tuple(excludes),
+        {runtime: tuple(some) for runtime, some in measured.items()},
+    )  # fmt: skip
 
 
 def _accuracy(value: Any, refuse: Any) -> Accuracy:

@@ -158,6 +158,8 @@ def multiplied(
         factors, scalings = factors.scaled(abs(scale), everywhere=True, steps=steps), scalings + steps
         reach = grown(reach * max(1.0, abs(scale)), 1)
         part = SumRecord(absolute, terms, scalings, depth, factors, error, nothing(low.shape), reach)
+    if not wide_a and (not wide_b or how.pull_b is None):  # the product is no function of the inputs that are followed
+        fixed = low, high
     parts, inputs, pulls = [part], list[Value](), list[Pull]()
     if wide_a:
         inputs.append(A)
@@ -167,7 +169,8 @@ def multiplied(
         pulls.append(_scaled(how.pull_b(ca), scale))
     if added is not None:
         steps = 0 if added_scale == 1.0 else 1 if representable(added_scale, context.element) else 2
-        low, high, part, fixed, linear = _with(added, added_shape, added_scale, steps, low, high, linear)
+        low, high, part, own, linear = _with(added, added_shape, added_scale, steps, low, high, linear)
+        fixed = below(fixed[0] + own[0]), above(fixed[1] + own[1])
         parts.append(part)
         if not added.is_point:
             inputs.append(added)
