@@ -130,9 +130,11 @@ campaign: deep
 	mkdir -p build
 	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
 
-# Ten million values of networks that an optimizer fuses, against the bounds: some minutes.
+# Ten million values of networks that an optimizer fuses, then random models of all operators, against the bounds: some
+# minutes.
 bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
+	nice -n 19 $(BIN)/python -m tests.support.bounded_models
 
 # 1,000 changed certificates against the program that checks them; two minutes.
 certificate-campaign: $(VENV)/installed

@@ -115,6 +115,12 @@ EDGES = {
         "(float[2] x) => (float[2] y) { y = Softmax <axis=0> (x) }", {},
         [1e8, 0], [1e8, 0], ([1, 0], [1, 0], [1 + 2.0**-4, 1 + 2.0**-4]),
     ),
+    "a number that stays one": Edge(
+        "(float x) => (float y) { y = Resize (x, , s) }", {"s": np.zeros(0, np.float32)}, 1, 2, (1, 2, 0),
+    ),
+    "a number out of a list of one": Edge(
+        "(float[1] x) => (float y) { y = Squeeze (x) }", {}, [1], [2], (1, 2, 0),
+    ),
     "a term that is scaled by two": Edge(
         "(float[1,1] x) => (float[1,1] y) { y = Gemm <beta=2.0> (a, b, x) }",
         {"a": np.ones((1, 1), np.float32), "b": np.full((1, 1), 8, np.float32)}, [[1]], [[3]],
@@ -172,6 +178,7 @@ def test_the_edge(name: str) -> None:
     for what, value, expected in zip(("low", "high", "error"), (found.low, found.high, found.error), edge.expected,
                                      strict=True):  # fmt: skip
         if expected is not None:
+            assert value.shape == np.shape(expected), what
             assert value.tolist() == pytest.approx(np.array(expected, float), rel=1e-6, abs=1e-30), what
 
 

@@ -59,7 +59,7 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
             for index, each in held:
                 given[index] = np.arange(start, start + prod(each.shape), dtype=np.int64).reshape(each.shape)
                 start += prod(each.shape)
-            found = context.cache[key] = [np.ascontiguousarray(each) for each in define(context.application, given)]
+            found = context.cache[key] = [np.asarray(each, order="C") for each in define(context.application, given)]
         return [
             replace(taken(source, [each for _, each in held], one_to_one), element=held[0][1].element)
             for source in found
@@ -174,7 +174,7 @@ def padding(define: Definition) -> TransferFunction:
         given[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
         if len(given) > 2 and given[2] is not None:
             given[2] = np.zeros(given[2].shape, np.int64)
-        source = np.ascontiguousarray(define(context.application, given)[0])
+        source = np.asarray(define(context.application, given)[0], order="C")
         if filling is None and value:
             raise NotExecutable("Pad has a bound for a padding of 0 or an input only")
 
