@@ -57,6 +57,11 @@ class Pairing(Struct, frozen=True):
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
 
+    @property
+    def keeps_names(self) -> bool:
+        """Whether every name is paired with itself."""
+        return all(name == other for names in (self.inputs, self.outputs) for name, other in names.items())
+
 
 class Matched(Struct, frozen=True):
     """What the terms of both models gave."""
@@ -81,7 +86,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     edition = catalogue.edition_named(options.edition).name
     first, second = (sized_side(each, options) for each in _with_known_symbols(first, second, options))
     pairing = paired(first.model, second.model, options.renamed)
-    if _same_content(first, second):
+    if pairing.keeps_names and _same_content(first, second):
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
         return Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
     matched = _matched(first, second, pairing, edition)
@@ -285,6 +290,9 @@ def paired(first: Model, second: Model, renamed: Mapping[str, str]) -> Pairing:
 
 def _by_name(what: str, first: Sequence[str], second: Sequence[str], renamed: Mapping[str, str]) -> dict[str, str]:
     made = {name: renamed.get(name, name) for name in first}
+    if len(set(made.values())) < len(made):
+        twice = next(other for other, number in Counter(made.values()).items() if number > 1)
+        raise BadInput(f"--map pairs two {what}s of the first model with {quote(twice)}")
     missing, extra = set(made.values()) - set(second), set(second) - set(made.values())
     if missing or extra:
         one, other = (", ".join(map(quote, each)) or "none" for each in (first, second))
@@ -300,7 +308,7 @@ def demand_same_type(name: str, one: Type, other: Type) -> None:
         BadInput: the types differ.
     """
     shapes = one.shape, other.shape
-    fits = one.kind == other.kind and one.element == other.element
+    fits = _elements(one) == _elements(other)
     if shapes[0] is not None and shapes[1] is not None:
         fits = fits and len(shapes[0]) == len(shapes[1])
         pairs = zip(*shapes, strict=False)  # type: ignore[arg-type]  # neither is None
@@ -309,6 +317,12 @@ def demand_same_type(name: str, one: Type, other: Type) -> None:
     if not fits:
         raise BadInput(f"the input {quote(name)} is {one} in the first model and {other} in the second one"
                        f"{_binding_hint(one, other)}")  # fmt: skip
+
+
+def _elements(type_: Type) -> tuple[str | None, ...]:
+    """Kind and element type of a value, then those of what is inside."""
+    inner = () if type_.inner is None else _elements(type_.inner)
+    return (type_.kind, type_.element, *inner)
 
 
 def _binding_hint(one: Type, other: Type) -> str:

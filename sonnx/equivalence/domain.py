@@ -38,8 +38,8 @@ RANDOM = frozenset(
 )
 """Operators whose output is no function of their inputs."""
 
-INFERS_SINCE = 7
-"""The operator set from which on Dropout trains only where an input says so."""
+INFERS_SINCE, INPUT_SINCE = 7, 12
+"""The operator sets from which on Dropout never trains, and from which on it trains where an input says so."""
 
 MAX_FOLDED = 1 << 22
 """Elements of the operands of a computation on constants that is made; movements have a limit of their own."""
@@ -108,7 +108,7 @@ class TermDomain:
         count = len(outputs)
         undefined = any(each is not None and each.operator == "declared" for each in inputs)
         has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
-        if undefined or has_graph or call.calls_function or call.operator in RANDOM:
+        if undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(call, inputs):
             return [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
         facts = [None if each is None else each.facts for each in inputs]
         with np.errstate(all="ignore"):
@@ -267,11 +267,22 @@ class TermDomain:
         ]
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
-        """Identity and Dropout of a value of unknown shape: the value itself; nothing is known of training."""
+        """Identity and Dropout of a value of unknown shape: the value itself."""
         fresh = [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
-        infers = call.operator == "Identity" or ((call.operator_set or 0) >= INFERS_SINCE and len(inputs) < 3)
         first = inputs[0] if inputs else None
-        return [first, *fresh[1:]] if infers and first is not None else fresh
+        return [first, *fresh[1:]] if first is not None else fresh
+
+
+def _drops(call: Call, inputs: Sequence[Term | None]) -> bool:
+    """Whether a node is a Dropout that may drop elements at random."""
+    if call.operator != "Dropout" or canonical_domain(call.domain):
+        return False
+    version = call.operator_set or 0
+    if version < INFERS_SINCE:
+        return not any(each.name == "is_test" and each.value for each in call.attributes)
+    ratio, training = (*inputs[1:], None, None)[:2]
+    trains = training is not None and (training.array is None or bool(training.array.any()))
+    return version >= INPUT_SINCE and trains and (ratio is None or ratio.array is None or bool(ratio.array.any()))
 
 
 def _has_meaning(domain: str, operator: str) -> bool:

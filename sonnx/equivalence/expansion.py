@@ -7,7 +7,7 @@ atom of its inputs, of the values that its graphs use, and of the graphs as they
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, subgraphs
-from sonnx.model.scopes import canonical_domain, captured
+from sonnx.model.scopes import canonical_domain, captured, function_key
 from sonnx.numerics.formats import ELEMENTS
 
 MICROSOFT = "com.microsoft"
@@ -40,6 +40,7 @@ class Expansion:
     def __init__(self, model: Model, domain: TermDomain) -> None:
         self.domain, self.store = domain, domain.store
         self.inlining = Inlining(model)
+        self.functions = {function_key(function) for function in model.functions}
         self.made = 0
         self.results: list[tuple[Node, str]] = []
 
@@ -72,17 +73,21 @@ class Expansion:
         return instead
 
     def _atom(self, visit: Visit[Term, str], place: Place[Term, str]) -> None:
-        """The outputs of a node with graphs that stay, where what the graphs use is known."""
-        node = visit.node
-        if _is_random(node):
+        """The outputs of a node with graphs that stay, where what the graphs use is known; of one whose graphs may be
+        random or call a model-local function nothing is known.
+        """
+        node, nested = visit.node, [*_nested(visit.node)]
+        if any(_is_random(each) or _called(each) in self.functions for each in nested):
             return
+        domains = sorted({canonical_domain(each.domain) for each in nested})
+        versions = tuple([(domain, self.inlining.imports.get(domain)) for domain in domains])
         inner = [(name, place.value(name)) for name in sorted(captured(node))]
         around = [(name, value) for name, value in inner if value is not None]
         inputs = [*place.values(visit.inputs), *(value for _, value in around)]
         if any(each is not None and each.operator == "declared" for each in inputs):
             return
         self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
-        key = (keys.written_key(visit.call), tuple([name for name, _ in around]), len(visit.inputs))
+        key = (keys.written_key(visit.call), versions, tuple([name for name, _ in around]), len(visit.inputs))
         for index, name in enumerate(node.outputs):
             if name:
                 made = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
@@ -239,5 +244,18 @@ class _Facts:
         self._place.define(name, self._around.domain.constant(self._around.inlining.constants[-1], False))
 
 
+def _nested(node: Node) -> Iterator[Node]:
+    """The nodes of the graphs inside a node, at any depth."""
+    for _, graph in subgraphs(node):
+        for inner in graph.nodes:
+            yield inner
+            yield from _nested(inner)
+
+
+def _called(node: Node) -> tuple[str, str, str]:
+    return canonical_domain(node.domain), node.operator, node.overload
+
+
 def _is_random(node: Node) -> bool:
-    return node.operator in RANDOM or any(_is_random(inner) for _, graph in subgraphs(node) for inner in graph.nodes)
+    """Whether the output of a node may not be a function of its inputs; a Dropout may train."""
+    return node.operator in RANDOM or node.operator == "Dropout"

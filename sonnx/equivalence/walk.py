@@ -13,18 +13,21 @@ from itertools import permutations
 
 import numpy as np
 
-from sonnx.equivalence import constants, elementwise
+from sonnx.equivalence import constants, elementwise, movements
 from sonnx.equivalence.affine import Affine, Forms, Part
 from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
 from sonnx.operators import find_operator
 
-DECISIONS = frozenset(
-    {"ArgMax", "ArgMin", "Cast", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod",
-     "NonMaxSuppression", "NonZero", "QuantizeLinear", "Round", "Sign", "TopK", "Unique", "Where"}
-)  # fmt: skip
-"""Operators whose result may jump where an operand changes little."""
+CONTINUOUS = (elementwise.UNARY - {"Ceil", "Floor", "Sign"}) | frozenset(movements.MOVING) | {
+    "Add", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace", "Div",
+    "Einsum", "Elu", "GRU", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LRN", "LSTM",
+    "LayerNormalization", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "RNN", "ReduceL1",
+    "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare",
+    "ScatterND", "Selu", "Softmax", "SpaceToDepth", "Sub", "Sum", "Tile", "ideal", "moved",
+}  # fmt: skip
+"""Operators whose result changes little where a floating-point operand changes little; others may jump."""
 
 REAL_COMMUTATIVE = elementwise.COMMUTATIVE | {"Max", "Min", "Sum"}
 MAX_PARTS = 6
@@ -194,7 +197,11 @@ class Walk:
         return made
 
     def _note(self, one: Term, other: Term) -> None:
-        if one.operator in DECISIONS:
+        varies = any(
+            mine is not its and mine is not None and mine.is_float
+            for mine, its in zip(one.inputs, other.inputs, strict=True)
+        )
+        if varies and (one.domain or one.operator not in CONTINUOUS):
             self.decisions[one.number, other.number] = one, other
         if one.operator != "moved" and (one.domain or find_operator(one.operator) is None):
             name = f"{one.domain}.{one.operator}" if one.domain else one.operator
@@ -301,6 +308,8 @@ def _kind(part: Part) -> object:
 
 
 def _unexplained(what: str, found: constants.Difference) -> str:
+    if np.isinf(found.size):
+        return f"their {what} may overflow"
     if not np.isfinite(found.largest):
         return f"their {what} are not comparable"
     allowed = f"roundings explain at most {found.allowed:.3g} there" if found.allowed else "nothing was folded"
