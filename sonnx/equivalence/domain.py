@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import absent, elementwise, keys, movements, product_forms
+from sonnx.equivalence import absent, elementwise, keys, movements, padding, product_forms
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
@@ -147,10 +147,10 @@ class TermDomain:
         given = absent.without_neutral(call.operator, given, prepared.application.names)
         if len(given) < written:
             self.store.rest_on("neutral-input")
-        source = given[:1]
-        given, key, application = product_forms.without_pad(call.operator, given, key, prepared.application)
-        if given[:1] != source:
-            self.store.rest_on("padding")
+        result = prepared.output_specs[0][0] if prepared.output_specs else ()
+        given, key, application = padding.without_pad(
+            self.store, call.operator, given, key, prepared.application, result
+        )
         given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
         if call.operator == "MatMul" and prepared.output_specs:
             made = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])

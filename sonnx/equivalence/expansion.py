@@ -14,6 +14,7 @@ import numpy as np
 
 from sonnx.equivalence import keys, movements
 from sonnx.equivalence.domain import RANDOM, TermDomain
+from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.stated import STEP, Fused, fused_operators
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
@@ -41,6 +42,7 @@ class Expansion:
         self.domain, self.store = domain, domain.store
         self.inlining = Inlining(model)
         self.functions = {function_key(function) for function in model.functions}
+        self.loops = Loops(domain, self.inlining.taken)
         self.made = 0
         self.results: list[tuple[Node, str]] = []
 
@@ -67,7 +69,11 @@ class Expansion:
         has_graph = next(subgraphs(node), None) is not None if node.attributes else False
         if not visit.call.calls_function and not has_graph:
             return None
-        instead = self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
+        if has_graph and any(graph.sparse_initializers for _, graph in subgraphs(node)):
+            return None
+        instead: Sequence[Node] | None = self.loops.written_out(visit, place) if has_graph else None
+        if instead is None:
+            instead = self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
         if instead is None and has_graph:
             self._atom(visit, place)
         return instead
