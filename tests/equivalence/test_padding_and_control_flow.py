@@ -1,4 +1,4 @@
-"""Pad before pooling, loops and branches with known conditions: by hand, with the answer that follows from the texts."""
+"""Pad before pooling, loops and branches with known conditions: by hand, with answers that follow from the texts."""
 
 from __future__ import annotations
 
