@@ -15,12 +15,14 @@ from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
 from sonnx.equivalence.counterexamples import Search, Searched
 from sonnx.equivalence.interpretation import required, terms_of
+from sonnx.equivalence.reach import reach
 from sonnx.equivalence.result import (
     Answer,
     ComparedOutput,
     Equivalence,
     EquivalenceOptions,
     File,
+    Quantum,
     RoundedConstant,
     Unmatched,
     Witness,
@@ -181,6 +183,8 @@ def _result(
         for axiom in axioms().values():
             if axiom.level == "real":
                 walk.store.rest_on(axiom.name)
+    quanta = [(pair, _quantum(pair, matched)) for pair in walk.quanta.values()]
+    jumps = [*walk.decisions.values(), *(pair for pair, found in quanta if found is None)]
     theorems = tuple(walk.store.theorems) if answer in (Answer.IDENTICAL, Answer.ROUNDING) else ()
     return Equivalence(
         first=first.file,
@@ -191,8 +195,9 @@ def _result(
         binding=binding,
         constants=tuple(sorted((_constant(each, matched) for each in cuts), key=lambda each: -each.relative)),
         decisions=tuple(
-            dict.fromkeys(f"{one.operator}: {_name(one, matched.named[0])}" for one, _ in walk.decisions.values())
+            dict.fromkeys(f"{one.operator}: {_name(one, matched.named[0])}" for one, _ in jumps)
         ) if answer is Answer.ROUNDING else (),
+        quanta=tuple(found for _, found in quanta if found is not None) if answer is Answer.ROUNDING else (),
         unmatched=None if matched.decided else _unmatched(matched),
         witness=witness,
         searched=searched.runs,
@@ -216,6 +221,14 @@ def _weakest(answers: Sequence[Answer]) -> Answer:
 def _constant(cut: Cut, matched: Matched) -> RoundedConstant:
     one, other = _name(cut.one, matched.named[0]), _name(cut.other, matched.named[1])
     return RoundedConstant(one, other, cut.gain, cut.offset, cut.relative, cut.roundings)
+
+
+def _quantum(pair: tuple[Term, Term], matched: Matched) -> Quantum | None:
+    """How two quantized values may differ, None where it may be by more than one quantum."""
+    reaches = [reach(matched.walk.forms, each) for each in pair]
+    if reaches[0] is None or reaches[1] is None:
+        return None
+    return Quantum(_name(pair[0], matched.named[0]), _name(pair[1], matched.named[1]), max(reaches[0], reaches[1]))
 
 
 def _name(term: Term, names: Mapping[int, str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import absent, elementwise, keys, movements, padding, product_forms
+from sonnx.equivalence import absent, elementwise, keys, movements, padding, product_forms, quantization
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
@@ -141,6 +141,8 @@ class TermDomain:
                 return [self._joined(prepared, inputs) or moved[0]] if call.operator == "Concat" else moved
         key, given = self._key(call, prepared.application, inputs)
         specs = [each if each is not None else NOTHING_STATED for each in after]
+        if call.operator in quantization.OPERATORS:
+            key = quantization.without_axis(key, given)
         if call.operator in elementwise.ALL and len(specs) == 1:
             return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
         written = len(given)
@@ -152,6 +154,18 @@ class TermDomain:
             self.store, call.operator, given, key, prepared.application, result
         )
         given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
+        if call.operator == "MaxPool":
+            found = quantization.pooled(self.store, given, key, application, result)
+            if found is not None:
+                self.store.rest_on("pooled-integers")
+                outer, inner = found
+                operands = [inner, *outer.inputs[1:]]
+                assert outer.application is not None  # noqa: S101  it was applied
+                return [
+                    elementwise.applied(
+                        self.store, outer.operator, outer.key, outer.application, operands, _varying(specs[0])
+                    )
+                ]
         if call.operator == "MatMul" and prepared.output_specs:
             made = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])
             if made is not None:

@@ -130,6 +130,10 @@ class Expansion:
         unused = [each for each in node.attributes if each.name not in fused.attributes and each.value not in ((), "")]
         if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or unused:
             return None
+        if fused.optional is not None and any(
+            not given.get(each) for each in fused.inputs if each not in fused.optional
+        ):
+            return None
         first = place.values(visit.inputs)[0]
         attributes = {each.name: each for each in node.attributes}
         names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
@@ -200,6 +204,9 @@ class Expansion:
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
             if operator and operator not in ACTIVATIONS:
                 return None
+        if operator == "DequantizeLinear" and not listed[0]:
+            names[target] = ""
+            return []
         optional = operator in ("Conv", "Gemm", "LayerNormalization", "ReduceMean")
         if not operator or (not optional and not all(listed)):
             names[target] = listed[0]
@@ -209,6 +216,8 @@ class Expansion:
             name, differs, value = word.partition("|")
             if name in attributes:
                 kept.append(attributes[name])
+            elif differs and value.isdecimal():
+                kept.append(Attribute(name, "int", int(value), fields=("i",)))
             elif differs:
                 kept.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
         while listed and not listed[-1]:

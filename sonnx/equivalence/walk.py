@@ -13,7 +13,7 @@ from itertools import permutations
 
 import numpy as np
 
-from sonnx.equivalence import constants, elementwise, movements
+from sonnx.equivalence import constants, elementwise, movements, quantization
 from sonnx.equivalence.affine import Affine, Forms, Part
 from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
 from sonnx.equivalence.terms import Store, Term
@@ -88,12 +88,14 @@ class Walk:
         cuts: the matched pairs whose constants were compared, by their terms.
         mismatches: the pairs that did not match by themselves.
         decisions: matched operators that may jump, on operands that are not identical.
+        quanta: matched quantized values that roundings may move by one quantum.
     """
 
     store: Store
     cuts: dict[tuple[int, int], Cut] = field(default_factory=dict)
     mismatches: list[Mismatch] = field(default_factory=list)
     decisions: dict[tuple[int, int], Pair] = field(default_factory=dict)
+    quanta: dict[tuple[int, int], Pair] = field(default_factory=dict)
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -139,6 +141,8 @@ class Walk:
             return self._fails(one, other, "two constants differ")
         if "input" in (one.operator, other.operator) and one.operator == other.operator:
             return self._fails(one, other, "two inputs differ")
+        if not one.is_float and "ideal" in (one.operator, other.operator):
+            return (yield from self._ideal(one, other))
         if one.is_float and other.is_float:
             first, second = self.forms.of(one), self.forms.of(other)
             atoms = first.is_atom(one) and second.is_atom(other)
@@ -146,7 +150,30 @@ class Walk:
                 return True
         if (yield from self._reshaped(one, other)):
             return True
+        if one.operator == other.operator == "QuantizeLinear" and not one.domain and not other.domain:
+            return (yield from self._quantized(one, other))
         return (yield from self._direct(one, other))
+
+    def _ideal(self, one: Term, other: Term) -> Steps:
+        """Whether values match of which one is known over the reals only."""
+        mine, its = _stated(one), _stated(other)
+        if not (yield mine, its):
+            return False
+        if mine.operator == its.operator == "QuantizeLinear":
+            self.quanta[mine.number, its.number] = mine, its
+        elif mine is not its or find_operator(mine.operator) is None:
+            self.decisions[mine.number, its.number] = mine, its
+        return True
+
+    def _quantized(self, one: Term, other: Term) -> Steps:
+        """Whether values match that one scale and one zero point make; a Relu that the limit contains changes none."""
+        mine, its = quantization.without_clipped_relu(one), quantization.without_clipped_relu(other)
+        if one.key != other.key or one.inputs[1:] != other.inputs[1:]:
+            return self._fails(one, other, "they are quantized in other ways")
+        if mine is None or its is None or not (yield mine, its):
+            return False
+        self.quanta[one.number, other.number] = one, other
+        return True
 
     # ------------------------------------------------------------------ one operator on matching operands
 
@@ -295,6 +322,13 @@ class Walk:
             else:
                 return None
         return [chosen[index] for index in range(len(parts))]
+
+
+def _stated(term: Term) -> Term:
+    """What a term is over the reals; the term itself where it is exact."""
+    while term.operator == "ideal" and term.inputs[0] is not None:
+        term = term.inputs[0]
+    return term
 
 
 def _unshaped(term: Term) -> Term:
