@@ -27,7 +27,7 @@ from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
-from sonnx.numerics.formats import TEXT, Array
+from sonnx.numerics.formats import NAMES, TEXT, Array
 
 MARGIN = 2.0**-20
 """Relative distance of two enclosures below which they are not called apart: the trust in float64 functions."""
@@ -93,8 +93,11 @@ class Search(Struct, frozen=True):
     def _differing(self, first: Mapping[str, Array], second: Mapping[str, Array]) -> Iterator[tuple[str, str, str]]:
         for name, other in self.outputs.items():
             one, its = first[name], second[other]
-            if one.shape != its.shape or one.dtype != its.dtype:
+            if one.shape != its.shape:
                 yield name, other, f"{name} has the shape {list(one.shape)} and {list(its.shape)}"
+                continue
+            if one.dtype != its.dtype:
+                yield name, other, f"{name} has the type {NAMES[one.dtype]} and {NAMES[its.dtype]}"
                 continue
             difference = first_difference(its, one)
             if difference is not None:

@@ -32,7 +32,7 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.probes import probe
-from sonnx.model.ir import Model, Type
+from sonnx.model.ir import NOT_STATED, Model, Type
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import UnknownSymbol, bind_symbols
 from sonnx.numerics.application import NoValue
@@ -43,6 +43,9 @@ from sonnx.profile import catalogue
 BOUND_TO = (1, 2)
 """Numbers of symbols for which models are compared that are not matched for all numbers: the answer is that for the
 first one, unless the second one shows a difference."""
+
+
+NO_KIND = NOT_STATED.kind
 
 
 class Side(Struct, frozen=True):
@@ -88,7 +91,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     edition = catalogue.edition_named(options.edition).name
     first, second = (sized_side(each, options) for each in _with_known_symbols(first, second, options))
     pairing = paired(first.model, second.model, options.renamed)
-    if pairing.keeps_names and _same_content(first, second):
+    if pairing.keeps_names and not options.box and _same_content(first, second):
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
         return Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
     matched = _matched(first, second, pairing, edition)
@@ -298,6 +301,12 @@ def paired(first: Model, second: Model, renamed: Mapping[str, str]) -> Pairing:
     others = {value.name: value.type for value in second.graph.inputs}
     for name, other in inputs.items():
         demand_same_type(name, types[name], others[other])
+    types = {value.name: value.type for value in first.graph.outputs}
+    others = {value.name: value.type for value in second.graph.outputs}
+    for name, other in outputs.items():
+        one, another = types[name], others[other]
+        if _elements(one) != _elements(another) and one.kind != NO_KIND != another.kind:
+            raise BadInput(f"the output {quote(name)} is {one} in the first model and {another} in the second one")
     return Pairing(inputs, outputs)
 
 

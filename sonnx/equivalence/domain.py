@@ -236,13 +236,13 @@ class TermDomain:
         known, made = call.known, call.signature
         if known is None or made is None or made.version not in known.equivalent:
             return True
+        reason = known.equivalent[made.version]
+        needed = {each.slug for each in made.rules if each.before is not None or each.slug in reason}
+        if not needed:
+            return True
         facts = [None if each is None else each.facts for each in inputs]
         reported = self.run.facts.call(call, facts, [NOTHING_STATED] * len(call.outputs)).result.reported
-        reason, own = known.equivalent[made.version], f"{call.operator}."
-        return not any(
-            each.rule.slug.startswith(own) and (each.rule.before is not None or each.rule.slug in reason)
-            for each in reported
-        )
+        return all(each.rule.slug not in needed for each in reported)
 
     # ------------------------------------------------------------------ calls of which less is known
 

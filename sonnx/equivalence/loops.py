@@ -21,8 +21,8 @@ from sonnx.model.value_names import renamed, unused
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 
-MAX_NODES = 2_000
-"""Nodes of a loop that is written out."""
+MAX_NODES = 4_000
+"""Nodes of all loops of a model that are written out."""
 
 AXES_ARE_INPUT = 13
 """The operator set from which on Unsqueeze has its axes as an input."""
@@ -37,7 +37,7 @@ class Loops:
     """
 
     def __init__(self, domain: TermDomain, taken: set[str]) -> None:
-        self.domain, self.store, self.taken = domain, domain.store, taken
+        self.domain, self.store, self.taken, self.nodes = domain, domain.store, taken, 0
 
     def written_out(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of all iterations; None where their number is not known, or they are too many."""
@@ -46,7 +46,10 @@ class Loops:
         if node.operator != "Loop" or canonical_domain(node.domain) or not isinstance(body, Graph):
             return None
         times, carried = self._iterations(body, visit, place), node.inputs[2:]
-        if times is None or times * (len(body.nodes) + len(body.outputs)) > MAX_NODES or not all(carried):
+        if times is None or not all(carried):
+            return None
+        nodes = times * (len(body.nodes) + len(body.outputs))
+        if self.nodes + nodes > MAX_NODES:
             return None
         count = len(carried)
         if len(body.inputs) != count + 2 or len(body.outputs) <= count or len(node.outputs) > len(body.outputs) - 1:
@@ -56,11 +59,12 @@ class Loops:
         stacked: list[list[str]] = [[] for _ in body.outputs[count + 1 :]]
         if stacked and not times:
             return None
+        self.nodes += nodes
         made: list[Node] = []
         state = list(carried)
         for number in range(times):
-            nodes, found = self._iteration(body, number, state, place)
-            made += nodes
+            written, found = self._iteration(body, number, state, place)
+            made += written
             state = found[1 : count + 1]
             for every, name in zip(stacked, found[count + 1 :], strict=True):
                 every.append(name)

@@ -75,7 +75,8 @@ def _averaged(store: Store, first: Term | None, unchanged: Operands) -> Operands
     """AveragePool that counts padding, of what its input was padded from; without padding every form is one."""
     inputs, key, application = unchanged
     kernel = application.attribute("kernel_shape", None)
-    if first is None or not kernel or not _is_plain(application):
+    is_written = isinstance(key, tuple) and key[:1] == ("written",)
+    if first is None or not kernel or not is_written or not _is_plain(application):
         return unchanged
     pads = tuple(application.attribute("pads", (0,) * 2 * len(kernel)))
     counts = application.attribute("count_include_pad", 0) != 0 or not any(pads)

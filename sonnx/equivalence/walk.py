@@ -353,8 +353,8 @@ def _unexplained(what: str, found: constants.Difference) -> str:
 def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
     """The sources of a movement in the order of their first use, and the map on them in this order."""
     sources = [each for each in term.inputs if each is not None]
-    if term.places is None:
-        return sources, np.zeros(0, np.int64)
+    if term.places is None or len(sources) == 1:
+        return sources, np.zeros(0, np.int64) if term.places is None else term.places
     starts = np.cumsum([0, *map(size, sources)])
     owner = np.searchsorted(starts, term.places, side="right") - 1
     used, first = np.unique(owner, return_index=True)

@@ -170,3 +170,42 @@ def test_maps_beyond_32_bits() -> None:
     assert made.places.tolist() == [0, 1 << 30]
     every = np.arange(4, dtype=np.int64) << 30
     assert movements.moved(store, sources, every, (4,)).places.tolist() == every.tolist()  # type: ignore[union-attr]
+
+
+def test_other_types_of_outputs_are_refused() -> None:
+    made = [
+        model([helper.make_node("Cast", ["x"], ["y"], to=element)], outputs=[])
+        for element in (FLOAT, TensorProto.DOUBLE)
+    ]
+    for each, element in zip(made, (FLOAT, TensorProto.DOUBLE), strict=True):
+        each.graph.output.append(value("y", element=element))
+    with pytest.raises(sonnx.BadInput, match="the output 'y' is float without shape in the first model and double"):
+        answer(*made)
+    made[1].graph.output[0].ClearField("type")
+    found = sonnx.equivalent(*made).result
+    assert (found.answer, found.bits) == (Answer.UNDECIDED, "y has the type float and double")
+
+
+def test_operator_sets_that_are_not_known_are_assumed_to_change_nothing() -> None:
+    made = [model([helper.make_node("Relu", ["x"], ["y"])], version=version) for version in (17, 99)]
+    found = sonnx.equivalent(*made).result
+    assert found.assumptions == ("operator set 99, which is newer than the known ones, changes no operator",)
+
+
+def test_operators_outside_the_profile_are_equal_on_equal_inputs_and_attributes() -> None:
+    def custom(attribute: int, *more: Node, version: int = 1) -> onnx.ModelProto:
+        node = helper.make_node("F", ["x"], ["z"], domain="own", k=attribute)
+        return model([node, *more, helper.make_node("Identity", ["z"], ["y"])], own=version)
+
+    found = sonnx.equivalent(custom(1), custom(1, helper.make_node("Relu", ["x"], ["unused"]))).result
+    assert found.answer == Answer.IDENTICAL
+    assert any("own.F" in each for each in found.assumptions)
+    for other in (custom(2), custom(1, version=2), model([helper.make_node("F", ["x"], ["y"])])):
+        assert answer(custom(1), other) == Answer.UNDECIDED
+
+
+def test_a_box_is_read_for_files_with_the_same_content() -> None:
+    same = model([helper.make_node("Relu", ["x"], ["y"])])
+    with pytest.raises((sonnx.BadInput, sonnx.UsageError), match="'q'"):
+        answer(same, same, box=["q=[0,1]"])
+    assert sonnx.equivalent(same, same, box=["x=[0,1]"]).result.outputs[0].difference is not None
