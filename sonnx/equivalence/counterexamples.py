@@ -33,6 +33,9 @@ MARGIN = 2.0**-20
 """Relative distance of two enclosures below which they are not called apart: the trust in float64 functions."""
 
 
+NO_VALUE = "has no value for the generated input"
+"""What `bits` says of the one model that has no value where the other one has."""
+
 BOUNDS = ("input", "min", "max")
 """The inputs of Clip."""
 
@@ -76,7 +79,7 @@ class Search(Struct, frozen=True):
                 if first is None or second is None:
                     if (first is None) != (second is None):
                         which = "first" if first is None else "second"
-                        bits = bits or f"the {which} model has no value for the generated input {number}"
+                        bits = bits or f"the {which} model {NO_VALUE} {number}"
                     continue
                 done += 1
                 differing = [*self._differing(first, second)]

@@ -13,7 +13,7 @@ from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
-from sonnx.equivalence.counterexamples import Search, Searched
+from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.interpretation import required, terms_of
 from sonnx.equivalence.reach import reach
 from sonnx.equivalence.result import (
@@ -42,7 +42,7 @@ from sonnx.profile import catalogue
 
 BOUND_TO = (1, 2)
 """Numbers of symbols for which models are compared that are not matched for all numbers: the answer is that for the
-first one, unless the second one shows a difference."""
+first one, unless the second one shows a difference, or a value that only one model has."""
 
 
 NO_KIND = NOT_STATED.kind
@@ -103,7 +103,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
         return asked.bound(first, second, {}, matched)
     found = asked.bound(first, second, shapes[0], None)
     other = asked.bound(first, second, shapes[1], None) if found.proved else found
-    return other if other.answer is Answer.DIFFERENT else found
+    return other if other.answer is Answer.DIFFERENT or (not other.proved and NO_VALUE in other.bits) else found
 
 
 def _same_content(first: Side, second: Side) -> bool:
