@@ -98,7 +98,7 @@ class Real:
             product: dict[Monomial, int] = {(): 1}
             for each in polynomials:
                 if len(product) * len(each) > MAX_MONOMIALS:
-                    return {(("opaque", id(self)),): 1}
+                    return {(("opaque", self.store.number()),): 1}
                 made = {}
                 for one_factors, first in product.items():
                     for other, second in each.items():
@@ -263,6 +263,8 @@ class Difference(NamedTuple):
 
 
 NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 0.0, True)
+OVERFLOW = Difference(0.0, 0.0, 0.0, np.inf, False)
+"""Of formulas of constants that may overflow in the type: then the models may have no finite value."""
 
 
 def difference(
@@ -283,7 +285,7 @@ def difference(
     first = number(store, 0.0) if one is None else one
     second = number(store, 0.0) if other is None else other
     if first.key == second.key:
-        return NO_DIFFERENCE
+        return NO_DIFFERENCE if _fits(first, unit_of) and _fits(second, unit_of) else OVERFLOW
     count = max(first.roundings, second.roundings) if first.roundings != second.roundings else 0
     shape = np.broadcast_shapes(first.shape, second.shape)
     sums, most, size, allowed, explained = np.zeros(()), 0.0, 0.0, 0.0, True
@@ -305,8 +307,15 @@ def difference(
                     sums = sums + full.sum(axis=0)
                 else:
                     sums = np.maximum(sums, full.sum(axis=tuple(range(1, full.ndim))).max(initial=0.0))
+    if max(first.roundings, second.roundings) and size > FORMATS[unit_of].largest:
+        return OVERFLOW
     gain = most if output_axis is None else float(np.max(sums, initial=0.0)) * (1 + 2.0**-20)
     return Difference(most, gain, allowed, size, explained)
+
+
+def _fits(real: Real, element: str) -> bool:
+    """Whether no operation of a formula overflows in a type, in any order."""
+    return not real.roundings or bool((real.enclosure.size <= FORMATS[element].largest).all())
 
 
 BLOCK = 1 << 16

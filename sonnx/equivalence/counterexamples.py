@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.base.errors import Stop
 from sonnx.bounds.analysis import Analyser
@@ -21,14 +22,22 @@ from sonnx.equivalence.result import Witness
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.probes import KINDS, probe
-from sonnx.model.ir import Model
+from sonnx.model.ir import Model, Node
+from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
-from sonnx.numerics.formats import TEXT, Array
+from sonnx.numerics.formats import NAMES, TEXT, Array
 
 MARGIN = 2.0**-20
 """Relative distance of two enclosures below which they are not called apart: the trust in float64 functions."""
+
+
+NO_VALUE = "has no value for the generated input"
+"""What `bits` says of the one model that has no value where the other one has."""
+
+BOUNDS = ("input", "min", "max")
+"""The inputs of Clip."""
 
 
 class Searched(Struct, frozen=True):
@@ -70,7 +79,7 @@ class Search(Struct, frozen=True):
                 if first is None or second is None:
                     if (first is None) != (second is None):
                         which = "first" if first is None else "second"
-                        bits = bits or f"the {which} model has no value for the generated input {number}"
+                        bits = bits or f"the {which} model {NO_VALUE} {number}"
                     continue
                 done += 1
                 differing = [*self._differing(first, second)]
@@ -87,8 +96,11 @@ class Search(Struct, frozen=True):
     def _differing(self, first: Mapping[str, Array], second: Mapping[str, Array]) -> Iterator[tuple[str, str, str]]:
         for name, other in self.outputs.items():
             one, its = first[name], second[other]
-            if one.shape != its.shape or one.dtype != its.dtype:
+            if one.shape != its.shape:
                 yield name, other, f"{name} has the shape {list(one.shape)} and {list(its.shape)}"
+                continue
+            if one.dtype != its.dtype:
+                yield name, other, f"{name} has the type {NAMES[one.dtype]} and {NAMES[its.dtype]}"
                 continue
             difference = first_difference(its, one)
             if difference is not None:
@@ -149,11 +161,35 @@ class Search(Struct, frozen=True):
         """The enclosures of the outputs at a point; none where the model has no bounds."""
         try:
             analyser = Analyser(
-                model, hypotheses_named(self.hypotheses), folder, self.edition, tighten=False, relax=False
+                _with_extrema(model),
+                hypotheses_named(self.hypotheses),
+                folder,
+                self.edition,
+                tighten=False,
+                relax=False,
             )
             return analyser.run(box_of_arrays(model, given)).values
         except (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError):
             return {}
+
+
+def _with_extrema(model: Model) -> Model:
+    """The model with Clip by two inputs as Max and Min, which it is by definition: these have bounds also where the
+    minimum is above the maximum.
+    """
+    nodes: list[Node] = []
+    for node in model.graph.nodes:
+        clips = node.operator == "Clip" and not canonical_domain(node.domain) and not node.attributes
+        if not clips or len(node.inputs) != len(BOUNDS) or not all(node.inputs):
+            nodes.append(node)
+            continue
+        given, low, high = node.inputs
+        between = f"{node.outputs[0]} above the minimum"
+        nodes.append(Node(node.name, "Max", "", "", (given, low), (between,), ()))
+        nodes.append(Node(node.name, "Min", "", "", (between, high), node.outputs, ()))
+    return (
+        model if len(nodes) == len(model.graph.nodes) else replace(model, graph=replace(model.graph, nodes=(*nodes,)))
+    )
 
 
 def _outside(enclosed: Value, other: Array, differs: Array) -> tuple[int, ...] | None:

@@ -13,14 +13,16 @@ from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
-from sonnx.equivalence.counterexamples import Search, Searched
+from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.interpretation import required, terms_of
+from sonnx.equivalence.reach import reach
 from sonnx.equivalence.result import (
     Answer,
     ComparedOutput,
     Equivalence,
     EquivalenceOptions,
     File,
+    Quantum,
     RoundedConstant,
     Unmatched,
     Witness,
@@ -30,7 +32,7 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.probes import probe
-from sonnx.model.ir import Model, Type
+from sonnx.model.ir import NOT_STATED, Model, Type
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import UnknownSymbol, bind_symbols
 from sonnx.numerics.application import NoValue
@@ -40,7 +42,10 @@ from sonnx.profile import catalogue
 
 BOUND_TO = (1, 2)
 """Numbers of symbols for which models are compared that are not matched for all numbers: the answer is that for the
-first one, unless the second one shows a difference."""
+first one, unless the second one shows a difference, or a value that only one model has."""
+
+
+NO_KIND = NOT_STATED.kind
 
 
 class Side(Struct, frozen=True):
@@ -56,6 +61,11 @@ class Pairing(Struct, frozen=True):
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
+
+    @property
+    def keeps_names(self) -> bool:
+        """Whether every name is paired with itself."""
+        return all(name == other for names in (self.inputs, self.outputs) for name, other in names.items())
 
 
 class Matched(Struct, frozen=True):
@@ -81,7 +91,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     edition = catalogue.edition_named(options.edition).name
     first, second = (sized_side(each, options) for each in _with_known_symbols(first, second, options))
     pairing = paired(first.model, second.model, options.renamed)
-    if _same_content(first, second):
+    if pairing.keeps_names and not options.box and _same_content(first, second):
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
         return Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
     matched = _matched(first, second, pairing, edition)
@@ -93,7 +103,7 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
         return asked.bound(first, second, {}, matched)
     found = asked.bound(first, second, shapes[0], None)
     other = asked.bound(first, second, shapes[1], None) if found.proved else found
-    return other if other.answer is Answer.DIFFERENT else found
+    return other if other.answer is Answer.DIFFERENT or (not other.proved and NO_VALUE in other.bits) else found
 
 
 def _same_content(first: Side, second: Side) -> bool:
@@ -176,6 +186,8 @@ def _result(
         for axiom in axioms().values():
             if axiom.level == "real":
                 walk.store.rest_on(axiom.name)
+    quanta = [(pair, _quantum(pair, matched)) for pair in walk.quanta.values()]
+    jumps = [*walk.decisions.values(), *(pair for pair, found in quanta if found is None)]
     theorems = tuple(walk.store.theorems) if answer in (Answer.IDENTICAL, Answer.ROUNDING) else ()
     return Equivalence(
         first=first.file,
@@ -186,8 +198,9 @@ def _result(
         binding=binding,
         constants=tuple(sorted((_constant(each, matched) for each in cuts), key=lambda each: -each.relative)),
         decisions=tuple(
-            dict.fromkeys(f"{one.operator}: {_name(one, matched.named[0])}" for one, _ in walk.decisions.values())
+            dict.fromkeys(f"{one.operator}: {_name(one, matched.named[0])}" for one, _ in jumps)
         ) if answer is Answer.ROUNDING else (),
+        quanta=tuple(found for _, found in quanta if found is not None) if answer is Answer.ROUNDING else (),
         unmatched=None if matched.decided else _unmatched(matched),
         witness=witness,
         searched=searched.runs,
@@ -211,6 +224,14 @@ def _weakest(answers: Sequence[Answer]) -> Answer:
 def _constant(cut: Cut, matched: Matched) -> RoundedConstant:
     one, other = _name(cut.one, matched.named[0]), _name(cut.other, matched.named[1])
     return RoundedConstant(one, other, cut.gain, cut.offset, cut.relative, cut.roundings)
+
+
+def _quantum(pair: tuple[Term, Term], matched: Matched) -> Quantum | None:
+    """How two quantized values may differ, None where it may be by more than one quantum."""
+    reaches = [reach(matched.walk.forms, each) for each in pair]
+    if reaches[0] is None or reaches[1] is None:
+        return None
+    return Quantum(_name(pair[0], matched.named[0]), _name(pair[1], matched.named[1]), max(reaches[0], reaches[1]))
 
 
 def _name(term: Term, names: Mapping[int, str]) -> str:
@@ -280,11 +301,20 @@ def paired(first: Model, second: Model, renamed: Mapping[str, str]) -> Pairing:
     others = {value.name: value.type for value in second.graph.inputs}
     for name, other in inputs.items():
         demand_same_type(name, types[name], others[other])
+    types = {value.name: value.type for value in first.graph.outputs}
+    others = {value.name: value.type for value in second.graph.outputs}
+    for name, other in outputs.items():
+        one, another = types[name], others[other]
+        if _elements(one) != _elements(another) and one.kind != NO_KIND != another.kind:
+            raise BadInput(f"the output {quote(name)} is {one} in the first model and {another} in the second one")
     return Pairing(inputs, outputs)
 
 
 def _by_name(what: str, first: Sequence[str], second: Sequence[str], renamed: Mapping[str, str]) -> dict[str, str]:
     made = {name: renamed.get(name, name) for name in first}
+    if len(set(made.values())) < len(made):
+        twice = next(other for other, number in Counter(made.values()).items() if number > 1)
+        raise BadInput(f"--map pairs two {what}s of the first model with {quote(twice)}")
     missing, extra = set(made.values()) - set(second), set(second) - set(made.values())
     if missing or extra:
         one, other = (", ".join(map(quote, each)) or "none" for each in (first, second))
@@ -300,7 +330,7 @@ def demand_same_type(name: str, one: Type, other: Type) -> None:
         BadInput: the types differ.
     """
     shapes = one.shape, other.shape
-    fits = one.kind == other.kind and one.element == other.element
+    fits = _elements(one) == _elements(other)
     if shapes[0] is not None and shapes[1] is not None:
         fits = fits and len(shapes[0]) == len(shapes[1])
         pairs = zip(*shapes, strict=False)  # type: ignore[arg-type]  # neither is None
@@ -309,6 +339,12 @@ def demand_same_type(name: str, one: Type, other: Type) -> None:
     if not fits:
         raise BadInput(f"the input {quote(name)} is {one} in the first model and {other} in the second one"
                        f"{_binding_hint(one, other)}")  # fmt: skip
+
+
+def _elements(type_: Type) -> tuple[str | None, ...]:
+    """Kind and element type of a value, then those of what is inside."""
+    inner = () if type_.inner is None else _elements(type_.inner)
+    return (type_.kind, type_.element, *inner)
 
 
 def _binding_hint(one: Type, other: Type) -> str:

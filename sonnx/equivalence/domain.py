@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import absent, elementwise, keys, movements, product_forms
+from sonnx.equivalence import absent, elementwise, keys, movements, padding, product_forms, quantization
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
@@ -38,8 +38,8 @@ RANDOM = frozenset(
 )
 """Operators whose output is no function of their inputs."""
 
-INFERS_SINCE = 7
-"""The operator set from which on Dropout trains only where an input says so."""
+INFERS_SINCE, INPUT_SINCE = 7, 12
+"""The operator sets from which on Dropout never trains, and from which on it trains where an input says so."""
 
 MAX_FOLDED = 1 << 22
 """Elements of the operands of a computation on constants that is made; movements have a limit of their own."""
@@ -108,7 +108,7 @@ class TermDomain:
         count = len(outputs)
         undefined = any(each is not None and each.operator == "declared" for each in inputs)
         has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
-        if undefined or has_graph or call.calls_function or call.operator in RANDOM:
+        if undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(call, inputs):
             return [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
         facts = [None if each is None else each.facts for each in inputs]
         with np.errstate(all="ignore"):
@@ -141,17 +141,31 @@ class TermDomain:
                 return [self._joined(prepared, inputs) or moved[0]] if call.operator == "Concat" else moved
         key, given = self._key(call, prepared.application, inputs)
         specs = [each if each is not None else NOTHING_STATED for each in after]
+        if call.operator in quantization.OPERATORS:
+            key = quantization.without_axis(key, given)
         if call.operator in elementwise.ALL and len(specs) == 1:
             return [elementwise.applied(self.store, call.operator, key, prepared.application, given, specs[0])]
         written = len(given)
         given = absent.without_neutral(call.operator, given, prepared.application.names)
         if len(given) < written:
             self.store.rest_on("neutral-input")
-        source = given[:1]
-        given, key, application = product_forms.without_pad(call.operator, given, key, prepared.application)
-        if given[:1] != source:
-            self.store.rest_on("padding")
+        result = prepared.output_specs[0][0] if prepared.output_specs else ()
+        given, key, application = padding.without_pad(
+            self.store, call.operator, given, key, prepared.application, result
+        )
         given, key, application = product_forms.of_constants(self.store, call.operator, given, key, application)
+        if call.operator == "MaxPool":
+            found = quantization.pooled(self.store, given, key, application, result)
+            if found is not None:
+                self.store.rest_on("pooled-integers")
+                outer, inner = found
+                operands = [inner, *outer.inputs[1:]]
+                assert outer.application is not None  # noqa: S101  it was applied
+                return [
+                    elementwise.applied(
+                        self.store, outer.operator, outer.key, outer.application, operands, _varying(specs[0])
+                    )
+                ]
         if call.operator == "MatMul" and prepared.output_specs:
             made = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])
             if made is not None:
@@ -222,13 +236,13 @@ class TermDomain:
         known, made = call.known, call.signature
         if known is None or made is None or made.version not in known.equivalent:
             return True
+        reason = known.equivalent[made.version]
+        needed = {each.slug for each in made.rules if each.before is not None or each.slug in reason}
+        if not needed:
+            return True
         facts = [None if each is None else each.facts for each in inputs]
         reported = self.run.facts.call(call, facts, [NOTHING_STATED] * len(call.outputs)).result.reported
-        reason, own = known.equivalent[made.version], f"{call.operator}."
-        return not any(
-            each.rule.slug.startswith(own) and (each.rule.before is not None or each.rule.slug in reason)
-            for each in reported
-        )
+        return all(each.rule.slug not in needed for each in reported)
 
     # ------------------------------------------------------------------ calls of which less is known
 
@@ -267,11 +281,22 @@ class TermDomain:
         ]
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
-        """Identity and Dropout of a value of unknown shape: the value itself; nothing is known of training."""
+        """Identity and Dropout of a value of unknown shape: the value itself."""
         fresh = [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
-        infers = call.operator == "Identity" or ((call.operator_set or 0) >= INFERS_SINCE and len(inputs) < 3)
         first = inputs[0] if inputs else None
-        return [first, *fresh[1:]] if infers and first is not None else fresh
+        return [first, *fresh[1:]] if first is not None else fresh
+
+
+def _drops(call: Call, inputs: Sequence[Term | None]) -> bool:
+    """Whether a node is a Dropout that may drop elements at random."""
+    if call.operator != "Dropout" or canonical_domain(call.domain):
+        return False
+    version = call.operator_set or 0
+    if version < INFERS_SINCE:
+        return not any(each.name == "is_test" and each.value for each in call.attributes)
+    ratio, training = (*inputs[1:], None, None)[:2]
+    trains = training is not None and (training.array is None or bool(training.array.any()))
+    return version >= INPUT_SINCE and trains and (ratio is None or ratio.array is None or bool(ratio.array.any()))
 
 
 def _has_meaning(domain: str, operator: str) -> bool:

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import movements
+from sonnx.equivalence import movements, quantization
 from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
@@ -21,9 +21,9 @@ from sonnx.operators import find_operator
 
 UNARY = frozenset(
     {"Abs", "Acos", "Ceil", "Clip", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Neg",
-     "Not", "Reciprocal", "Relu", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Tanh"}
+     "Not", "Reciprocal", "Relu", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Tanh", *quantization.OPERATORS}
 )  # fmt: skip
-"""Operators on one element; further operands of Clip are single numbers."""
+"""Operators on one element; further operands of Clip, and those of quantization with one scale, are single numbers."""
 
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Equal"})
 """Operators whose operands may change places without changing a bit: a NaN that is computed is one NaN."""
@@ -57,6 +57,10 @@ def applied(
     if _is_square(operator, operands, shape):
         store.rest_on("square")
         operator, key, operands = "Mul", SQUARE, operands[:1]
+    if operator == "QuantizeLinear":
+        source = quantization.returned(operands, application)
+        if source is not None:
+            return source
     if operator in UNARY:
         operands = [operands[0], *(_single(store, each) for each in operands[1:])]
     if prod(shape) <= movements.MAX_ELEMENTS:

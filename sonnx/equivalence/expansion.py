@@ -7,13 +7,14 @@ atom of its inputs, of the values that its graphs use, and of the graphs as they
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sonnx.equivalence import keys, movements
 from sonnx.equivalence.domain import RANDOM, TermDomain
+from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.stated import STEP, Fused, fused_operators
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
@@ -21,7 +22,7 @@ from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, subgraphs
-from sonnx.model.scopes import canonical_domain, captured
+from sonnx.model.scopes import canonical_domain, captured, function_key
 from sonnx.numerics.formats import ELEMENTS
 
 MICROSOFT = "com.microsoft"
@@ -40,6 +41,8 @@ class Expansion:
     def __init__(self, model: Model, domain: TermDomain) -> None:
         self.domain, self.store = domain, domain.store
         self.inlining = Inlining(model)
+        self.functions = {function_key(function) for function in model.functions}
+        self.loops = Loops(domain, self.inlining.taken)
         self.made = 0
         self.results: list[tuple[Node, str]] = []
 
@@ -66,23 +69,31 @@ class Expansion:
         has_graph = next(subgraphs(node), None) is not None if node.attributes else False
         if not visit.call.calls_function and not has_graph:
             return None
-        instead = self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
+        if has_graph and any(graph.sparse_initializers for _, graph in subgraphs(node)):
+            return None
+        instead: Sequence[Node] | None = self.loops.written_out(visit, place) if has_graph else None
+        if instead is None:
+            instead = self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
         if instead is None and has_graph:
             self._atom(visit, place)
         return instead
 
     def _atom(self, visit: Visit[Term, str], place: Place[Term, str]) -> None:
-        """The outputs of a node with graphs that stay, where what the graphs use is known."""
-        node = visit.node
-        if _is_random(node):
+        """The outputs of a node with graphs that stay, where what the graphs use is known; of one whose graphs may be
+        random or call a model-local function nothing is known.
+        """
+        node, nested = visit.node, [*_nested(visit.node)]
+        if any(_is_random(each) or _called(each) in self.functions for each in nested):
             return
+        domains = sorted({canonical_domain(each.domain) for each in nested})
+        versions = tuple([(domain, self.inlining.imports.get(domain)) for domain in domains])
         inner = [(name, place.value(name)) for name in sorted(captured(node))]
         around = [(name, value) for name, value in inner if value is not None]
         inputs = [*place.values(visit.inputs), *(value for _, value in around)]
         if any(each is not None and each.operator == "declared" for each in inputs):
             return
         self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
-        key = (keys.written_key(visit.call), tuple([name for name, _ in around]), len(visit.inputs))
+        key = (keys.written_key(visit.call), versions, tuple([name for name, _ in around]), len(visit.inputs))
         for index, name in enumerate(node.outputs):
             if name:
                 made = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
@@ -118,6 +129,10 @@ class Expansion:
         given = dict(zip(fused.inputs, node.inputs, strict=False))
         unused = [each for each in node.attributes if each.name not in fused.attributes and each.value not in ((), "")]
         if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or unused:
+            return None
+        if fused.optional is not None and any(
+            not given.get(each) for each in fused.inputs if each not in fused.optional
+        ):
             return None
         first = place.values(visit.inputs)[0]
         attributes = {each.name: each for each in node.attributes}
@@ -189,6 +204,9 @@ class Expansion:
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
             if operator and operator not in ACTIVATIONS:
                 return None
+        if operator == "DequantizeLinear" and not listed[0]:
+            names[target] = ""
+            return []
         optional = operator in ("Conv", "Gemm", "LayerNormalization", "ReduceMean")
         if not operator or (not optional and not all(listed)):
             names[target] = listed[0]
@@ -198,6 +216,8 @@ class Expansion:
             name, differs, value = word.partition("|")
             if name in attributes:
                 kept.append(attributes[name])
+            elif differs and value.isdecimal():
+                kept.append(Attribute(name, "int", int(value), fields=("i",)))
             elif differs:
                 kept.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
         while listed and not listed[-1]:
@@ -239,5 +259,18 @@ class _Facts:
         self._place.define(name, self._around.domain.constant(self._around.inlining.constants[-1], False))
 
 
+def _nested(node: Node) -> Iterator[Node]:
+    """The nodes of the graphs inside a node, at any depth."""
+    for _, graph in subgraphs(node):
+        for inner in graph.nodes:
+            yield inner
+            yield from _nested(inner)
+
+
+def _called(node: Node) -> tuple[str, str, str]:
+    return canonical_domain(node.domain), node.operator, node.overload
+
+
 def _is_random(node: Node) -> bool:
-    return node.operator in RANDOM or any(_is_random(inner) for _, graph in subgraphs(node) for inner in graph.nodes)
+    """Whether the output of a node may not be a function of its inputs; a Dropout may train."""
+    return node.operator in RANDOM or node.operator == "Dropout"

@@ -13,6 +13,10 @@ from sonnx.graph.call import Calls
 from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
 from sonnx.model.ir import Model
+from sonnx.model.scopes import imports_of
+from sonnx.profile import catalogue
+
+NEWER = "operator set {}, which is newer than the known ones, changes no operator"
 
 
 def required(model: Model) -> list[str]:
@@ -50,6 +54,9 @@ def _terms(
     model: Model, store: Store, edition: str | None, folder: Path | None, names: Mapping[str, str]
 ) -> tuple[dict[str, Term], dict[str, Term]]:
     domain = TermDomain(store, edition, folder)
+    version = imports_of(model.imports).get("")
+    if version is not None and version > catalogue.editions().operator_set:
+        store.assume(NEWER.format(version))
     types = {value.name: value.type for value in model.graph.inputs}
     given = {name: store.input(names[name], declared_facts(types[name])) for name in required(model)}
     calls = Calls(model, domain.rules.edition, beyond_edition=True)

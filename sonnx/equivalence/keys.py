@@ -137,6 +137,13 @@ def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
     return (*key[:2], listed, *key[3:])
 
 
+def with_written(key: Hashable, name: str, value: Hashable) -> Hashable:
+    """A key of `written_key` with another value of an attribute."""
+    assert isinstance(key, tuple)  # noqa: S101  it is made above
+    listed = {**dict(key[2]), name: value}
+    return (*key[:2], tuple(sorted(listed.items(), key=repr)), *key[3:])
+
+
 def meaning(call: Call, made: Signature, *, conforms: bool) -> Hashable:
     """The versions of an operator that mean the same: the specified one and, for calls that conform to the rules of the
     equivalence, its equivalents.

@@ -204,4 +204,4 @@ def _normal(store: Store, atoms: Sequence[Term], places: Array) -> tuple[list[Te
             made[here] = rest + inverse[start : start + array.size]
             start += array.size
         order.append(constant_of(store, kinds.view(values.dtype)))
-    return order, made.astype(np.int32)
+    return order, made.astype(np.int32 if sum(map(size, order)) <= np.iinfo(np.int32).max else np.int64)

@@ -1,8 +1,8 @@
 """Forms of Conv, Gemm and MatMul.
 
-Pad by +0 before Conv is padding of Conv, because by its definition padding enters the products as +0.  The constants of
-Gemm are stored as they are used.  MatMul is a product of two matrices or of two stacks of as many matrices.  Every
-element stays the same sum of the same products, in convolutions of groups and in products that are concatenated, too.
+The constants of Gemm are stored as they are used.  MatMul is a product of two matrices or of two stacks of as many
+matrices.  Every element stays the same sum of the same products, in convolutions of groups and in products that are
+concatenated, too.
 """
 
 from __future__ import annotations
@@ -18,29 +18,9 @@ from sonnx.equivalence.keys import with_parameter
 from sonnx.equivalence.movements import MAX_ELEMENTS, constant_of, moved, shaped, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.application import Application
-from sonnx.numerics.formats import patterns
 
 MAX_TRANSPOSED = 1 << 22
 """Elements of the largest matrix that is stored as it is used."""
-
-
-def without_pad(
-    operator: str, inputs: Sequence[Term | None], key: Hashable, application: Application
-) -> tuple[list[Term | None], Hashable, Application]:
-    """The inputs, the key and the application of a Conv on what its input was padded from; others as they are."""
-    first = inputs[0] if inputs else None
-    if operator != "Conv" or first is None or first.operator != "moved" or len(first.inputs) != 2:
-        return list(inputs), key, application
-    source, zero = first.inputs
-    pads = application.names.get("pads")
-    if source is None or zero is None or zero.array is None or source.shape is None or not isinstance(pads, tuple):
-        return list(inputs), key, application
-    amounts = _amounts(first, source, zero)
-    if amounts is None:
-        return list(inputs), key, application
-    total = tuple([old + new for old, new in zip(pads, amounts, strict=True)])
-    names = {**application.names, "pads": total}
-    return [source, *inputs[1:]], with_parameter(key, "pads", total), dataclasses.replace(application, names=names)
 
 
 def of_constants(
@@ -177,25 +157,3 @@ def _groups(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term
         "Conv", with_parameter(first.key, "group", len(sources)), [whole, *constants], 0,
         shaped(first.facts.type, shape), application=dataclasses.replace(application, names=names),
     )  # fmt: skip
-
-
-def _amounts(padded: Term, source: Term, zero: Term) -> tuple[int, ...] | None:
-    """How many zeros were put before and behind each spatial axis; None where the movement is another one."""
-    shape, inner, places = padded.shape, source.shape, padded.places
-    if shape is None or inner is None or places is None or zero.array is None or len(shape) != len(inner):
-        return None
-    if zero.array.size != 1 or int(patterns(zero.array.reshape(-1))[0]) != 0 or shape[:2] != inner[:2]:
-        return None
-    made = places.reshape(shape)
-    inside = np.argwhere(made < size(source))
-    if not len(inside):
-        return None
-    begin = inside.min(axis=0)
-    end = np.array(shape) - begin - np.array(inner)
-    if (end < 0).any():
-        return None
-    numbered = np.arange(size(source), dtype=np.int64).reshape(inner)
-    wanted = np.pad(numbered, list(zip(begin, end, strict=True)), constant_values=size(source))
-    if not np.array_equal(wanted, made):
-        return None
-    return (*map(int, begin[2:]), *map(int, end[2:]))

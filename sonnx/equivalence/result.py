@@ -82,6 +82,19 @@ class RoundedConstant(Struct, frozen=True):
     """The roundings that the fold may have had."""
 
 
+class Quantum(Struct, frozen=True):
+    """A pair of quantized values that differ, on equal inputs of the operator, by at most one quantum, and only where
+    the ideal quotient is no further than `reach` from the middle between two whole numbers.
+    """
+
+    first: str
+    """The value in the first model, or the operator that makes it."""
+    second: str
+    """The value in the second model, or the operator that makes it."""
+    reach: float
+    """The distance in quanta by which roundings of any implementation move the quotient, at most."""
+
+
 class Unmatched(Struct, frozen=True):
     """A pair of values that could not be matched."""
 
@@ -136,6 +149,8 @@ class Equivalence(Struct, frozen=True):
     """The folded or rounded constants, the largest difference first."""
     decisions: tuple[str, ...] = ()
     """Operators that may jump, whose operands are not identical in both models."""
+    quanta: tuple[Quantum, ...] = ()
+    """Quantized values that roundings may move by one quantum."""
     unmatched: Unmatched | None = None
     """Where the models stopped to match."""
     witness: Witness | None = None

@@ -25,7 +25,7 @@ class Fused(Struct, frozen=True):
     with `|value` where its absence means another value than that of the step's operator.  A step whose second input is
     left out passes its first one on; `axes` are those of the first input from the attribute `axis` on.  An `ideal`
     meaning holds over the reals: how the operator rounds is not stated.  `only` has the numbers of attributes for which
-    the meaning is stated.
+    the meaning is stated, `optional` the inputs that may be left out, None for all.
     """
 
     domain: str
@@ -35,6 +35,7 @@ class Fused(Struct, frozen=True):
     source: str
     ideal: bool = False
     only: Mapping[str, Any] = {}
+    optional: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -101,6 +102,7 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             each["source"],
             each.get("ideal", False),
             each.get("only", {}),
+            tuple(each["optional"]) if "optional" in each else None,
         )
         for each in _read("fused.toml")["operator"]
     ]

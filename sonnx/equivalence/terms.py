@@ -100,6 +100,10 @@ class Store:
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)
     _moved: dict[Hashable, list[Term]] = field(default_factory=dict)
 
+    def number(self) -> int:
+        """A number that nothing else has."""
+        return next(self._numbers)
+
     def assume(self, sentence: str) -> None:
         """Record what the result rests on."""
         self.assumptions[sentence] = None

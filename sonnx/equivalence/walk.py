@@ -13,18 +13,21 @@ from itertools import permutations
 
 import numpy as np
 
-from sonnx.equivalence import constants, elementwise
+from sonnx.equivalence import constants, elementwise, movements, quantization
 from sonnx.equivalence.affine import Affine, Forms, Part
 from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
 from sonnx.operators import find_operator
 
-DECISIONS = frozenset(
-    {"ArgMax", "ArgMin", "Cast", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod",
-     "NonMaxSuppression", "NonZero", "QuantizeLinear", "Round", "Sign", "TopK", "Unique", "Where"}
-)  # fmt: skip
-"""Operators whose result may jump where an operand changes little."""
+CONTINUOUS = (elementwise.UNARY - {"Ceil", "Floor", "Sign"}) | frozenset(movements.MOVING) | {
+    "Add", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace", "Div",
+    "Einsum", "Elu", "GRU", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LRN", "LSTM",
+    "LayerNormalization", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "RNN", "ReduceL1",
+    "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare",
+    "ScatterND", "Selu", "Softmax", "SpaceToDepth", "Sub", "Sum", "Tile", "ideal", "moved",
+}  # fmt: skip
+"""Operators whose result changes little where a floating-point operand changes little; others may jump."""
 
 REAL_COMMUTATIVE = elementwise.COMMUTATIVE | {"Max", "Min", "Sum"}
 MAX_PARTS = 6
@@ -85,12 +88,14 @@ class Walk:
         cuts: the matched pairs whose constants were compared, by their terms.
         mismatches: the pairs that did not match by themselves.
         decisions: matched operators that may jump, on operands that are not identical.
+        quanta: matched quantized values that roundings may move by one quantum.
     """
 
     store: Store
     cuts: dict[tuple[int, int], Cut] = field(default_factory=dict)
     mismatches: list[Mismatch] = field(default_factory=list)
     decisions: dict[tuple[int, int], Pair] = field(default_factory=dict)
+    quanta: dict[tuple[int, int], Pair] = field(default_factory=dict)
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -136,6 +141,8 @@ class Walk:
             return self._fails(one, other, "two constants differ")
         if "input" in (one.operator, other.operator) and one.operator == other.operator:
             return self._fails(one, other, "two inputs differ")
+        if not one.is_float and "ideal" in (one.operator, other.operator):
+            return (yield from self._ideal(one, other))
         if one.is_float and other.is_float:
             first, second = self.forms.of(one), self.forms.of(other)
             atoms = first.is_atom(one) and second.is_atom(other)
@@ -143,7 +150,30 @@ class Walk:
                 return True
         if (yield from self._reshaped(one, other)):
             return True
+        if one.operator == other.operator == "QuantizeLinear" and not one.domain and not other.domain:
+            return (yield from self._quantized(one, other))
         return (yield from self._direct(one, other))
+
+    def _ideal(self, one: Term, other: Term) -> Steps:
+        """Whether values match of which one is known over the reals only."""
+        mine, its = _stated(one), _stated(other)
+        if not (yield mine, its):
+            return False
+        if mine.operator == its.operator == "QuantizeLinear":
+            self.quanta[mine.number, its.number] = mine, its
+        elif mine is not its or find_operator(mine.operator) is None:
+            self.decisions[mine.number, its.number] = mine, its
+        return True
+
+    def _quantized(self, one: Term, other: Term) -> Steps:
+        """Whether values match that one scale and one zero point make; a Relu that the limit contains changes none."""
+        mine, its = quantization.without_clipped_relu(one), quantization.without_clipped_relu(other)
+        if one.key != other.key or one.inputs[1:] != other.inputs[1:]:
+            return self._fails(one, other, "they are quantized in other ways")
+        if mine is None or its is None or not (yield mine, its):
+            return False
+        self.quanta[one.number, other.number] = one, other
+        return True
 
     # ------------------------------------------------------------------ one operator on matching operands
 
@@ -194,7 +224,11 @@ class Walk:
         return made
 
     def _note(self, one: Term, other: Term) -> None:
-        if one.operator in DECISIONS:
+        varies = any(
+            mine is not its and mine is not None and mine.is_float
+            for mine, its in zip(one.inputs, other.inputs, strict=True)
+        )
+        if varies and (one.domain or one.operator not in CONTINUOUS):
             self.decisions[one.number, other.number] = one, other
         if one.operator != "moved" and (one.domain or find_operator(one.operator) is None):
             name = f"{one.domain}.{one.operator}" if one.domain else one.operator
@@ -290,6 +324,13 @@ class Walk:
         return [chosen[index] for index in range(len(parts))]
 
 
+def _stated(term: Term) -> Term:
+    """What a term is over the reals; the term itself where it is exact."""
+    while term.operator == "ideal" and term.inputs[0] is not None:
+        term = term.inputs[0]
+    return term
+
+
 def _unshaped(term: Term) -> Term:
     """What a term is another shape of; the term itself where it is none."""
     source = term.inputs[0] if term.operator == "moved" and term.places is None else None
@@ -301,6 +342,8 @@ def _kind(part: Part) -> object:
 
 
 def _unexplained(what: str, found: constants.Difference) -> str:
+    if np.isinf(found.size):
+        return f"their {what} may overflow"
     if not np.isfinite(found.largest):
         return f"their {what} are not comparable"
     allowed = f"roundings explain at most {found.allowed:.3g} there" if found.allowed else "nothing was folded"
@@ -310,8 +353,8 @@ def _unexplained(what: str, found: constants.Difference) -> str:
 def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
     """The sources of a movement in the order of their first use, and the map on them in this order."""
     sources = [each for each in term.inputs if each is not None]
-    if term.places is None:
-        return sources, np.zeros(0, np.int64)
+    if term.places is None or len(sources) == 1:
+        return sources, np.zeros(0, np.int64) if term.places is None else term.places
     starts = np.cumsum([0, *map(size, sources)])
     owner = np.searchsorted(starts, term.places, side="right") - 1
     used, first = np.unique(owner, return_index=True)

@@ -85,6 +85,10 @@ def derivation(
         "only_for": {escape(each): list(shape) for each, shape in found.binding.items()},
         "folded": len(found.constants),
         "largest_relative_difference": None if largest is None else _rounded(largest),
+        "by_one_quantum": [
+            {"first": escape(each.first), "second": escape(each.second), "reach": _rounded(each.reach)}
+            for each in found.quanta
+        ],
         "may_jump": [escape(each) for each in found.decisions],
         "unmatched": None if found.unmatched is None else _unmatched(to_builtins(found.unmatched)),
         "witness": None if found.witness is None else _witness(to_builtins(found.witness)),

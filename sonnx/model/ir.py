@@ -65,6 +65,7 @@ class Type(Struct, frozen=True):
     `shape` is None where the shape field is absent; () is rank 0.
     `holds_sparse` is true for a sparse tensor type, and for a type that contains one at any depth.
     `denotations` are those of the dimensions, "" where one has none; () where none has one.
+    `inner` is the type of the elements of a sequence, of what an optional holds, and of the values of a map.
     """
 
     kind: str = "not stated"
@@ -72,11 +73,14 @@ class Type(Struct, frozen=True):
     shape: Shape | None = None
     holds_sparse: bool = False
     denotations: tuple[str, ...] = ()
+    inner: Type | None = None
 
     def __str__(self) -> str:
         """The type as `float [1, N]`, `?` for a dimension that is not stated."""
         if self == NOT_STATED:
             return "not declared"
+        if self.inner is not None:
+            return f"{escape(self.kind)} of {self.inner}"
         if self.shape is None:
             return f"{escape(self.element or self.kind)} without shape"
         dimensions = ", ".join("?" if each is None else escape(str(each)) for each in self.shape)
@@ -108,6 +112,7 @@ def joined(types: Sequence[Type]) -> Type:
         else None,
         any(each.holds_sparse for each in same),
         tuple([min(at, key=lambda text: (not text, text)) for at in zip(*denoted, strict=True)]),
+        min((each.inner for each in same if each.inner is not None), key=str, default=None),
     )
 
 

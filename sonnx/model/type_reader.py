@@ -109,5 +109,7 @@ class Types(Struct, frozen=True):
             shape = tuple([one.dim_value or dimension(one) for one in listed])  # 0 may be an absent number
             denotations = list(map(_DENOTATION, listed))
             return Type(kind, element, shape, sparse, tuple(map(decoded, denotations)) if any(denotations) else ())
-        within = self.type(getattr(inner, _INNER_TYPE[which])) if which in _INNER_TYPE else NOT_STATED
-        return Type(kind, holds_sparse=within.holds_sparse)
+        if which not in _INNER_TYPE:
+            return Type(kind)
+        within = self.type(getattr(inner, _INNER_TYPE[which]))
+        return Type(kind, holds_sparse=within.holds_sparse, inner=within)

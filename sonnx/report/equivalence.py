@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.equivalence.result import Answer, Equivalence, RoundedConstant
+from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
@@ -137,6 +137,13 @@ def _constant_case(each: RoundedConstant) -> CaseResult:
     return CaseResult("constant", name, "explained", Standing.GOOD, text, cells=cells)
 
 
+def _quantum_text(each: Quantum) -> str:
+    return (
+        f"{each.first} / {each.second}: on equal inputs at most one quantum apart, at elements whose ideal value is "
+        f"within {each.reach:.2g} quanta of the middle between two integers"
+    )
+
+
 def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
     yield "edition", found.edition
     if found.same_content:
@@ -155,6 +162,9 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
         worst = max(each.relative for each in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")
         yield "folded", f"the constants of {many}; the largest relative difference is {worst:.3g}"
+    yield from (("one quantum", _quantum_text(each)) for each in found.quanta[:MAX_LISTED])
+    if len(found.quanta) > MAX_LISTED:
+        yield "one quantum", f"and {plural(len(found.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"
     yield from (("may jump", text) for text in found.decisions[:MAX_LISTED])
     if found.searched:
         ran = plural(found.searched, "generated set of inputs", "generated sets of inputs")

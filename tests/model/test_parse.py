@@ -234,11 +234,13 @@ def test_kinds_of_type():
     sparse = helper.make_sparse_tensor_type_proto(7, [2])
     assert type_of(floats) == Type("tensor", "float", (2,))
     assert type_of(sparse) == Type("sparse tensor", "int64", (2,), holds_sparse=True)
+    optional = Type("optional", holds_sparse=True, inner=type_of(sparse))
     assert type_of(helper.make_sequence_type_proto(helper.make_optional_type_proto(sparse))) == Type(
-        "sequence", holds_sparse=True
+        "sequence", holds_sparse=True, inner=optional
     )
-    assert type_of(helper.make_optional_type_proto(floats)) == Type("optional")
-    assert type_of(helper.make_map_type_proto(7, sparse)) == Type("map", holds_sparse=True)
+    assert type_of(helper.make_optional_type_proto(floats)) == Type("optional", inner=type_of(floats))
+    assert type_of(helper.make_map_type_proto(7, sparse)) == Type("map", holds_sparse=True, inner=type_of(sparse))
+    assert str(type_of(helper.make_optional_type_proto(floats))) == "optional of float [2]"
     assert type_of(pb.TypeProto(opaque_type=pb.TypeProto.Opaque(name="o"))) == Type("opaque")
     assert type_of(pb.TypeProto(denotation="IMAGE")) == type_of(None) == NOT_STATED
 
