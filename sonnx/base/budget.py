@@ -43,6 +43,12 @@ def is_over() -> bool:
     return end is not None and monotonic() >= end
 
 
+def milliseconds_left() -> int | None:
+    """The time that is left, at least 1; None without a limit."""
+    end = _END.get()
+    return None if end is None else max(1, int(1000 * (end - monotonic())))
+
+
 def require_time() -> None:
     """Go on only while there is time.
 

@@ -179,8 +179,7 @@ class Explainer:
 
     def _decisive(self, body: Body, items: Sequence[Any], chosen: Sequence[int]) -> list[int]:
         """The first item for which a condition is false, else the first for which it is unknown, if there is one."""
-        facts = {name: each.value for name, each in body.environment.items()}
-        plain, unknown = Body(body.run, self.evaluator, facts, body.variable), list[int]()
+        plain, unknown = self._without_texts(body), list[int]()
         for index in chosen:
             self.evaluator.spend(1)
             value = plain(items[index])
@@ -189,6 +188,12 @@ class Explainer:
             if isinstance(value, Unknown) and not unknown:
                 unknown.append(index)
         return unknown
+
+    def _without_texts(self, body: Body) -> Body:
+        """What the evaluator evaluates for each item."""
+        return Body(
+            body.run, self.evaluator, {name: each.value for name, each in body.environment.items()}, body.variable
+        )
 
     def _visit(self, body: Callable[[Explained], Explained], sequence: Explained, index: int) -> Thunk:
         def visit() -> Explained:
@@ -204,12 +209,9 @@ class Explainer:
         body: Callable[[Explained], Explained],
         where: Callable[[Explained], Explained] | None,
     ) -> Explained:
-        value = self.evaluator.collect(
-            variable,
-            sequence.value,
-            lambda item: body(Explained(item, variable)).value,
-            where and (lambda item: where(Explained(item, variable)).value),
-        )
+        assert isinstance(body, Body) and (where is None or isinstance(where, Body))  # noqa: S101  the parser's
+        chosen = where and self._without_texts(where)
+        value = self.evaluator.collect(variable, sequence.value, self._without_texts(body), chosen)
         shown, text = body(Explained(Unknown(UnknownCause.NOT_STATED, ""), variable)).text, show(value)
         if where is None and shown.startswith(f"{variable}.") and shown[len(variable) + 1 :].isidentifier():
             text = f"{sequence.text}.{shown[len(variable) + 1 :]}"

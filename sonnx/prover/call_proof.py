@@ -215,6 +215,10 @@ class CallProof:
                 not_proved.add(rule.name)
                 waiting.append(rule)
                 continue
+            if is_over():
+                not_proved.add(rule.name)
+                found.append(RuleProof(rule, "open", demand.text, reason=NO_TIME))
+                continue
             try:
                 condition = self.interpretation.condition(demand, names, rule.when)
                 proof = self._rule(rule, demand.text, condition)

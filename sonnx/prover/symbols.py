@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from sonnx.base.budget import is_over, require_time
+from sonnx.base.budget import is_over, milliseconds_left, require_time
 from sonnx.base.errors import Unfinished
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
@@ -19,7 +19,7 @@ from sonnx.model.ir import Graph, Model, subgraphs
 from sonnx.model.symbols import MAX_DIMENSION
 from sonnx.prover.model_proof import Unprovable
 from sonnx.prover.smt_interpretation import SmtInterpretation
-from sonnx.prover.smt_values import SymbolicNumber, Truth, bool_term, negate, variable
+from sonnx.prover.smt_values import SymbolicNumber, Truth, all_of, bool_term, negate, variable
 from sonnx.prover.solvers import script
 from sonnx.prover.terms import names_in
 
@@ -150,8 +150,12 @@ class Symbols:
 
     def printed(self, text: str) -> str:
         """A condition on the `written` names with those that the model gives, quoted if no text can contain them."""
-        quoted = {written: repr(name) for name, written in self.written.items() if written != name}
+        quoted = self._quoted
         return re.sub(r"\w+", lambda word: quoted.get(word[0], word[0]), text) if quoted else text
+
+    @cached_property
+    def _quoted(self) -> Mapping[str, str]:
+        return {written: repr(name) for name, written in self.written.items() if written != name}
 
     def solver(self) -> z3.Solver:
         """A new solver with the assumptions."""
@@ -168,7 +172,7 @@ class Symbols:
         self.queries += 1
         solver = self.solver()
         solver.add(*[bool_term(each) for each in conditions])
-        return solver.check()
+        return _answer(solver)
 
     def always(self, condition: Truth) -> bool:
         """Whether the condition is proved to hold for all values."""
@@ -203,7 +207,8 @@ class Symbols:
             for step in range(count if len(terms) > 1 else 1)
             for start in range(count)
         ]
-        return [point for point in drawn if all(value_at(each, point) for each in self.hypotheses)]
+        hypotheses = all_of(self.hypotheses)  # substituted at once: there is one for each symbol
+        return [point for point in drawn if isinstance(hypotheses, bool) or value_at(hypotheses, point)]
 
     def smallest_values(self, condition: Truth) -> dict[str, int] | None:
         """Values for which the condition holds, None if none were found.
@@ -245,8 +250,11 @@ class Symbols:
 def value_at(condition: z3.BoolRef, point: Point) -> bool | None:
     """Whether a condition holds for values of the symbols; None if SMT-LIB does not say, as for a division by 0.
 
-    By the interface of C: that of Python checks each argument each time, which takes most of the time.
+    None too where the time of the command is over.  By the interface of C: that of Python checks each argument each
+    time, which takes most of the time.
     """
+    if is_over():
+        return None
     context = condition.ctx_ref()
     substituted = z3.Z3_substitute(context, condition.as_ast(), *point)
     return {z3.Z3_L_TRUE: True, z3.Z3_L_FALSE: False}.get(
@@ -254,9 +262,19 @@ def value_at(condition: z3.BoolRef, point: Point) -> bool | None:
     )
 
 
+def _answer(solver: z3.Solver, assumptions: Sequence[z3.BoolRef] = ()) -> z3.CheckSatResult:
+    """Whether the assertions can hold, under assumptions; unknown when the time of the command is over."""
+    left = milliseconds_left()
+    if left is not None:
+        if is_over():
+            return z3.unknown
+        solver.set("timeout", left)
+    return solver.check(*assumptions)
+
+
 def _found(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
     """Whether the assertions have a model; small ones are tried first, because the solver finds them sooner."""
-    return any(solver.check(*([] if size is None else [term <= size for term in terms])) == z3.sat for size in SIZES)
+    return any(_answer(solver, [] if size is None else [term <= size for term in terms]) == z3.sat for size in SIZES)
 
 
 def _least(solver: z3.Solver, model: z3.ModelRef, terms: Sequence[z3.ArithRef]) -> tuple[z3.ModelRef, int]:
@@ -264,7 +282,7 @@ def _least(solver: z3.Solver, model: z3.ModelRef, terms: Sequence[z3.ArithRef]) 
     least, most = 0, max(_value(model, term) for term in terms)
     while least < most:
         middle = (least + most) // 2
-        if solver.check(*[term <= middle for term in terms]) == z3.sat:
+        if _answer(solver, [term <= middle for term in terms]) == z3.sat:
             model = solver.model()
             most = max(_value(model, term) for term in terms)
         else:

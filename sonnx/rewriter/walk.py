@@ -52,7 +52,7 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
     rules, model = context.active_rules, context.model
     calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
     state = _Rewriting(context, tuple(rewrites))
-    found = interpret(model, FactsDomain(rules), calls, transformer=state, main_only=True)
+    found = interpret(model, FactsDomain(rules, most=0), calls, transformer=state, main_only=True)
     facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
     return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 
@@ -185,7 +185,8 @@ class _Rewriting(Struct, dict=True):
         """The replacement with unused names for the values and the nodes it adds; one node keeps the name."""
         defined = [tensor.name for tensor in replacement.constants]
         defined += [name for each in replacement.nodes for name in each.outputs]
-        new = [name for name in dict.fromkeys(defined) if name and name not in node.outputs]
+        kept = {"", *node.outputs}
+        new = [name for name in dict.fromkeys(defined) if name not in kept]
         names = {name: value_names.unused(name, self.taken) for name in new}
         self.renamable.update(names.values())
         constants = tuple(replace(each, name=names.get(each.name, each.name)) for each in replacement.constants)
