@@ -8,8 +8,6 @@ from sonnx.api import (
     bound,
     check,
     compare,
-    diff,
-    equivalent,
     explain,
     fix,
     judge_suite,
@@ -30,6 +28,7 @@ from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
     __version__: str
+    from sonnx.api.differences import diff, equivalent
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
@@ -93,12 +92,14 @@ _LATER = {
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
     "RunReport": "sonnx.report.run",
+    "diff": "sonnx.api.differences",
+    "equivalent": "sonnx.api.differences",
 }
-"""The modules of results that need numpy or a solver; each is loaded when its type is first used."""
+"""The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 
 
 def __getattr__(name: str) -> object:
-    """A type of `_LATER`, or the version of the package."""
+    """A name of `_LATER`, or the version of the package."""
     if name == "__version__":
         return tool_version()
     if name not in _LATER:

@@ -8,8 +8,7 @@ import re
 from contextlib import nullcontext
 from pathlib import Path
 
-from sonnx.api import DEFAULT_HYPOTHESES as DEFAULT
-from sonnx.api import bound, hypotheses_names
+from sonnx.api import bound
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver, say_written
 from sonnx.base.progress import StatusLine, clock
@@ -17,6 +16,8 @@ from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount, sizes_of
 from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
 from sonnx.model.limits import parse_limits
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES as DEFAULT
+from sonnx.numerics.enclosures.options import hypotheses_names
 from sonnx.report.formats import RESULT_FORMATS
 
 HELP = "bound the ranges of values and the errors of implementations"

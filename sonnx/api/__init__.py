@@ -1,7 +1,7 @@
 """The public functions: a model in, a typed result out; no printing, no state.
 
-Results have `to_text()` and `to_json()`.  Numpy, solvers and the onnx package are loaded by the functions that need
-them; `check` needs none of them.  What several functions take:
+Results have `to_text()` and `to_json()`.  `check` needs neither numpy nor a solver nor the onnx package; what needs
+one of them stands in the modules beside this one.  What several functions take:
 
     source: the model: a path, the bytes of a file, a binary file object, an `onnx.ModelProto`, an `onnx_ir.Model`, or a
         `torch.onnx.ONNXProgram`.
@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
@@ -32,7 +32,8 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
-from sonnx.model.sources import Source, encoded
+from sonnx.model.sources import Source, encoded, name_of
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from sonnx.base.budget import RuntimeLimits
     from sonnx.checker.tailoring import Tailoring
-    from sonnx.equivalence.decision import Side
     from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     from sonnx.properties.result import PropertyResult
     from sonnx.report.bounds import BoundsReport
     from sonnx.report.comparison import ComparisonReport
-    from sonnx.report.equivalence import EquivalenceReport
     from sonnx.report.explain import Explanation
-    from sonnx.report.model_changes import ModelChangesReport
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.rewriting import FixResult
@@ -71,8 +69,6 @@ Progress: TypeAlias = Callable[[str], None]
 
 NEEDS_DATE = "deviations hold until a date: give the date of the check"
 WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
-DEFAULT_HYPOTHESES = "ieee-any"
-"""Any implementation that conforms to IEEE 754."""
 DEFAULT_SAMPLES = 3
 """Sets of inputs on which a model and its rewritten form are run: one of each type of `sample_inputs.py`."""
 
@@ -118,7 +114,7 @@ def check(
     )  # fmt: skip
     found = encoded(source)
     model, digest = open_model(found, hashed or deviations is not None, limits)
-    report = check_model(model, digest, request, _name(found, name))
+    report = check_model(model, digest, request, name_of(found, name))
     if deviations is not None and date is not None:
         from sonnx.checker import deviation_records  # most checks have none
         from sonnx.checker.deviations import apply
@@ -138,10 +134,6 @@ def read_tailoring(path: str | os.PathLike[str] | None) -> Tailoring | None:
     from sonnx.checker import tailoring  # most checks have none
 
     return tailoring.read(path)
-
-
-def _name(source: str | os.PathLike[str] | bytes, name: str | None) -> str:
-    return name or ("model" if isinstance(source, bytes) else PurePath(source).name)
 
 
 def prove(
@@ -217,7 +209,7 @@ def prepare(
         runner = ModelRunner(model, path, edition, unchecked=unchecked, all_values=all_values)
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
-    return PreparedModel(_name(found, name), runner)
+    return PreparedModel(name_of(found, name), runner)
 
 
 def run(
@@ -364,7 +356,7 @@ def compare(
         raise UsageError("--every-node runs single nodes; it does not go with --outputs")
     if outputs is not None and optimizations:
         raise UsageError("--optimizations asks a runtime for its graphs; it does not go with --outputs")
-    file = _name(found, name)
+    file = name_of(found, name)
     tolerance = None
     if bound is not None:
         from sonnx.bounds.tolerance import BoundTolerance
@@ -520,106 +512,6 @@ def fix(
     )  # fmt: skip
 
 
-def equivalent(
-    first: Source,
-    second: Source,
-    edition: str | None = None,
-    *,
-    renamed: Mapping[str, str] | Collection[str] = (),
-    box: Collection[str] = (),
-    hypotheses: str = DEFAULT_HYPOTHESES,
-    identical: bool = False,
-    runs: int = 8,
-    seed: int = 0,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    names: tuple[str, str] | None = None,
-) -> EquivalenceReport:
-    """Whether two models are the same function, for every input.
-
-    Arguments beside those that `sonnx.api` explains:
-        first, second: the models.
-        renamed: for inputs and outputs of the first model their names in the second one, or texts `OLD=NEW`.
-        box: texts `NAME=[LOW,HIGH]`, the ranges of inputs on which the difference of two implementations is bounded.
-        hypotheses: about implementations, a predefined name or a file.
-        identical: only models with equal bits have exit code 0.
-        runs: generated sets of inputs on which both models run, where the comparison does not decide.
-        seed: of these inputs.
-        names: what the result calls the models.
-
-    Raises:
-        UsageError: an unknown edition or symbol.
-        BadInput: the models have other inputs or outputs, or inputs of other types.
-    """
-    from sonnx.equivalence.decision import compare_models, renamed_of, witness_inputs
-    from sonnx.equivalence.result import EquivalenceOptions
-    from sonnx.report.equivalence import EquivalenceReport
-
-    sides = _sides(first, second, names, limits)
-    options = EquivalenceOptions(
-        edition, dict(bind or {}), {name: tuple(shape) for name, shape in (input_shapes or {}).items()},
-        dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), tuple(box), hypotheses, runs, seed,
-    )  # fmt: skip
-    found = compare_models(*sides, options)
-    return EquivalenceReport(found, identical, witness_inputs(sides[0], options, found))
-
-
-def diff(
-    first: Source,
-    second: Source,
-    edition: str | None = None,
-    *,
-    renamed: Mapping[str, str] | Collection[str] = (),
-    runs: int = 8,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    drawn: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    names: tuple[str, str] | None = None,
-) -> ModelChangesReport:
-    """What changed between two models: nodes, constants, findings of the check, and which evidence stands.
-
-    Arguments beside those that `sonnx.api` explains:
-        first, second: the models.
-        renamed: for inputs and outputs of the first model their names in the second one, or texts `OLD=NEW`.
-        runs: generated sets of inputs on which both models run, where the comparison does not decide.
-        drawn: the page of the result draws both graphs.
-        names: what the result calls the models.
-
-    Raises:
-        UsageError: an unknown edition or symbol.
-        BadInput: a constant has no values.
-    """
-    from sonnx.checker.graph_outline import is_drawable, outline
-    from sonnx.equivalence.decision import renamed_of
-    from sonnx.equivalence.difference import changes_of
-    from sonnx.equivalence.result import EquivalenceOptions
-    from sonnx.report.model_changes import ModelChangesReport, Outlines
-
-    sides = _sides(first, second, names, limits)
-    options = EquivalenceOptions(
-        edition=edition, bind=dict(bind or {}),
-        input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
-        renamed=dict(renamed) if isinstance(renamed, Mapping) else renamed_of(renamed), runs=runs,
-    )  # fmt: skip
-    graphs = [outline(each.model) if drawn else None for each in sides]
-    fitting = [graph if graph is not None and is_drawable(graph) else None for graph in graphs]
-    return ModelChangesReport(changes_of(*sides, options), Outlines(*fitting))
-
-
-def _sides(first: Source, second: Source, names: tuple[str, str] | None, limits: Limits) -> tuple[Side, Side]:
-    """Two models as the sides of a comparison."""
-    from sonnx.equivalence.decision import side_of
-
-    sides = []
-    for index, source in enumerate(map(encoded, (first, second))):
-        model, digest = open_model(source, hashed=True, limits=limits)
-        folder = None if isinstance(source, bytes) else Path(source).parent
-        sides.append(side_of(model, _name(source, names and names[index]), digest, folder))
-    return sides[0], sides[1]
-
-
 def verify_property(
     source: Source,
     stated: str | os.PathLike[str] | None = None,
@@ -654,7 +546,7 @@ def verify_property(
     model = read(data, "model" if isinstance(found, bytes) else repr(os.fspath(found)), limits, folder)
     sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
     return verify_model(
-        sized, data, _name(found, name), folder, None if stated is None else Path(stated),
+        sized, data, name_of(found, name), folder, None if stated is None else Path(stated),
         options or VerifyOptions(), progress,
     )  # fmt: skip
 
@@ -760,7 +652,7 @@ def audit(
     )  # fmt: skip
     return pack(
         PackRequest(
-            found if isinstance(found, bytes) else Path(found), _name(found, name), request, accept_assumptions,
+            found if isinstance(found, bytes) else Path(found), name_of(found, name), request, accept_assumptions,
             None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
             None if rewrites is None else Path(rewrites),
             None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
@@ -811,14 +703,6 @@ def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:
     kit = make(run, parser)
     write(folder, kit)
     return kit
-
-
-def hypotheses_names() -> Collection[str]:
-    """The names of the predefined hypotheses about implementations."""
-    from sonnx.numerics.enclosures import PREDEFINED
-    from sonnx.profile import toml_files
-
-    return list(toml_files.read_value(PREDEFINED)[0])
 
 
 def explain(name: str) -> Explanation:
