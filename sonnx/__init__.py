@@ -13,7 +13,6 @@ from sonnx.api import (
     judge_suite,
     make_suite,
     prepare,
-    prove,
     run,
     run_suite,
     verify,
@@ -29,6 +28,7 @@ from sonnx.report.check import CheckReport
 if TYPE_CHECKING:
     __version__: str
     from sonnx.api.differences import diff, equivalent
+    from sonnx.api.proofs import prove
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
@@ -94,6 +94,7 @@ _LATER = {
     "RunReport": "sonnx.report.run",
     "diff": "sonnx.api.differences",
     "equivalent": "sonnx.api.differences",
+    "prove": "sonnx.api.proofs",
 }
 """The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from sonnx.report.bounds import BoundsReport
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
-    from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.rewriting import FixResult
     from sonnx.suite.options import MakeOptions, RunOptions
@@ -134,49 +133,6 @@ def read_tailoring(path: str | os.PathLike[str] | None) -> Tailoring | None:
     from sonnx.checker import tailoring  # most checks have none
 
     return tailoring.read(path)
-
-
-def prove(
-    source: Source,
-    edition: str | None = None,
-    assume: Collection[str] = (),
-    *,
-    input_shapes: InputShapes | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-    hashed: bool = False,
-    solver: str = "z3",
-    questions: bool = False,
-) -> ProofReport:
-    """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
-
-    Arguments beside those that `sonnx.api` explains:
-        assume: conditions on the symbols in the rule language; one text may have several, separated by commas:
-            "N>=1, N<=64". A symbol without a lower bound is at least 1.
-        solver: "z3", or "all": a second solver is asked every question that decides a rule.
-        questions: keep these questions in the report.
-
-    Calls in several threads wait for each other. A thread that uses z3 itself must not do so beside them.
-
-    Raises:
-        UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
-            symbol of the model, or cannot hold.
-    """
-    from sonnx.prover.model_walk import prove_model
-    from sonnx.report.model_proof import ProofReport
-
-    proof = prove_model(
-        encoded(source),
-        edition,
-        assume,
-        input_shapes=input_shapes,
-        limits=limits,
-        name=name,
-        hashed=hashed,
-        solver=solver,
-        questions=questions,
-    )
-    return ProofReport.of(proof)
 
 
 def prepare(

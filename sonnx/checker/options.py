@@ -22,33 +22,40 @@ Edition = Annotated[str | None, Argument("the edition of the profile", metavar="
 StrictVersions = Annotated[bool, Argument("accept only the operator version that a text specifies")]
 
 
+Bindings = Annotated[
+    Mapping[str, int],
+    Argument("numbers for symbolic dimensions, for which the result holds", "N=1,H=224", collect=parse_bindings),
+]
+InputShapes = Annotated[
+    Mapping[str, Sequence[int]],
+    Argument(
+        "the shape of a graph input, also where the model states no number or symbol",
+        metavar="X=1,3,224,224",
+        name="input-shape",
+        collect=parse_input_shapes,
+    ),
+]
+SizeLimits = Annotated[
+    Limits,
+    Argument(
+        "change a size limit, for example nodes=500000",
+        metavar="NAME=NUMBER",
+        name="limit",
+        collect=parse_limits,
+        json=changed_limits,
+        known=lambda: f" (defaults: {', '.join(f'{limit.name}={limit.default}' for limit in LIMITS)})",
+    ),
+]
+
+
 class ModelOptions(Options, frozen=True, kw_only=True):
     """What analyses of models share."""
 
-    bind: Annotated[
-        Mapping[str, int],
-        Argument("numbers for symbolic dimensions, for which the result holds", "N=1,H=224", collect=parse_bindings),
-    ] = {}
-    input_shapes: Annotated[
-        Mapping[str, Sequence[int]],
-        Argument(
-            "the shape of a graph input, also where the model states no number or symbol",
-            metavar="X=1,3,224,224",
-            name="input-shape",
-            collect=parse_input_shapes,
-        ),
-    ] = {}
-    limits: Annotated[
-        Limits,
-        Argument(
-            "change a size limit, for example nodes=500000",
-            metavar="NAME=NUMBER",
-            name="limit",
-            collect=parse_limits,
-            json=changed_limits,
-            known=lambda: f" (defaults: {', '.join(f'{limit.name}={limit.default}' for limit in LIMITS)})",
-        ),
-    ] = field(default_factory=lambda: DEFAULT_LIMITS)
+    bind: Bindings = field(default_factory=dict)
+    input_shapes: InputShapes = field(default_factory=dict)
+    limits: SizeLimits = DEFAULT_LIMITS
+    name: str | None = None
+    """What the result calls the model; by default the base name of its file."""
 
     def __post_init__(self) -> None:
         if len(self.limits) < len(DEFAULT_LIMITS):  # only the changed ones

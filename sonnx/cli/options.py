@@ -38,6 +38,20 @@ def keywords_of(kind: type[Options], parsed: argparse.Namespace) -> dict[str, An
     return values
 
 
+def written(kind: type[Options], parsed: argparse.Namespace) -> list[str]:
+    """The options that have another value than their default, as they are written on the command line."""
+    return [
+        flag_of(option.name, argument)
+        for option, argument in kind.arguments()
+        if getattr(parsed, option.name) not in ([], default_of(option))
+    ]
+
+
+def flag_of(name: str, argument: Argument) -> str:
+    """An option as it is written on the command line."""
+    return f"--{argument.name or name.replace('_', '-')}"
+
+
 def options_of(kind: type[OptionsOf], parsed: argparse.Namespace, **known: Any) -> OptionsOf:
     """The options in parsed arguments; `known` are those that a command takes from elsewhere.
 
@@ -59,7 +73,7 @@ def deliver_report(report: Rendered, parsed: argparse.Namespace) -> None:
 
 
 def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, default: Any) -> None:
-    flag = f"--{argument.name or name.replace('_', '-')}"
+    flag = flag_of(name, argument)
     more: dict[str, Any] = {
         "dest": name,
         "help": argument.help + (argument.known() if argument.known is not None else ""),
