@@ -9,7 +9,6 @@ from sonnx.api import (
     check,
     compare,
     explain,
-    fix,
     judge_suite,
     make_suite,
     prepare,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from sonnx.report.model_changes import ModelChangesReport
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
+    from sonnx.rewriter.fix import fix
     from sonnx.rewriter.rewriting import FixResult
 
 __all__ = [
@@ -94,6 +94,7 @@ _LATER = {
     "RunReport": "sonnx.report.run",
     "diff": "sonnx.api.differences",
     "equivalent": "sonnx.api.differences",
+    "fix": "sonnx.rewriter.fix",
     "prove": "sonnx.api.proofs",
 }
 """The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from sonnx.report.comparison import ComparisonReport
     from sonnx.report.explain import Explanation
     from sonnx.report.run import PreparedModel, RunReport
-    from sonnx.rewriter.rewriting import FixResult
     from sonnx.suite.options import MakeOptions, RunOptions
     from sonnx.suite.report import SuiteReport
     from sonnx.suite.result import SuiteRun
@@ -68,8 +67,6 @@ Progress: TypeAlias = Callable[[str], None]
 
 NEEDS_DATE = "deviations hold until a date: give the date of the check"
 WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
-DEFAULT_SAMPLES = 3
-"""Sets of inputs on which a model and its rewritten form are run: one of each type of `sample_inputs.py`."""
 
 
 def check(
@@ -431,41 +428,6 @@ def bound(
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
     return BoundsReport.of(found)
-
-
-def fix(
-    source: Source,
-    edition: str | None = None,
-    *,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    select: Collection[str] = (),
-    keep: Collection[str] = (),
-    fold_batch_normalization: bool = False,
-    strict_versions: bool = False,
-    samples: int = DEFAULT_SAMPLES,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> FixResult:
-    """Rewrite a model into the profile without changing a value; check and validate the result.
-
-    Arguments beside those that `sonnx.api` explains:
-        select: make only rewrites for rules with these slugs or tags, or of these operators.
-        keep: operators whose nodes stay as they are.
-        fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
-            are rounded.
-        samples: how many sets of inputs both models are run on.
-
-    Raises:
-        UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that cannot be written.
-    """
-    from sonnx.rewriter.fix import fix as rewrite
-
-    return rewrite(
-        encoded(source), edition, bind=bind, input_shapes=input_shapes, select=select, keep=keep,
-        fold_batch_normalization=fold_batch_normalization,
-        strict_versions=strict_versions, samples=samples, limits=limits, name=name,
-    )  # fmt: skip
 
 
 def verify_property(

@@ -136,6 +136,7 @@ def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) ->
         def public(*given: Any, **keywords: Any) -> Result:
             return function(*given[:subjects], kind(*given[subjects:], **keywords))
 
+        del public.__wrapped__  # its signature is not that of the public function
         public.__doc__ = f"{function.__doc__}\n\n{documentation(kind)}"
         return public
 

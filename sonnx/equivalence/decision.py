@@ -195,7 +195,7 @@ def _result(
         assumptions=tuple(walk.store.assumptions),
         theorems=theorems,
         hypotheses=options.hypotheses if options.box else "",
-        box=options.box,
+        box=tuple(options.box),
     )  # fmt: skip
 
 

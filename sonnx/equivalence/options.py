@@ -1,6 +1,6 @@
 """Options of comparisons of two models; numpy is not loaded for them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated
 
 from sonnx.base.errors import UsageError
@@ -60,7 +60,7 @@ class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
 
     identical: Annotated[bool, Argument("exit 1 unless the exact values are equal bit for bit")] = False
     box: Annotated[
-        tuple[str, ...],
+        Collection[str],
         Argument("the range of an input: bounds the difference of two implementations", "NAME=[LOW,HIGH]"),
     ] = ()
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES

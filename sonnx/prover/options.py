@@ -1,5 +1,6 @@
 """Options of proofs about models; no solver is loaded for them."""
 
+from collections.abc import Collection
 from typing import Annotated
 
 from msgspec import field
@@ -16,7 +17,7 @@ class ProofOptions(Options, frozen=True):
 
     edition: Edition = None
     assume: Annotated[
-        tuple[str, ...],
+        Collection[str],
         Argument(
             "conditions on the symbols of the model, of which each is at least 1 unless one of them says otherwise",
             metavar="N>=1,N<=64",

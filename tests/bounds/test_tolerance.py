@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from sonnx.api import compare
+from sonnx import compare
 from sonnx.cli.main import run
 from sonnx.executor.comparator import compare_source, source_of
 from sonnx.executor.comparison import ComparisonLimits

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api import WHOLE_MODEL, fix
+from sonnx.api import WHOLE_MODEL
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver, fixed_path, require_empty, say_written, write_folder, write_whole
@@ -200,6 +200,7 @@ def _require_effect(options: argparse.Namespace) -> None:
 def _fix(options: argparse.Namespace, project: ProjectOptions) -> int:
     """Rewrite the models; the worst exit code of their checks."""
     from sonnx.base.progress import clock  # most checks rewrite nothing
+    from sonnx.rewriter.fix import fix
 
     codes = {0}
     for name in models_of(options.models):
