@@ -5,14 +5,10 @@ from typing import TYPE_CHECKING
 
 from sonnx.api import (
     audit,
-    bound,
     check,
-    compare,
     explain,
     judge_suite,
     make_suite,
-    prepare,
-    run,
     run_suite,
     verify,
     verify_property,
@@ -26,8 +22,11 @@ from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
     __version__: str
+    from sonnx.api.bounds import bound
+    from sonnx.api.comparisons import compare
     from sonnx.api.differences import diff, equivalent
     from sonnx.api.proofs import prove
+    from sonnx.api.runs import prepare, run
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
@@ -92,10 +91,14 @@ _LATER = {
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
     "RunReport": "sonnx.report.run",
+    "bound": "sonnx.api.bounds",
+    "compare": "sonnx.api.comparisons",
     "diff": "sonnx.api.differences",
     "equivalent": "sonnx.api.differences",
     "fix": "sonnx.rewriter.fix",
+    "prepare": "sonnx.api.runs",
     "prove": "sonnx.api.proofs",
+    "run": "sonnx.api.runs",
 }
 """The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 

@@ -48,6 +48,9 @@ SizeLimits = Annotated[
 ]
 
 
+Unchecked = Annotated[bool, Argument("take a model that does not conform to the edition, too")]
+
+
 class ModelOptions(Options, frozen=True, kw_only=True):
     """What analyses of models share."""
 

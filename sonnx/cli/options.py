@@ -85,17 +85,17 @@ def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, defa
     more |= {"action": "append", "default": []} if repeated else {"default": default}
     more |= {"choices": argument.choices()} if argument.choices is not None else {"metavar": argument.metavar}
     more |= {"nargs": "?", "const": argument.bare} if argument.bare is not None else {}
-    parser.add_argument(flag, type=_reader(argument.read), **more)
+    parser.add_argument(flag, type=reader(argument.read), **more)
 
 
-def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """The reader of a text, whose refusal argparse reports with the name of the option."""
 
     @wraps(read)
-    def reader(text: str) -> Any:
+    def wrapped(text: str) -> Any:
         try:
             return read(text)
         except UsageError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
-    return reader
+    return wrapped

@@ -17,8 +17,9 @@ def hypotheses_names() -> Collection[str]:
     return list(toml_files.read_value(PREDEFINED)[0])
 
 
-def _known() -> str:
+def known_hypotheses() -> str:
+    """The names of the predefined hypotheses, and the default one."""
     return f": {', '.join(hypotheses_names())}, or a .toml file (default {DEFAULT_HYPOTHESES})"
 
 
-HypothesesName = Annotated[str, Argument("what is assumed of implementations", metavar="NAME", known=_known)]
+HypothesesName = Annotated[str, Argument("what is assumed of implementations", metavar="NAME", known=known_hypotheses)]
