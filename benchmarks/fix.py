@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from sonnx.api import fix
+from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
 from sonnx.rewriter.fix import FixResult

@@ -5,18 +5,10 @@ from typing import TYPE_CHECKING
 
 from sonnx.api import (
     audit,
-    bound,
     check,
-    compare,
-    diff,
-    equivalent,
     explain,
-    fix,
     judge_suite,
     make_suite,
-    prepare,
-    prove,
-    run,
     run_suite,
     verify,
     verify_property,
@@ -30,6 +22,11 @@ from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
     __version__: str
+    from sonnx.api.bounds import bound
+    from sonnx.api.comparisons import compare
+    from sonnx.api.differences import diff, equivalent
+    from sonnx.api.proofs import prove
+    from sonnx.api.runs import prepare, run
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
     from sonnx.report.comparison import ComparisonReport
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from sonnx.report.model_changes import ModelChangesReport
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
+    from sonnx.rewriter.fix import fix
     from sonnx.rewriter.rewriting import FixResult
 
 __all__ = [
@@ -93,12 +91,20 @@ _LATER = {
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
     "RunReport": "sonnx.report.run",
+    "bound": "sonnx.api.bounds",
+    "compare": "sonnx.api.comparisons",
+    "diff": "sonnx.api.differences",
+    "equivalent": "sonnx.api.differences",
+    "fix": "sonnx.rewriter.fix",
+    "prepare": "sonnx.api.runs",
+    "prove": "sonnx.api.proofs",
+    "run": "sonnx.api.runs",
 }
-"""The modules of results that need numpy or a solver; each is loaded when its type is first used."""
+"""The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 
 
 def __getattr__(name: str) -> object:
-    """A type of `_LATER`, or the version of the package."""
+    """A name of `_LATER`, or the version of the package."""
     if name == "__version__":
         return tool_version()
     if name not in _LATER:

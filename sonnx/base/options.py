@@ -5,26 +5,31 @@ Each analysis has a frozen structure of options, and each of its fields is descr
     class RunOptions(Options, frozen=True, kw_only=True):
         seed: Annotated[int | None, Argument("the seed of generated inputs", metavar="S", read=int)] = None
 
-`keyword_arguments` makes these fields the keyword arguments of the public function, `sonnx.cli.arguments` makes them
+`keyword_arguments` makes these fields the keyword arguments of the public function, `sonnx.cli.options` makes them
 options of the command, and `as_json` and `from_json` write them to evidence and read them back.
 
 Modules that define options do not postpone annotations: the descriptions are read from the annotations, and evaluating
 postponed ones takes as long as a small check.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args, get_origin, overload
 
 from msgspec import NODEFAULT, Struct, convert
 from msgspec.structs import FieldInfo, fields
 
+from sonnx.base.errors import UsageError
 from sonnx.base.reported import json_data
 
+MAX_AMOUNT = 10**9 - 1
 Value = TypeVar("Value")
+Other = TypeVar("Other")
 Result = TypeVar("Result")
 OptionsOf = TypeVar("OptionsOf", bound="Options")
+OptionsOf_co = TypeVar("OptionsOf_co", bound="Options", covariant=True)
 Keywords = ParamSpec("Keywords")
 
 
@@ -35,8 +40,8 @@ class Argument(Struct, frozen=True):
     one text.
     """
 
-    help: str | Callable[[], str]
-    """What it means, as a phrase; a function is called only for a help text."""
+    help: str
+    """What it means, as a phrase."""
     metavar: str | None = None
     """What stands for its value in help texts."""
     name: str = ""
@@ -49,20 +54,25 @@ class Argument(Struct, frozen=True):
     """The values that it may have, where they are few."""
     bare: str | None = None
     """The text that the option stands for when it is written without one."""
-
-    @property
-    def text(self) -> str:
-        """What it means, as a phrase."""
-        return self.help if isinstance(self.help, str) else self.help()
+    known: Callable[[], str] | None = None
+    """What its values can be, behind the phrase in the help text of a command; called only for that."""
+    json: Callable[[Any], Any] = json_data
+    """Its value as JSON has it."""
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of an analysis; each field has an `Argument`, or is an option of the library alone."""
 
     @classmethod
+    def of(cls, others: object) -> Self:
+        """The options that this analysis shares with another one, with the values that they have there."""
+        return cls(**{name: getattr(others, name) for name in cls.__struct_fields__ if hasattr(others, name)})
+
+    @classmethod
     def arguments(cls) -> Iterator[tuple[FieldInfo, Argument]]:
-        """Each field with what describes it, in order; those of the library alone are left out."""
-        for option in fields(cls):
+        """Each field with what describes it, inherited ones last; those of the library alone are left out."""
+        structures = [kind for kind in cls.__mro__ if issubclass(kind, Options)]
+        for option in sorted(fields(cls), key=lambda it: sum(it.name in kind.__struct_fields__ for kind in structures)):
             argument = _argument(option.type)
             if argument is not None:
                 yield option, argument
@@ -70,8 +80,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def as_json(self) -> dict[str, Any]:
         """The options that do not have their defaults, as JSON has them; paths as their texts."""
         return {
-            option.encode_name: json_data(value)
-            for option in fields(self)
+            option.encode_name: argument.json(value)
+            for option, argument in self.arguments()
             if (value := getattr(self, option.name)) != default_of(option)
         }
 
@@ -102,19 +112,31 @@ def _path(kind: type, value: object) -> Path:
     return Path(value)
 
 
-def keyword_arguments(
-    kind: Callable[Keywords, OptionsOf],
-) -> Callable[[Callable[[Value, OptionsOf], Result]], Callable[Concatenate[Value, Keywords], Result]]:
-    """Make a function of a subject and options a function of the subject and a keyword argument for each option.
+class Decorator(Protocol[Keywords, OptionsOf_co]):
+    """What makes a function of one or two subjects and options one of keyword arguments."""
+
+    @overload
+    def __call__(
+        self, function: Callable[[Value, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[Value, Keywords], Result]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[Value, Other, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[Value, Other, Keywords], Result]: ...
+
+
+def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) -> Decorator[Keywords, OptionsOf]:
+    """Make a function of subjects and options a function of the subjects and a keyword argument for each option.
 
     Its docstring lists the options below its own text.
     """
 
-    def decorate(function: Callable[[Value, OptionsOf], Result]) -> Callable[Concatenate[Value, Keywords], Result]:
+    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         @wraps(function)
-        def public(subject: Value, /, *positional: Keywords.args, **keywords: Keywords.kwargs) -> Result:
-            return function(subject, kind(*positional, **keywords))
+        def public(*given: Any, **keywords: Any) -> Result:
+            return function(*given[:subjects], kind(*given[subjects:], **keywords))
 
+        del public.__wrapped__  # its signature is not that of the public function
         public.__doc__ = f"{function.__doc__}\n\n{documentation(kind)}"
         return public
 
@@ -123,4 +145,39 @@ def keyword_arguments(
 
 def documentation(kind: Callable[..., Options]) -> str:
     """The options as the section of a docstring: name and meaning, line by line."""
-    return "Options:\n" + "\n".join(f"    {option.name}: {argument.text}" for option, argument in kind.arguments())  # type: ignore[attr-defined]
+    return "Options:\n" + "\n".join(f"    {option.name}: {argument.help}" for option, argument in kind.arguments())  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------ readers of values
+
+
+def amount(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[str], int]:
+    """The reader of a number of something, in decimal digits."""
+
+    def read(text: str) -> int:
+        digits = text.isascii() and text.isdecimal() and len(text) <= len(str(largest))
+        if not digits or not least <= int(text) <= largest:
+            raise UsageError(f"a number of {what} from {least} to {largest}, not {text[:40]!r}")
+        return int(text)
+
+    return read
+
+
+def positive(text: str) -> float:
+    """A positive finite number.
+
+    Raises:
+        UsageError: the text is none.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise UsageError(f"{text!r} is not a positive number")
+    return number
+
+
+def names(values: Sequence[str]) -> tuple[str, ...]:
+    """The names in comma-separated values."""
+    return tuple(name for value in values for name in value.split(",") if name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
+from sonnx.bounds.options import BoundsOptions
 from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import Goal, Pool, Work, bisect
 from sonnx.checker.request import open_model
@@ -24,51 +25,44 @@ from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import Array
 
 
-def bound(
-    source: str | os.PathLike[str] | bytes,
-    box: Mapping[str, Array | tuple[Array, Array]] | Collection[str],
-    hypotheses: str | Hypotheses,
-    edition: str | None = None,
-    *,
-    unchecked: bool = False,
-    differences: Sequence[tuple[int, int]] = (),
-    argmax: bool = False,
-    max_error: float | None = None,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    split: float | None = None,
-    progress: Callable[[str], None] | None = None,
-    pool: AbstractContextManager[Pool] | None = None,
-    kept: Path | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+def bound_source(
+    source: str | os.PathLike[str] | bytes, options: BoundsOptions, pool: AbstractContextManager[Pool] | None = None
 ) -> Bounds:
     """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
 
-    `sonnx.bound` documents the arguments and errors.
+    `sonnx.bound` documents the options and errors.
+
+    Args:
+        source: a path, or the bytes of a model file.
+        options: of the bounds.
+        pool: where the box is halved; this process if None.
     """
-    assumed = hypotheses_named(hypotheses) if isinstance(hypotheses, str) else hypotheses
-    opened, digest = open_model(source, True, limits)
-    model = bind_symbols(opened, bind or {}, input_shapes or {})
+    named = options.hypotheses
+    assumed: Hypotheses = hypotheses_named(named) if isinstance(named, str) else named
+    opened, digest = open_model(source, True, options.limits)
+    model = bind_symbols(opened, options.bind, options.input_shapes)
     path = None if isinstance(source, bytes) else Path(source)
     read_files: dict[str, str] = {}
-    ranges = box_of(model, box, read_files)
+    ranges = box_of(model, options.box, read_files)
     if path is not None:
         read_files |= constant_files(model, path.parent)
-    if split is not None and all(each.is_point for each in ranges.values()):
+    if options.split is not None and all(interval.is_point for interval in ranges.values()):
         raise UsageError("--split halves a box; the inputs are points")
-    if kept is not None and split is None:
+    if options.resume is not None and options.split is None:
         raise UsageError("--resume keeps the parts of --split")
-    found = bound_model(
-        model, ranges, assumed, path, edition, unchecked=unchecked, differences=differences, argmax=argmax
-    )
-    if split is not None:
-        sizes = dict(bind or {}), dict(input_shapes or {})
+    differences = tuple(options.differences)
+    bounds = bound_model(
+        model, ranges, assumed, path, options.edition, unchecked=options.unchecked, differences=differences,
+        argmax=options.argmax,
+    )  # fmt: skip
+    if options.split is not None:
         work = Work(
-            source if isinstance(source, bytes) else str(Path.cwd() / source), sizes, assumed, edition,
-            Goal(max_error, tuple(differences), argmax), dict(limits),
+            source if isinstance(source, bytes) else str(Path.cwd() / source),
+            (dict(options.bind), dict(options.input_shapes)), assumed, options.edition,
+            Goal(options.max_error, differences, options.argmax), dict(options.limits),
         )  # fmt: skip
-        found = bisect(work, ranges, found, split, progress, pool=pool, kept=kept)
-    return replace(found, max_error=max_error, sha256=digest, files=read_files)
+        bounds = bisect(work, ranges, bounds, options.split, options.progress, pool=pool, kept=options.resume)
+    return replace(bounds, max_error=options.max_error, sha256=digest, files=read_files)
 
 
 def box_of(

@@ -17,7 +17,7 @@ from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount
+from sonnx.cli.arguments import amount
 from sonnx.cli.command_process import EndedEarly, in_a_process
 from sonnx.report.formats import CheckRun, render
 
@@ -35,15 +35,6 @@ def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--timeout", type=amount("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
     )
-
-
-def add_value_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Add what the commands about the values of one model share; `verb` is their work."""
-    parser.add_argument("--edition", help="the edition the model must conform to")
-    parser.add_argument("--unchecked", action="store_true", help=f"{verb} a model that does not conform")
-    add_size_arguments(parser)
-    add_limit_argument(parser)
-    add_budget_arguments(parser)
 
 
 def not_conforming(stop: NotConforming, verb: str, form: str = "text", output: Path | None = None) -> int:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection
+from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sonnx.base.errors import UsageError
+from sonnx.base.files import deliver
 from sonnx.base.options import Argument, Options, default_of
+from sonnx.report.document import Rendered
+from sonnx.report.formats import RESULT_FORMATS
 
 OptionsOf = TypeVar("OptionsOf", bound=Options)
 
@@ -19,23 +24,60 @@ def add_options(parser: argparse._ActionsContainer, kind: type[Options], without
             _add(parser, option.name, argument, default_of(option))
 
 
+def keywords_of(kind: type[Options], parsed: argparse.Namespace) -> dict[str, Any]:
+    """The options in parsed arguments, as keyword arguments of a public function.
+
+    Raises:
+        UsageError: a value has another form.
+    """
+    values = {}
+    for option, argument in kind.arguments():
+        if hasattr(parsed, option.name):
+            value = getattr(parsed, option.name)
+            values[option.name] = argument.collect(value) if isinstance(value, list) else value
+    return values
+
+
+def written(kind: type[Options], parsed: argparse.Namespace) -> list[str]:
+    """The options that have another value than their default, as they are written on the command line."""
+    return [
+        flag_of(option.name, argument)
+        for option, argument in kind.arguments()
+        if getattr(parsed, option.name) not in ([], default_of(option))
+    ]
+
+
+def flag_of(name: str, argument: Argument) -> str:
+    """An option as it is written on the command line."""
+    return f"--{argument.name or name.replace('_', '-')}"
+
+
 def options_of(kind: type[OptionsOf], parsed: argparse.Namespace, **known: Any) -> OptionsOf:
     """The options in parsed arguments; `known` are those that a command takes from elsewhere.
 
     Raises:
         UsageError: a value has another form, or options exclude one another.
     """
-    values = dict(known)
-    for option, argument in kind.arguments():
-        if option.name not in values and hasattr(parsed, option.name):
-            value = getattr(parsed, option.name)
-            values[option.name] = argument.collect(value) if isinstance(value, list) else value
-    return kind(**values)
+    return kind(**keywords_of(kind, parsed) | known)
+
+
+def add_report_arguments(parser: argparse._ActionsContainer, formats: Collection[str] = RESULT_FORMATS) -> None:
+    """Add --format and --output."""
+    parser.add_argument("--format", choices=formats, default="text", help="the format of the report")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
+
+
+def deliver_report(report: Rendered, parsed: argparse.Namespace) -> None:
+    """Print the report, or write it to its file, in the format of the arguments."""
+    deliver(report.to_format(parsed.format), parsed.output)
 
 
 def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, default: Any) -> None:
-    flag = f"--{argument.name or name.replace('_', '-')}"
-    more: dict[str, Any] = {"dest": name, "help": argument.text}
+    flag = flag_of(name, argument)
+    more: dict[str, Any] = {
+        "dest": name,
+        "help": argument.help + (argument.known() if argument.known is not None else ""),
+    }
     if default is False:
         parser.add_argument(flag, action="store_true", **more)
         return
@@ -43,16 +85,17 @@ def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, defa
     more |= {"action": "append", "default": []} if repeated else {"default": default}
     more |= {"choices": argument.choices()} if argument.choices is not None else {"metavar": argument.metavar}
     more |= {"nargs": "?", "const": argument.bare} if argument.bare is not None else {}
-    parser.add_argument(flag, type=_reader(argument.read), **more)
+    parser.add_argument(flag, type=reader(argument.read), **more)
 
 
-def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """The reader of a text, whose refusal argparse reports with the name of the option."""
 
-    def reader(text: str) -> Any:
+    @wraps(read)
+    def wrapped(text: str) -> Any:
         try:
             return read(text)
         except UsageError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
-    return reader
+    return wrapped

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from sonnx.base.errors import BadInput, Stop, UsageError
+from sonnx.base.errors import BadInput, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.interpretation import required, terms_of
+from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.reach import reach
 from sonnx.equivalence.result import (
     Answer,
     ComparedOutput,
     Equivalence,
-    EquivalenceOptions,
     File,
     Quantum,
     RoundedConstant,
@@ -208,7 +208,7 @@ def _result(
         assumptions=tuple(walk.store.assumptions),
         theorems=theorems,
         hypotheses=options.hypotheses if options.box else "",
-        box=options.box,
+        box=tuple(options.box),
     )  # fmt: skip
 
 
@@ -372,7 +372,7 @@ def _missing(model: Model, bind: Mapping[str, int]) -> set[str]:
     return found
 
 
-def sized_side(side: Side, options: EquivalenceOptions) -> Side:
+def sized_side(side: Side, options: PairOptions) -> Side:
     """The model with the numbers of the options that it has symbols or inputs for."""
     missing = _missing(side.model, options.bind)
     numbers = {name: number for name, number in options.bind.items() if name not in missing}
@@ -455,19 +455,3 @@ def _no_file(name: str) -> Array:
 def side_of(model: Model, name: str, digest: str, folder: Path | None) -> Side:
     """A model as one of the two."""
     return Side(model, File(name, digest, len(model.graph.nodes)), folder)
-
-
-def renamed_of(texts: Iterable[str]) -> dict[str, str]:
-    """The names in arguments of `--map`, OLD=NEW.
-
-    Raises:
-        UsageError: an argument has another form, or a name is given twice.
-    """
-    made: dict[str, str] = {}
-    for item in (each for text in texts for each in text.split(",") if each):
-        old, equals, new = item.partition("=")
-        if not equals or not old or not new:
-            raise UsageError(f"--map takes OLD=NEW, not {quote(item)}")
-        if made.setdefault(old, new) != new:
-            raise UsageError(f"--map gives {quote(old)} two names")
-    return made

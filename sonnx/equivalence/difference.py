@@ -33,7 +33,8 @@ from sonnx.equivalence.changes import (
 from sonnx.equivalence.decision import Side, compare_models, demand_same_type, shaped_side, sized_side
 from sonnx.equivalence.interpretation import required, terms_of
 from sonnx.equivalence.node_pairs import GraphTerms, Pairs
-from sonnx.equivalence.result import Answer, Equivalence, EquivalenceOptions
+from sonnx.equivalence.options import EquivalenceOptions, PairOptions
+from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.equivalence.terms import Store, Term
 from sonnx.equivalence.walk import Walk
 from sonnx.model.ir import Attribute, Graph, Model, Node, Tensor, Type, subgraphs
@@ -46,7 +47,7 @@ MAX_WRITTEN = 60
 """Characters of an attribute's value that a change shows."""
 
 
-def changes_of(first: Side, second: Side, options: EquivalenceOptions) -> ModelChanges:
+def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
     """What changed between two models.
 
     Raises:
@@ -76,17 +77,17 @@ def changes_of(first: Side, second: Side, options: EquivalenceOptions) -> ModelC
     )  # fmt: skip
 
 
-def _answer(first: Side, second: Side, options: EquivalenceOptions) -> tuple[Equivalence | None, str]:
+def _answer(first: Side, second: Side, options: PairOptions) -> tuple[Equivalence | None, str]:
     """Whether both are the same function, and for which shapes; None with the reason where this cannot be asked."""
     try:
-        answer = compare_models(first, second, options)
+        answer = compare_models(first, second, EquivalenceOptions.of(options))
     except BadInput as stop:
         return None, str(stop)
     shapes = ", ".join(f"{escape(name)} of shape {list(shape)}" for name, shape in answer.binding.items())
     return answer, f"for {shapes} only" if shapes else ""
 
 
-def _compared(first: Side, second: Side, options: EquivalenceOptions, edition: str) -> Compared:
+def _compared(first: Side, second: Side, options: PairOptions, edition: str) -> Compared:
     store = Store()
     names = {name: options.renamed.get(name, name) for name in required(first.model)}
     types = {value.name: value.type for value in second.model.graph.inputs}

@@ -9,7 +9,8 @@ from sonnx.base.errors import BadInput, Stop
 from sonnx.base.files import sha256
 from sonnx.equivalence.decision import Side, compare_models, paired, shaped_side, side_of
 from sonnx.equivalence.interpretation import terms_of
-from sonnx.equivalence.result import Equivalence, EquivalenceOptions
+from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.equivalence.result import Equivalence
 from sonnx.equivalence.terms import Store
 from sonnx.equivalence.walk import Walk
 from sonnx.executor.comparison import Optimization

@@ -1,4 +1,4 @@
-"""Options and result of a comparison of two models.  The JSON of the command is the result, field by field."""
+"""The result of a comparison of two models.  The JSON of the command is the result, field by field."""
 
 from __future__ import annotations
 
@@ -16,27 +16,6 @@ class Answer(StrEnum):
     ROUNDING = "equal up to rounding"
     DIFFERENT = "different"
     UNDECIDED = "not decided"
-
-
-class EquivalenceOptions(Struct, frozen=True):
-    """How two models are compared."""
-
-    edition: str | None = None
-    """The edition whose texts define the operators; the default edition if None."""
-    bind: Mapping[str, int] = {}
-    """Numbers for symbolic dimensions, of either model."""
-    input_shapes: Mapping[str, tuple[int, ...]] = {}
-    """Shapes of graph inputs, by the names of the first model."""
-    renamed: Mapping[str, str] = {}
-    """For inputs and outputs of the first model their names in the second one."""
-    box: tuple[str, ...] = ()
-    """Ranges of inputs, NAME=[LOW,HIGH]; a bound on the difference of two implementations is computed on them."""
-    hypotheses: str = "ieee-any"
-    """What is assumed of implementations, for this bound and for what roundings explain."""
-    runs: int = 8
-    """Generated sets of inputs on which undecided models are run."""
-    seed: int = 0
-    """The seed of these inputs."""
 
 
 class File(Struct, frozen=True):

@@ -15,7 +15,8 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import sha256
 from sonnx.checker.request import CheckRequest
 from sonnx.equivalence.decision import compare_models, side_of
-from sonnx.equivalence.result import Answer, EquivalenceOptions
+from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.equivalence.result import Answer
 from sonnx.evidence.identity import external_files
 from sonnx.model.ir import Model
 from sonnx.model.reader import file_bytes, read
@@ -67,10 +68,8 @@ def derivation(
     data = file_bytes(original, repr(str(original)))
     source = read(data, repr(str(original)), asked.limits, original.parent)
     first = side_of(source, original.name, sha256(data), original.parent)
-    shapes = {each: tuple(shape) for each, shape in asked.input_shapes.items()}
-    options = EquivalenceOptions(asked.edition, dict(asked.bind), shapes)
     try:
-        found = compare_models(first, side_of(model, name, digest, folder), options)
+        found = compare_models(first, side_of(model, name, digest, folder), EquivalenceOptions.of(asked))
     except BadInput as reason:
         raise UsageError(f"{escape(original.name)} is no original of {escape(name)}: {_without_hint(reason)}") from None
     largest = max((each.relative for each in found.constants), default=None)

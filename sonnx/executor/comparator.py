@@ -20,6 +20,7 @@ from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQU
 from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
 from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.node_errors import place_of
+from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
 from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
 from sonnx.model.scopes import captured
@@ -60,16 +61,9 @@ def compare_source(
     source: Source,
     runtime: Runtime,
     runs: Sequence[Mapping[str, Array]],
-    *,
-    edition: str | None = None,
-    unchecked: bool = False,
-    every_node: bool = False,
+    options: ComparisonOptions,
     inputs: str = "given",
-    progress: Progress = lambda _: None,
     tolerance: Tolerance | None = None,
-    class_runs: int | None = None,
-    class_outputs: bool = False,
-    seed: int = 0,
 ) -> Comparison:
     """How far a runtime is from the exact values of a model.
 
@@ -77,24 +71,20 @@ def compare_source(
         source: the model.
         runtime: what to compare.
         runs: the inputs of each run.
-        edition: the edition the model must conform to.
-        unchecked: compare a model that does not conform.
-        every_node: compare the values of every node too, on class inputs also.
+        options: of the comparison.
         inputs: where the inputs come from, for the report.
-        progress: called with what is done next.
         tolerance: what the runtime may compute.
-        class_runs: the most class runs of each node and of the whole model; None for what the budget allows.
-        class_outputs: run the whole model on class inputs.
-        seed: of class inputs.
 
     Raises:
         Stop: the model does not conform, or the executor cannot run a part of it.
     """
-    made = _Comparator(source, runtime, every_node, tolerance, seed, class_runs, edition)
+    made = _Comparator(source, runtime, options, tolerance)
     skipped: list[str] = []
     ordinary_runs, stopped = 0, False
-    runner = ModelRunner(source.model, _place(source), edition, unchecked=unchecked, all_values=every_node)
-    chosen = edition or ""
+    runner = ModelRunner(
+        source.model, _place(source), options.edition, unchecked=options.unchecked, all_values=options.every_node
+    )
+    chosen, progress = options.edition or "", options.progress
     values: Mapping[str, Array] = {}
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
@@ -120,17 +110,17 @@ def compare_source(
         else:
             ordinary_runs += made.ordinary
     compared_runs = len(runs) - len(skipped)
-    if class_runs != 0 and not stopped:
+    if made.class_runs != 0 and not stopped:
         try:
-            if class_outputs:
+            if options.generates_inputs:
                 made.add_class_outputs(runner, values, progress)
-            if every_node and values:
+            if options.every_node and values:
                 made.add_class_nodes(values, progress)
         except OutOfTime:
             stopped = True
             skipped.append("class inputs: the time was over (--timeout)")
     return Comparison(
-        source.name, runtime.title, chosen, unchecked, inputs, compared_runs, tuple(made.ordered_rows()),
+        source.name, runtime.title, chosen, options.unchecked, inputs, compared_runs, tuple(made.ordered_rows()),
         tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped, without_classes=tuple(made.without_classes),
     )  # fmt: skip
 
@@ -181,14 +171,12 @@ class _Comparator:
         self,
         source: Source,
         runtime: Runtime,
-        every_node: bool,
+        options: ComparisonOptions,
         tolerance: Tolerance | None,
-        seed: int,
-        class_runs: int | None,
-        edition: str | None,
     ) -> None:
-        self.tolerance, self.seed, self.class_runs, self.edition = tolerance, seed, class_runs, edition
-        self.source, self.runtime, self.every_node = source, runtime, every_node
+        self.tolerance, self.seed, self.edition = tolerance, options.seed, options.edition
+        self.class_runs = 0 if options.outputs is not None else options.class_runs
+        self.source, self.runtime, self.every_node = source, runtime, options.every_node
         self.rows: dict[tuple[str, str], Row] = {}
         self.loaded: dict[object, Loaded | Failure] = {}
         self.without_classes: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import PurePath
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 ACCEPTED = (
@@ -67,3 +68,8 @@ def _bytes_of(source: Any) -> bytes:
                 return bytes(data)
             raise TypeError(f"a model is read from a binary file, not from a {type(source).__name__} of text")
     raise TypeError(f"a model is {ACCEPTED}, not {type(source).__name__!r}")
+
+
+def name_of(source: str | os.PathLike[str] | bytes, name: str | None) -> str:
+    """What a result calls a model: the name it is given, or the base name of its file."""
+    return name or ("model" if isinstance(source, bytes) else PurePath(source).name)

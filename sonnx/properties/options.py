@@ -1,21 +1,9 @@
 """The options of `sonnx verify`; numpy is not loaded for them."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
-from sonnx.base.errors import UsageError
-from sonnx.base.options import Argument, Options
-
-
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise UsageError(f"{text!r} is not a positive number")
-    return number
+from sonnx.base.options import Argument, Options, positive
 
 
 class VerifyOptions(Options, frozen=True, kw_only=True):
@@ -27,12 +15,12 @@ class VerifyOptions(Options, frozen=True, kw_only=True):
             "instead of a property: the largest output stays the largest around this input", "FILE.npy", read=Path
         ),
     ] = None
-    radius: Annotated[float | None, Argument("with --robust: how far around it", "R", read=_positive)] = None
+    radius: Annotated[float | None, Argument("with --robust: how far around it", "R", read=positive)] = None
     hypotheses: Annotated[
         str, Argument("about the implementations, as for sonnx bound (default ieee-any)", metavar="NAME")
     ] = "ieee-any"
     search: Annotated[
-        float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=_positive)
+        float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive)
     ] = 60.0
     witness: Annotated[
         Path | None, Argument("write a violating input to NAME.npy files in this new folder", "DIR", read=Path)

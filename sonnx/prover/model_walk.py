@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 
 from sonnx.base.budget import OutOfTime, is_over
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import plural
+from sonnx.base.options import keyword_arguments
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.request import open_model
@@ -24,13 +24,14 @@ from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import Interpretation, interpret
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.ir import Model
-from sonnx.model.limits import DEFAULT_LIMITS, Limits
+from sonnx.model.sources import name_of
 from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.prover import solvers
 from sonnx.prover.call_proof import NO_TIME, NOT_COMPUTED, CallProofs, RuleProof, SymbolicDomain
 from sonnx.prover.driver import require
 from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted, Unprovable
+from sonnx.prover.options import ProofOptions
 from sonnx.prover.own_context import own_context
 from sonnx.prover.smt_values import folding
 from sonnx.prover.solvers import CONFIRMING_SOLVER
@@ -255,31 +256,9 @@ def _notes(outside: Mapping[str, int], functions: int, waiting: int, behind: int
     yield f"{number}, such as explicit-shape and explicit-type, are not part of a proof; sonnx check evaluates them"
 
 
-def prove_model(
-    source: str | os.PathLike[str] | bytes,
-    edition: str | None = None,
-    assume: Collection[str] = (),
-    *,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-    hashed: bool = False,
-    solver: str = "z3",
-    questions: bool = False,
-) -> ModelProof:
+@keyword_arguments(ProofOptions)
+def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions) -> ModelProof:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
-
-    Args:
-        source: a path, or the bytes of a model file.
-        edition: a name of restrictions/editions.toml; the default one if none is named.
-        assume: conditions on the symbols in the rule language, several in one text separated by commas: "N>=1, N<=64".
-            A symbol without an assumption that bounds it from below is at least 1; each fits in int64.
-        input_shapes: shapes of graph inputs.
-        limits: how many of everything a model may have, see `sonnx.model.limits`.
-        name: what the proof calls the model; by default the base name of the file.
-        hashed: read the whole file once, prove these bytes and state their SHA-256.
-        solver: "z3", or "all": a second solver is asked every question that decides a rule.
-        questions: keep these questions.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
@@ -287,9 +266,11 @@ def prove_model(
         Unprovable: an assumption does not parse, names no symbol of the model, or cannot hold.
         Unfinished: the solver does not decide whether the assumptions can hold.
     """
-    chosen = catalogue.edition_named(edition).name
-    model, digest = open_model(source, hashed, limits)
-    called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    sized = bind_symbols(model, {}, input_shapes or {})
-    require(["z3", CONFIRMING_SOLVER["int"]] if solver == "all" else [solver])
-    return replace(prove(sized, called, chosen, tuple(assume), solver, questions), sha256=digest)
+    chosen = catalogue.edition_named(options.edition).name
+    model, digest = open_model(source, options.hashed, options.limits)
+    sized = bind_symbols(model, {}, options.input_shapes)
+    require(["z3", CONFIRMING_SOLVER["int"]] if options.solver == "all" else [options.solver])
+    proof = prove(
+        sized, name_of(source, options.name), chosen, tuple(options.assume), options.solver, options.questions
+    )
+    return replace(proof, sha256=digest)

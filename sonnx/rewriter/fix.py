@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.base.options import keyword_arguments
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model
-from sonnx.model.limits import BY_NAME, DEFAULT_LIMITS, Limits
+from sonnx.model.limits import BY_NAME
 from sonnx.model.reader import read
 from sonnx.model.scopes import stored_tensors
+from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
@@ -27,6 +28,7 @@ from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
 from sonnx.rewriter import passes
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
 from sonnx.rewriter.rewriting import FixResult
@@ -35,47 +37,38 @@ from sonnx.rewriter.validation import Validation, compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
 
-def fix(
-    source: str | os.PathLike[str] | bytes,
-    edition: str | None = None,
-    *,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    select: Collection[str] = (),
-    keep: Collection[str] = (),
-    fold_batch_normalization: bool = False,
-    strict_versions: bool = False,
-    samples: int,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> FixResult:
-    """As `sonnx.fix`; every finding is listed, because those before and after are compared.
+@keyword_arguments(FixOptions)
+def fix(source: Source, options: FixOptions) -> FixResult:
+    """Rewrite a model into the profile without changing a value; check and validate the result.
+
+    Every finding is listed, because those before and after are compared.
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
-    chosen = catalogue.edition_named(edition).name
-    called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
-    limits = {**limits, "findings": BY_NAME["findings"].largest}
-    original = read(source, limits=limits)
+    file = encoded(source)
+    chosen = catalogue.edition_named(options.edition).name
+    called, strict_versions = name_of(file, options.name), options.strict_versions
+    limits = {**options.limits, "findings": BY_NAME["findings"].largest}
+    original = read(file, limits=limits)
     _require_no_external_data(original)
     before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
-    bound, bindings = _bound(original, before, bind or {}, input_shapes or {}, strict_versions)
+    bound, bindings = _bound(original, before, options.bind, options.input_shapes, strict_versions)
     context = RewriteContext(
         ActiveRules(catalogue.edition_named(chosen), strict_versions),
         bound,
-        slugs_named(select) if select else None,
-        frozenset({folded_batch_normalization.option} if fold_batch_normalization else ()),
-        kept=_kept(original, keep),
+        slugs_named(options.select) if options.select else None,
+        frozenset({folded_batch_normalization.option} if options.fold_batch_normalization else ()),
+        kept=_kept(original, options.keep),
     )
     result = _rewritten(context)
     data = _file_of(result.model)
     after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
-    validation = _validated(result, context, before, after, samples)
-    digest = sha256(source if isinstance(source, bytes) else Path(source))
+    validation = _validated(result, context, before, after, options.samples)
+    digest = sha256(file if isinstance(file, bytes) else Path(file))
     return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
 
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.equivalence.decision import compare_models, side_of
-from sonnx.equivalence.result import Answer, EquivalenceOptions
+from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.equivalence.result import Answer
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import can_run, required_inputs, run_model

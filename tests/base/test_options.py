@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sonnx.base.options import Argument, Options, documentation, keyword_arguments
+from sonnx.base.options import Options, documentation, keyword_arguments
 from tests.support.some_options import SomeOptions
 
 
@@ -26,14 +26,14 @@ def test_a_function_takes_the_options_as_keyword_arguments() -> None:
 
 def test_each_option_is_documented_once() -> None:
     lines = documentation(SomeOptions).splitlines()
-    assert lines == ["Options:", "    seed: the seed", "    files: files to read", "    fast: computed, not written"]
+    assert lines == ["Options:", "    seed: the seed", "    files: files to read", "    fast: not slow"]
 
 
 def test_json_has_the_options_that_are_not_the_defaults() -> None:
     assert SomeOptions().as_json() == {}
     given = SomeOptions(seed=0, files=(Path("a/b"),), fast=True, own=2)
-    assert given.as_json() == {"seed": 0, "files": ["a/b"], "fast": True, "own": 2}
-    assert SomeOptions.from_json(given.as_json()) == given
+    assert given.as_json() == {"seed": 0, "files": ["a/b"], "fast": True}
+    assert SomeOptions.from_json(given.as_json()) == SomeOptions(seed=0, files=(Path("a/b"),), fast=True)
 
 
 @pytest.mark.parametrize("data", [{"sead": 1}, {"seed": "x"}, {"files": "a"}])
@@ -45,4 +45,3 @@ def test_json_of_other_options_is_refused(data: dict[str, object]) -> None:
 def test_an_option_of_the_library_alone_has_no_argument() -> None:
     assert [option.name for option, _ in SomeOptions.arguments()] == ["seed", "files", "fast"]
     assert isinstance(SomeOptions(), Options)
-    assert Argument(lambda: "late").text == "late"

@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 from onnx import numpy_helper
 
-from sonnx.api import bound
+from sonnx import bound
 from sonnx.numerics.enclosures.arithmetic import FORMATS, SumOrder, representable
 from sonnx.numerics.enclosures.values import NotBounded
 from tests.support.cases import each_case

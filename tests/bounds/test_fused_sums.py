@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.api import bound
+from sonnx import bound
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.cases import each_case
 

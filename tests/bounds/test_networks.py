@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.api import bound
+from sonnx import bound
 from sonnx.base.errors import BadInput
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.api import bound
+from sonnx import bound
 from tests.bounds.test_transfers import inside, ints
 from tests.support.cases import each_case
 

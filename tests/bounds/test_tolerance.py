@@ -10,11 +10,12 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from sonnx.api import compare
+from sonnx import compare
 from sonnx.bounds.tolerance import BoundTolerance
 from sonnx.cli.main import run
 from sonnx.executor.comparator import compare_source, source_of
 from sonnx.executor.comparison import OUTPUT, ComparisonLimits
+from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.runtimes import runtime_class
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.reader import read
@@ -62,9 +63,8 @@ def test_weights_of_16_digits_are_found_with_their_node() -> None:
     source = source_of(read(CNN), CNN, changed=False)
     tolerance = BoundTolerance(source.model, hypotheses_named("onnxruntime-cpu"), source.folder, None, every_node=True)
     image = np.random.default_rng(0).uniform(size=(1, 1, 16, 16)).astype(np.float32)
-    found = compare_source(
-        source, Rounded(), [{"image": image}], unchecked=True, every_node=True, tolerance=tolerance, class_runs=0
-    )  # fmt: skip
+    options = ComparisonOptions(inputs=(), unchecked=True, every_node=True, class_runs=0)
+    found = compare_source(source, Rounded(), [{"image": image}], options, tolerance=tolerance)
     outside = [row for row in found.rows if row.exceeded and row.way == "on equal inputs"]
     assert {row.operator for row in outside} <= {"Conv", "Gemm"}
     assert any(row.operator == "Conv" for row in outside)

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.api import bound
+from sonnx import bound
 from sonnx.operators.registry import all_operators
 from tests.support.cases import each_case, examples, spread
 from tests.support.ideal import evaluate

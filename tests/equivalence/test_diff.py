@@ -122,7 +122,7 @@ def test_inputs_and_outputs() -> None:
     assert found.answer is None
     assert "'z'" in found.claim
     assert found.header == ("the input 'x' is gone", "the input 'z' is new")
-    found = changes(model(BASE, w=W), model(BASE.replace("(x)", "(z)"), inputs="float[2,3] z", w=W), renamed=["x=z"])
+    found = changes(model(BASE, w=W), model(BASE.replace("(x)", "(z)"), inputs="float[2,3] z", w=W), renamed={"x": "z"})
     assert found.answer == IDENTICAL
     assert found.header == ("the input 'x' is called 'z'",)
     found = changes(model(BASE, w=W), model(BASE, inputs="float[4,3] x", w=W))

@@ -373,7 +373,7 @@ def test_renamed_inputs_and_outputs() -> None:
     other.graph.input[0].name = other.graph.node[0].input[0] = "image"
     with pytest.raises(sonnx.BadInput, match="--map"):
         sonnx.equivalent(model, other)
-    assert sonnx.equivalent(model, other, renamed=["x=image"]).result.answer == IDENTICAL
+    assert sonnx.equivalent(model, other, renamed={"x": "image"}).result.answer == IDENTICAL
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
-from sonnx.base.budget import RuntimeLimits
 from sonnx.cli.main import run
 from sonnx.executor.comparison import CLASS_NODE, CLASS_OUTPUT
 from tests.support import faulty_runtimes
@@ -224,8 +223,7 @@ def adapter(name):
 )
 def test_what_a_runtime_does_to_its_process_is_a_result(name, sentence):
     before = _children()
-    limits = RuntimeLimits(seconds=1)
-    report = sonnx.compare(reduce_max([4]), adapter(name), class_runs=1, runtime_limits=limits)
+    report = sonnx.compare(reduce_max([4]), adapter(name), class_runs=1, runtime_timeout=1)
     assert report.exit_code == 1
     assert sentence in report.to_text()
     assert _children() == before, "a process is left"
@@ -243,8 +241,7 @@ def test_what_is_printed_is_no_fault_and_a_refusal_is_no_crash():
 @LONG
 @pytest.mark.usefixtures("adapters")
 def test_a_lack_of_memory_is_no_crash():
-    limits = RuntimeLimits(megabytes=2048)
-    greedy = sonnx.compare(reduce_max([4]), adapter("Greedy"), class_runs=3, runtime_limits=limits)
+    greedy = sonnx.compare(reduce_max([4]), adapter("Greedy"), class_runs=3, runtime_memory=2048)
     assert "nothing was compared" in greedy.to_text()
 
 

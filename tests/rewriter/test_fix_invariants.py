@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import sonnx
-from sonnx.api import fix
+from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes

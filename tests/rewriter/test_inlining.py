@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from sonnx.api import fix
+from sonnx import fix
 from sonnx.base.errors import Unfinished
 
 IMPORTS = [helper.make_opsetid("", 13), helper.make_opsetid("f", 1)]

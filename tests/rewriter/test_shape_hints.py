@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx.parser
 import pytest
 
-from sonnx.api import fix
+from sonnx import fix
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.reader import read

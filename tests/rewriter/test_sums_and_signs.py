@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy
 import onnx.parser
 
-from sonnx.api import fix, run
+from sonnx import fix, run
 from sonnx.checker.verdicts import Verdict
 from tests.support.cases import each_case
 

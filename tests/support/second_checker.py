@@ -22,7 +22,7 @@ import onnx
 import onnx.parser
 from google.protobuf import text_format
 
-from sonnx.api import check
+from sonnx import check
 from sonnx.checker import facts_domain
 from sonnx.language.coq import text
 from sonnx.language.evaluator import TensorFacts, Unknown

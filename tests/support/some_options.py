@@ -11,5 +11,5 @@ class SomeOptions(Options, frozen=True, kw_only=True):
 
     seed: Annotated[int | None, Argument("the seed", metavar="S", read=int)] = None
     files: Annotated[tuple[Path, ...], Argument("files to read", metavar="FILE", read=Path)] = ()
-    fast: Annotated[bool, Argument(lambda: "computed, not written")] = False
+    fast: Annotated[bool, Argument("not slow", known=lambda: ", computed, not written")] = False
     own: int = 1

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api import DEFAULT_HYPOTHESES, WHOLE_MODEL, fix
+from sonnx.api import WHOLE_MODEL
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import deliver, fixed_path, require_empty, say_written, write_folder, write_whole
@@ -18,6 +18,7 @@ from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.cli.arguments import add_check_arguments, amount, check_request, deviations_of, names, sizes_of
 from sonnx.cli.project_table import FILE, TABLE, ProjectOptions, project_options
 from sonnx.model.reader import Unreadable
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.report.formats import DRAWN, FORMATS, HASHED, LINKED, CheckRun, FormatChoices, render
 
 COLOURS = ("auto", "always", "never")
@@ -199,6 +200,7 @@ def _require_effect(options: argparse.Namespace) -> None:
 def _fix(options: argparse.Namespace, project: ProjectOptions) -> int:
     """Rewrite the models; the worst exit code of their checks."""
     from sonnx.base.progress import clock  # most checks rewrite nothing
+    from sonnx.rewriter.fix import fix
 
     codes = {0}
     for name in models_of(options.models):

@@ -6,15 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonnx.api import DEFAULT_SAMPLES, fix
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path, write_whole
 from sonnx.base.progress import clock
-from sonnx.cli.arguments import add_limit_argument, add_size_arguments, amount, names, sizes_of
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.model.limits import parse_limits
+from sonnx.cli.options import add_options, keywords_of
 from sonnx.report.formats import RESULT_FORMATS
+from sonnx.rewriter.options import FixOptions
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -28,22 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
     )
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
-    add("--edition", help="the edition to rewrite the model for")
-    add_size_arguments(parser)
-    add("--select", action="append", default=[], metavar="RULE",
-        help="only rewrites for these slugs, tags or operators, comma-separated")  # fmt: skip
-    add("--keep", action="append", default=[], metavar="OPERATOR",
-        help="leave the nodes of these operators as they are, comma-separated")  # fmt: skip
-    add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
-    add("--fold-batch-normalization", action="store_true",
-        help="fold BatchNormalization into the convolution before it; this changes how values are rounded")  # fmt: skip
-    add("--samples", type=amount("sets", least=0), default=DEFAULT_SAMPLES, metavar="N",
-        help=f"compare both models on N sets of inputs (default {DEFAULT_SAMPLES}; 0 compares nothing)")  # fmt: skip
+    add_options(parser, FixOptions)
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
     add("--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
-    add_limit_argument(parser)
     add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)
 
@@ -51,17 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @within_budget("rewritten")
 def fix_command(options: argparse.Namespace) -> int:
     """Run the command; the exit code is that of `check` for the new file."""
+    from sonnx.rewriter.fix import fix
+
     if options.output is None and not options.dry_run:
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     _require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
-        result = fix(
-            options.model, options.edition, **sizes_of(options), select=names(options.select),
-            keep=names(options.keep),
-            fold_batch_normalization=options.fold_batch_normalization, strict_versions=options.strict_versions,
-            samples=options.samples, limits=parse_limits(options.limit), name=options.model,
-        )  # fmt: skip
+        result = fix(options.model, **keywords_of(FixOptions, options), name=options.model)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
     record = result.to_json(output)
     if output is not None:

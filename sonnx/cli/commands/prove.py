@@ -8,22 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sonnx.api import prove
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine, clock
-from sonnx.cli.arguments import add_input_shape_argument, add_limit_argument, amount, edition_help, names
+from sonnx.cli.arguments import amount, names
 from sonnx.cli.budget import LIMITS, add_memory_argument, within_budget
-from sonnx.model.limits import parse_limits
-from sonnx.model.symbols import parse_input_shapes
-from sonnx.report.formats import HASHED, RESULT_FORMATS
+from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of, written
+from sonnx.prover.options import SOLVER, ProofOptions
+from sonnx.report.formats import HASHED
 
 if TYPE_CHECKING:  # these load z3
     from sonnx.workers.certificates import CertifiedQuestion
     from sonnx.workers.tasks import Place
 
-SOLVER = "z3"
 HELP = "prove the theorems about the profile"
 
 
@@ -36,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--emit-smt2", type=Path, metavar="DIR", help="write every query in SMT-LIB to this folder")
     add("--proofs", type=Path, metavar="DIR",
         help="write each query with its proof by cvc5 in the format CPC to this new folder")  # fmt: skip
-    add("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
-    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add_report_arguments(parser)
     add(
         "--timeout",
         type=amount("seconds"),
@@ -47,11 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=amount("processes", least=0), metavar="N",
         help="processes for theorems and proofs (default: the cores); 0: this process")  # fmt: skip
     about_model = parser.add_argument_group("for a MODEL")
-    add = about_model.add_argument
-    add("--edition", help=edition_help())
-    add("--assume", action="append", default=[], metavar="N>=1,N<=64", help="conditions on the symbols of the model")
-    add_input_shape_argument(about_model)
-    add_limit_argument(about_model)
+    add_options(about_model, ProofOptions)
     add_memory_argument(about_model)
     add = parser.add_argument_group("for theorems").add_argument
     add("--list", action="store_true", help="list the theorems")
@@ -70,17 +62,17 @@ def prove_command(options: argparse.Namespace) -> int:
 
 THEOREM_OPTIONS = ("--list", "--select", "--no-cache", "--cache", "--cluster")
 """Options without effect on a MODEL."""
-MODEL_OPTIONS = ("--edition", "--assume", "--input-shape", "--limit", "--memory")
-"""Options without effect on theorems."""
 
 
 def _require_effect(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
-    others, remedy = (MODEL_OPTIONS, "name one") if options.model is None else (THEOREM_OPTIONS, "leave out the model")
-    what = "a model" if options.model is None else "theorems"
-    for option in others:
-        if getattr(options, option.removeprefix("--").replace("-", "_")):
-            raise UsageError(f"{option} is about {what}; {remedy}.")
+    if options.model is None:
+        others = written(ProofOptions, options) + (["--memory"] if options.memory is not None else [])
+    else:
+        others = [name for name in THEOREM_OPTIONS if getattr(options, name.removeprefix("--").replace("-", "_"))]
+    if others:
+        what, remedy = ("a model", "name one") if options.model is None else ("theorems", "leave out the model")
+        raise UsageError(f"{others[0]} is about {what}; {remedy}.")
     if options.model is not None and options.solver not in (SOLVER, "all"):
         raise UsageError(f"A model is proved by {SOLVER}; a second solver confirms it with --solver all.")
     required = [name for name in ("timeout", "cluster") if getattr(options, name) is not None]
@@ -92,6 +84,8 @@ def _require_effect(options: argparse.Namespace) -> None:
 
 @within_budget("proved", arrays=False)
 def _prove_model(options: argparse.Namespace) -> int:
+    from sonnx.api.proofs import prove
+
     if options.proofs is not None:
         from sonnx.workers.certificates import require_usable
 
@@ -99,8 +93,7 @@ def _prove_model(options: argparse.Namespace) -> int:
     wanted = options.emit_smt2 is not None or options.proofs is not None
     with clock(f"proving {options.model}"):
         report = prove(
-            options.model, options.edition, options.assume, limits=parse_limits(options.limit), name=options.model,
-            hashed=options.format in HASHED, input_shapes=parse_input_shapes(options.input_shape),
+            options.model, **keywords_of(ProofOptions, options), name=options.model, hashed=options.format in HASHED,
             solver=options.solver, questions=wanted,
         )  # fmt: skip
     if wanted:
@@ -111,7 +104,7 @@ def _prove_model(options: argparse.Namespace) -> int:
             write_questions(found, options.emit_smt2)
         if options.proofs is not None:
             _write_proofs(found, options)
-    deliver(report.to_format(options.format), options.output)
+    deliver_report(report, options)
     return report.exit_code
 
 
@@ -132,7 +125,7 @@ def _prove_theorems(options: argparse.Namespace) -> int:
     with StatusLine() as line:
         results, interrupted = theorems.prove_theorems(found, options.solver, cache, _place(options), line)
     report = TheoremReport(results)
-    deliver(report.to_format(options.format), options.output)
+    deliver_report(report, options)
     if interrupted:
         raise KeyboardInterrupt
     return report.exit_code

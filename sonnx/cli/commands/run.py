@@ -7,20 +7,19 @@ import os
 import sys
 from pathlib import Path
 
-from sonnx.api import run
 from sonnx.base.errors import UsageError
+from sonnx.base.options import amount
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import amount, sizes_of
-from sonnx.cli.budget import add_value_arguments, not_conforming, within_budget
-from sonnx.model.limits import parse_limits
+from sonnx.cli.budget import add_budget_arguments, not_conforming, within_budget
+from sonnx.cli.options import add_options, keywords_of, reader
+from sonnx.executor.options import ExecutionOptions
 
 MAX_THREADS = 1024
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The environment variables from which the libraries behind numpy take their number of threads."""
 QUIET_SECONDS = 1.0
 """Before progress is shown."""
-INPUT_HELP = "an input from a .npy, .npz or .pb file; FILE.npz alone gives every input it names"
 
 HELP = "compute the exact values of a model"
 
@@ -29,19 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model file")
-    add("--input", action="append", default=[], metavar="NAME=FILE", help=INPUT_HELP)
+    add_options(parser, ExecutionOptions)
     add("--random", action="store_true", help="generate the inputs that are not given")
-    add("--seed", type=int, metavar="S", help="the seed of generated inputs (default 0)")
-    add("--test-data", type=Path, metavar="DIR",
-        help="a folder with input_*.pb and output_*.pb: compare with its outputs")  # fmt: skip
     add("--output", type=Path, metavar="DIR", help="write the values to files in this folder")
     add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=("text", "json"), default="text", help="the format of what is printed")
-    add("--all-values", action="store_true", help="the outputs of every node, not only those of the graph")
-    add("--bits", action="store_true", help="compare every bit of NaNs, too")
-    add("--jobs", type=amount("threads", largest=MAX_THREADS), metavar="N",
+    add("--jobs", type=reader(amount("threads", largest=MAX_THREADS)), metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
-    add_value_arguments(parser, "run")
+    add_budget_arguments(parser)
     parser.set_defaults(command=run_command)
 
 
@@ -50,13 +44,12 @@ def run_command(options: argparse.Namespace) -> int:
     """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input."""
     if options.jobs is not None:
         _set_threads(options.jobs)
+    from sonnx.api.runs import run  # loads numpy, which reads the number of threads
+
     try:
         with StatusLine(QUIET_SECONDS) as line:
-            report = run(
-                options.model, None, options.edition, input_files=options.input, test_data=options.test_data,
-                bits=options.bits, seed=_seed(options), unchecked=options.unchecked, all_values=options.all_values,
-                limits=parse_limits(options.limit), **sizes_of(options), progress=line if line.enabled else None,
-            )  # fmt: skip
+            chosen = keywords_of(ExecutionOptions, options) | {"seed": _seed(options)}
+            report = run(options.model, **chosen, progress=line if line.enabled else None)
     except NotConforming as stop:
         return not_conforming(stop, "runs", options.report)
     written: list[str] = []

@@ -1,0 +1,327 @@
+"""The public functions: a model in, a typed result out; no printing, no state.
+
+Results have `to_text()` and `to_json()`.  `check` needs neither numpy nor a solver nor the onnx package; what needs
+one of them stands in the modules beside this one.  What several functions take:
+
+    source: the model: a path, the bytes of a file, a binary file object, an `onnx.ModelProto`, an `onnx_ir.Model`, or a
+        `torch.onnx.ONNXProgram`.
+    edition: a name of restrictions/editions.toml; the default edition if None.
+    bind: numbers for symbolic dimensions; the result holds for these numbers.
+    input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
+    strict_versions: accept only the operator version that a text specifies.
+    unchecked: take a model that does not conform to the edition, too.
+    hashed: read the whole file once, use these bytes and state their SHA-256.
+    limits: size limits of a model, see `sonnx.model.limits`.
+    name: what the result calls the model; by default the base name of the file.
+
+Where the source is not a readable ONNX model they raise `Unreadable`, for an edition, rule or symbol that does not
+exist `UsageError`, and where values are asked of a model that does not conform `NotConforming`, with its report.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sonnx.base.errors import UsageError
+from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.model.limits import DEFAULT_LIMITS, Limits
+from sonnx.model.sources import Source, encoded, name_of
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
+from sonnx.report.check import CheckReport
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from sonnx.checker.tailoring import Tailoring
+    from sonnx.evidence.pack import EvidencePack
+    from sonnx.evidence.qualification_kit import Kit
+    from sonnx.evidence.verification import CommandLine
+    from sonnx.properties.options import VerifyOptions
+    from sonnx.properties.result import PropertyResult
+    from sonnx.report.explain import Explanation
+    from sonnx.suite.options import MakeOptions, RunOptions
+    from sonnx.suite.report import SuiteReport
+    from sonnx.suite.result import SuiteRun
+
+
+InputShapes: TypeAlias = Mapping[str, Sequence[int]]
+"""A shape by the name of a graph input."""
+Progress: TypeAlias = Callable[[str], None]
+"""Called with a short text while a long computation goes on."""
+
+NEEDS_DATE = "deviations hold until a date: give the date of the check"
+WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
+
+
+def check(
+    source: Source,
+    edition: str | None = None,
+    *,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    select: Collection[str] = (),
+    ignore: Collection[str] = (),
+    strict_versions: bool = False,
+    tailoring: str | os.PathLike[str] | None = None,
+    deviations: str | os.PathLike[str] | None = None,
+    date: date | None = None,
+    hashed: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+) -> CheckReport:
+    """Check a model against an edition of the profile.
+
+    Arguments beside those that `sonnx.api` explains:
+        source: of bytes and messages, the files of external data are not looked for.
+        select: check only rules with these slugs or tags; the report is then partial.
+        ignore: leave out rules with these slugs or tags; the report is then partial.
+        tailoring: a file that makes the edition stricter for one project (docs/tailoring.md).
+        deviations: a file of justified failures of this model (docs/deviations.md).
+        date: the day on which deviations must not have expired; required with deviations.
+        hashed: read the whole file once, check these bytes and state their SHA-256; implied by deviations.
+
+    Raises:
+        UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
+            one another.
+    """
+    if deviations is not None and date is None:
+        raise UsageError(NEEDS_DATE)
+    if deviations is not None and (select or ignore):
+        raise UsageError(WHOLE_MODEL)
+    request = CheckRequest(
+        edition, dict(bind or {}), dict(input_shapes or {}), tuple(select), tuple(ignore), strict_versions,
+        read_tailoring(tailoring), limits,
+    )  # fmt: skip
+    found = encoded(source)
+    model, digest = open_model(found, hashed or deviations is not None, limits)
+    report = check_model(model, digest, request, name_of(found, name))
+    if deviations is not None and date is not None:
+        from sonnx.checker import deviation_records  # most checks have none
+        from sonnx.checker.deviations import apply
+
+        [report] = apply((report,), deviation_records.read(deviations), date)
+    return CheckReport.of(report)
+
+
+def read_tailoring(path: str | os.PathLike[str] | None) -> Tailoring | None:
+    """A tailoring file.
+
+    Raises:
+        UsageError: the file is malformed.
+    """
+    if path is None:
+        return None
+    from sonnx.checker import tailoring  # most checks have none
+
+    return tailoring.read(path)
+
+
+def verify_property(
+    source: Source,
+    stated: str | os.PathLike[str] | None = None,
+    options: VerifyOptions | None = None,
+    *,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PropertyResult:
+    """Whether a property of a model holds for all inputs of its boxes, in every implementation within hypotheses.
+
+    Arguments beside those that `sonnx.api` explains:
+        stated: the file of the property, in VNN-LIB (.vnnlib) or in TOML; None with `options.robust`.
+        options: `sonnx.properties.options.VerifyOptions`: hypotheses, time, robustness around a point.
+        progress: told how far it is.
+
+    Raises:
+        BadInput: the property is malformed, or about other inputs or outputs.
+        NotConforming: the model does not conform; it carries the report.
+        NotBounded: a node has no transfer function.
+    """
+    from sonnx.model.reader import file_bytes, read
+    from sonnx.model.symbols import bind_symbols
+    from sonnx.properties.options import VerifyOptions
+    from sonnx.properties.verification import verify_model
+
+    found = encoded(source)
+    folder = None if isinstance(found, bytes) else Path(found).parent
+    data = found if isinstance(found, bytes) else file_bytes(found, repr(os.fspath(found)))
+    model = read(data, "model" if isinstance(found, bytes) else repr(os.fspath(found)), limits, folder)
+    sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
+    return verify_model(
+        sized, data, name_of(found, name), folder, None if stated is None else Path(stated),
+        options or VerifyOptions(), progress,
+    )  # fmt: skip
+
+
+def make_suite(folder: str | os.PathLike[str], options: MakeOptions | None = None) -> SuiteReport:
+    """Make a suite of test cases for implementations in a folder that does not exist or is empty (docs/suite.md).
+
+    Args:
+        folder: where the archives of the operators and suite.json are written.
+        options: `sonnx.suite.options.MakeOptions`: operators, edition, hypotheses; all of the newest edition if None.
+
+    Raises:
+        UsageError: an unknown operator, edition or hypotheses.
+        OSError: the folder cannot be written; nothing is left in it.
+    """
+    from sonnx.suite.cases import make_suite as made
+    from sonnx.suite.options import MakeOptions
+    from sonnx.suite.report import SuiteReport
+
+    return SuiteReport.of(made(Path(folder), options or MakeOptions()))
+
+
+def run_suite(folder: str | os.PathLike[str], options: RunOptions | None = None) -> SuiteRun:
+    """Run the cases of a suite on a runtime or a program, and judge the outputs.
+
+    Args:
+        folder: the suite.
+        options: `sonnx.suite.options.RunOptions`: the runtime or program, and its limits; onnxruntime if None.
+
+    Raises:
+        BadInput: the folder is not a suite.
+        UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
+    """
+    from sonnx.suite.options import RunOptions
+    from sonnx.suite.runs import run_suite as ran
+
+    return ran(Path(folder), options or RunOptions())
+
+
+def judge_suite(folder: str | os.PathLike[str], outputs: str | os.PathLike[str]) -> SuiteRun:
+    """Judge outputs that were made elsewhere, by the runner that stands in the folder of the suite.
+
+    Args:
+        folder: the suite.
+        outputs: a folder with CASE/test_data_set_N/output_K.pb.
+
+    Raises:
+        BadInput: one of the folders is not there, or the first is not a suite.
+    """
+    from sonnx.suite.runs import judge_outputs
+
+    return judge_outputs(Path(folder), Path(outputs))
+
+
+def audit(
+    source: Source,
+    edition: str | None = None,
+    *,
+    bind: Mapping[str, int] | None = None,
+    input_shapes: InputShapes | None = None,
+    strict_versions: bool = False,
+    accept_assumptions: bool = False,
+    tailoring: str | os.PathLike[str] | None = None,
+    deviations: str | os.PathLike[str] | None = None,
+    date: date | None = None,
+    rewrites: str | os.PathLike[str] | None = None,
+    proofs: str | os.PathLike[str] | None = None,
+    box: Collection[str] = (),
+    since: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
+    properties: Collection[str | os.PathLike[str]] = (),
+    limits: Limits = DEFAULT_LIMITS,
+    name: str | None = None,
+) -> EvidencePack:
+    """Check a model and collect the evidence: reports, traceability, theorems, identities (docs/audit.md).
+
+    Equal arguments and files give equal files; `EvidencePack.write` writes them to a folder.
+
+    Arguments beside those that `sonnx.api` explains:
+        accept_assumptions: assumptions on run-time values do not count as open.
+        tailoring: a file that makes the edition stricter.
+        deviations: a file of justified failures.
+        date: the day on which deviations must not have expired; required with deviations.
+        rewrites: the record that `fix` wrote of the model.
+        proofs: a folder of certificates that `sonnx prove --proofs` wrote.
+        box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
+        since: an earlier pack: the new one says what changed and which evidence stands.
+        derived_from: the model file that the model was made from: the pack says whether both are the same function.
+        properties: .vnnlib files with their certificates (`sonnx verify --certificate`) beside them, as .json files.
+
+    Raises:
+        UsageError: options that cannot be met, or files of the project that are malformed or change while they are
+            read.
+    """
+    from sonnx.evidence.pack import PackRequest, pack
+
+    if deviations is not None and date is None:
+        raise UsageError(NEEDS_DATE)
+    found = encoded(source)
+    request = CheckRequest(
+        edition, dict(bind or {}), dict(input_shapes or {}), strict_versions=strict_versions,
+        tailoring=read_tailoring(tailoring), limits=limits,
+    )  # fmt: skip
+    return pack(
+        PackRequest(
+            found if isinstance(found, bytes) else Path(found), name_of(found, name), request, accept_assumptions,
+            None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
+            None if rewrites is None else Path(rewrites),
+            None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
+            since=None if since is None else Path(since),
+            original=None if derived_from is None else Path(derived_from), properties=tuple(map(Path, properties)),
+        )
+    )  # fmt: skip
+
+
+def verify(
+    pack: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
+    signers: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
+) -> tuple[str, ...]:
+    """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
+
+    Args:
+        pack: the folder of the pack.
+        model: the model file; the one that the pack names if None.
+        signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
+        derived_from: the model file that the model was made from; the one that the pack names if None.
+
+    Raises:
+        UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
+    """
+    from sonnx.evidence.pack import MANIFEST, differences
+    from sonnx.evidence.signature import signature_fault
+
+    found = tuple(
+        dict.fromkeys(
+            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
+        )
+    )
+    fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
+    return (*found, fault) if fault else found
+
+
+def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:
+    """Verify the tool in this environment by its command line, and write the qualification kit to a new folder.
+
+    Raises:
+        UsageError: the folder exists.
+    """
+    from sonnx.evidence.qualification_kit import make, require_new, write
+
+    require_new(folder)
+    kit = make(run, parser)
+    write(folder, kit)
+    return kit
+
+
+def explain(name: str) -> Explanation:
+    """Explain a rule, a tag, an operator, an erratum or a theorem.
+
+    Args:
+        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator, an erratum or a theorem (max.fold).
+
+    Raises:
+        UsageError: nothing has this name.
+    """
+    from sonnx.report.explain import explanation
+
+    return explanation(name)

@@ -1,0 +1,38 @@
+"""`bound`: a model in, the ranges of its values and the errors of implementations out."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from sonnx.base.options import keyword_arguments
+from sonnx.bounds.bound import bound_source
+from sonnx.bounds.options import BoundsOptions
+from sonnx.bounds.split import Pool, processes
+from sonnx.checker.report import NotConforming
+from sonnx.model.sources import Source, encoded
+from sonnx.report.bounds import BoundsReport
+from sonnx.report.check import CheckReport
+
+
+@keyword_arguments(BoundsOptions)
+def bound(source: Source, options: BoundsOptions) -> BoundsReport:
+    """Bound the ideal values of a model on a box of inputs, and the errors of implementations.
+
+    Raises:
+        UsageError: an unknown edition, hypotheses that contradict each other, or arguments that do not fit the model.
+        BadInput: the box does not fit the inputs of the model.
+        NotBounded: a node has no transfer function.
+    """
+    try:
+        return BoundsReport.of(bound_source(encoded(source), options, _pool(options)))
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+
+
+def _pool(options: BoundsOptions) -> AbstractContextManager[Pool] | None:
+    """Where the box is halved, None for this process."""
+    if options.cluster is None:
+        return processes(options.jobs) if options.jobs > 1 else None
+    from sonnx.workers.cluster import cluster_executor  # most bounds use no cluster
+
+    return cluster_executor(options.cluster, ("numpy",))

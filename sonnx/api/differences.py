@@ -1,0 +1,52 @@
+"""`equivalent` and `diff`: two models in, a typed result out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sonnx.base.options import keyword_arguments
+from sonnx.checker.graph_outline import is_drawable, outline
+from sonnx.checker.request import open_model
+from sonnx.equivalence.decision import Side, compare_models, side_of, witness_inputs
+from sonnx.equivalence.difference import changes_of
+from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
+from sonnx.model.sources import Source, encoded, name_of
+from sonnx.report.equivalence import EquivalenceReport
+from sonnx.report.model_changes import ModelChangesReport, Outlines
+
+
+@keyword_arguments(EquivalenceOptions, subjects=2)
+def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> EquivalenceReport:
+    """Whether two models are the same function, for every input.
+
+    Raises:
+        UsageError: an unknown edition or symbol.
+        BadInput: the models have other inputs or outputs, or inputs of other types.
+    """
+    sides = _sides(first, second, options)
+    result = compare_models(*sides, options)
+    return EquivalenceReport(result, options.identical, witness_inputs(sides[0], options, result))
+
+
+@keyword_arguments(DiffOptions, subjects=2)
+def diff(first: Source, second: Source, options: DiffOptions) -> ModelChangesReport:
+    """What changed between two models: nodes, constants, findings of the check, and which evidence stands.
+
+    Raises:
+        UsageError: an unknown edition or symbol.
+        BadInput: a constant has no values.
+    """
+    sides = _sides(first, second, options)
+    graphs = [outline(side.model) if options.drawn else None for side in sides]
+    drawn = [graph if graph is not None and is_drawable(graph) else None for graph in graphs]
+    return ModelChangesReport(changes_of(*sides, options), Outlines(*drawn))
+
+
+def _sides(first: Source, second: Source, options: PairOptions) -> tuple[Side, Side]:
+    """Two models as the sides of a comparison."""
+    sides = []
+    for index, source in enumerate(map(encoded, (first, second))):
+        model, digest = open_model(source, hashed=True, limits=options.limits)
+        folder = None if isinstance(source, bytes) else Path(source).parent
+        sides.append(side_of(model, name_of(source, options.names and options.names[index]), digest, folder))
+    return sides[0], sides[1]

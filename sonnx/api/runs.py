@@ -1,0 +1,65 @@
+"""`run` and `prepare`: a model in, its exact values out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from msgspec.structs import asdict
+
+from sonnx.base.options import keyword_arguments
+from sonnx.checker.report import NotConforming
+from sonnx.executor.distance import first_difference
+from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.input_files import inputs_from_files, outputs_from_files
+from sonnx.executor.options import ExecutionOptions, PreparationOptions
+from sonnx.executor.probes import probe
+from sonnx.model.reader import read
+from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.symbols import bind_symbols
+from sonnx.report.check import CheckReport
+from sonnx.report.run import ComparedOutput, PreparedModel, RunReport
+
+
+@keyword_arguments(PreparationOptions)
+def prepare(source: Source, options: PreparationOptions) -> PreparedModel:
+    """A model that is checked once and run many times, by `run(inputs)`, with the values and errors of `sonnx.run`.
+
+    Inputs of other shapes than before are planned when they are first given.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    file = encoded(source)
+    model = bind_symbols(read(file, limits=options.limits), options.bind, options.input_shapes)
+    path = None if isinstance(file, bytes) else file
+    try:
+        runner = ModelRunner(model, path, options.edition, unchecked=options.unchecked, all_values=options.all_values)
+    except NotConforming as stop:
+        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
+    return PreparedModel(name_of(file, options.name), runner)
+
+
+@keyword_arguments(ExecutionOptions)
+def run(source: Source, options: ExecutionOptions) -> RunReport:
+    """Compute the exact outputs of a model; the result maps the names of the outputs to arrays.
+
+    Raises:
+        UsageError: an unknown edition.
+        BadInput: an input is missing, unknown, or of another type or shape.
+        ErrorCondition: a rule that the values depend on does not hold; it names the rule.
+        NotExecutable: the executor does not support a part of the model.
+    """
+    prepared = prepare(source, **asdict(PreparationOptions.of(options)))
+    model, progress = prepared.runner.model, options.progress
+    given = {**inputs_from_files(model, options.input_files, options.test_data), **(options.inputs or {})}
+    if options.seed is not None:
+        missing = [value for value in required_inputs(model) if value.name not in given]
+        given = {**probe(missing, options.seed, 0), **given}
+    expected = outputs_from_files(model, options.test_data) if options.test_data is not None else {}
+    watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
+    result = prepared.run(given, watch)
+    compared = (
+        ComparedOutput(output, values.size, first_difference(result[output], values, bits=options.bits))
+        for output, values in expected.items()
+    )
+    return dataclasses.replace(result, compared=tuple(compared))

@@ -1,0 +1,36 @@
+"""Options of `fix`; neither numpy nor a solver is loaded for them."""
+
+from collections.abc import Collection
+from typing import Annotated
+
+from sonnx.base.options import Argument, amount, names
+from sonnx.checker.options import EditionOptions, StrictVersions
+
+DEFAULT_SAMPLES = 3
+"""Sets of inputs on which a model and its rewritten form are run: one of each type of `sample_inputs.py`."""
+
+
+class FixOptions(EditionOptions, frozen=True, kw_only=True):
+    """What is rewritten, and how it is validated."""
+
+    select: Annotated[
+        Collection[str],
+        Argument("only rewrites for these slugs, tags or operators, comma-separated", metavar="RULE", collect=names),
+    ] = ()
+    keep: Annotated[
+        Collection[str],
+        Argument("leave the nodes of these operators as they are, comma-separated", metavar="OPERATOR", collect=names),
+    ] = ()
+    strict_versions: StrictVersions = False
+    fold_batch_normalization: Annotated[
+        bool,
+        Argument("fold BatchNormalization into the convolution before it; this changes how values are rounded"),
+    ] = False
+    samples: Annotated[
+        int,
+        Argument(
+            f"compare both models on N sets of inputs (default {DEFAULT_SAMPLES}; 0 compares nothing)",
+            metavar="N",
+            read=amount("sets", least=0),
+        ),
+    ] = DEFAULT_SAMPLES
