@@ -4,13 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sonnx.api import (
-    audit,
     check,
     explain,
     judge_suite,
     make_suite,
     run_suite,
-    verify,
     verify_property,
 )
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from sonnx.api.bounds import bound
     from sonnx.api.comparisons import compare
     from sonnx.api.differences import diff, equivalent
+    from sonnx.api.evidence import audit, verify
     from sonnx.api.proofs import prove
     from sonnx.api.runs import prepare, run
     from sonnx.bounds.result import Bounds
@@ -91,6 +90,7 @@ _LATER = {
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
     "RunReport": "sonnx.report.run",
+    "audit": "sonnx.api.evidence",
     "bound": "sonnx.api.bounds",
     "compare": "sonnx.api.comparisons",
     "diff": "sonnx.api.differences",
@@ -99,6 +99,7 @@ _LATER = {
     "prepare": "sonnx.api.runs",
     "prove": "sonnx.api.proofs",
     "run": "sonnx.api.runs",
+    "verify": "sonnx.api.evidence",
 }
 """The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 

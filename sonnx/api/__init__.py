@@ -30,14 +30,12 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.sources import Source, encoded, name_of
-from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
     from sonnx.checker.tailoring import Tailoring
-    from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
     from sonnx.properties.options import VerifyOptions
@@ -207,96 +205,6 @@ def judge_suite(folder: str | os.PathLike[str], outputs: str | os.PathLike[str])
     from sonnx.suite.runs import judge_outputs
 
     return judge_outputs(Path(folder), Path(outputs))
-
-
-def audit(
-    source: Source,
-    edition: str | None = None,
-    *,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    strict_versions: bool = False,
-    accept_assumptions: bool = False,
-    tailoring: str | os.PathLike[str] | None = None,
-    deviations: str | os.PathLike[str] | None = None,
-    date: date | None = None,
-    rewrites: str | os.PathLike[str] | None = None,
-    proofs: str | os.PathLike[str] | None = None,
-    box: Collection[str] = (),
-    since: str | os.PathLike[str] | None = None,
-    derived_from: str | os.PathLike[str] | None = None,
-    properties: Collection[str | os.PathLike[str]] = (),
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> EvidencePack:
-    """Check a model and collect the evidence: reports, traceability, theorems, identities (docs/audit.md).
-
-    Equal arguments and files give equal files; `EvidencePack.write` writes them to a folder.
-
-    Arguments beside those that `sonnx.api` explains:
-        accept_assumptions: assumptions on run-time values do not count as open.
-        tailoring: a file that makes the edition stricter.
-        deviations: a file of justified failures.
-        date: the day on which deviations must not have expired; required with deviations.
-        rewrites: the record that `fix` wrote of the model.
-        proofs: a folder of certificates that `sonnx prove --proofs` wrote.
-        box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
-        since: an earlier pack: the new one says what changed and which evidence stands.
-        derived_from: the model file that the model was made from: the pack says whether both are the same function.
-        properties: .vnnlib files with their certificates (`sonnx verify --certificate`) beside them, as .json files.
-
-    Raises:
-        UsageError: options that cannot be met, or files of the project that are malformed or change while they are
-            read.
-    """
-    from sonnx.evidence.pack import PackRequest, pack
-
-    if deviations is not None and date is None:
-        raise UsageError(NEEDS_DATE)
-    found = encoded(source)
-    request = CheckRequest(
-        edition, dict(bind or {}), dict(input_shapes or {}), strict_versions=strict_versions,
-        tailoring=read_tailoring(tailoring), limits=limits,
-    )  # fmt: skip
-    return pack(
-        PackRequest(
-            found if isinstance(found, bytes) else Path(found), name_of(found, name), request, accept_assumptions,
-            None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
-            None if rewrites is None else Path(rewrites),
-            None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
-            since=None if since is None else Path(since),
-            original=None if derived_from is None else Path(derived_from), properties=tuple(map(Path, properties)),
-        )
-    )  # fmt: skip
-
-
-def verify(
-    pack: str | os.PathLike[str],
-    model: str | os.PathLike[str] | None = None,
-    signers: str | os.PathLike[str] | None = None,
-    derived_from: str | os.PathLike[str] | None = None,
-) -> tuple[str, ...]:
-    """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
-
-    Args:
-        pack: the folder of the pack.
-        model: the model file; the one that the pack names if None.
-        signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
-        derived_from: the model file that the model was made from; the one that the pack names if None.
-
-    Raises:
-        UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
-    """
-    from sonnx.evidence.pack import MANIFEST, differences
-    from sonnx.evidence.signature import signature_fault
-
-    found = tuple(
-        dict.fromkeys(
-            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
-        )
-    )
-    fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
-    return (*found, fault) if fault else found
 
 
 def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:

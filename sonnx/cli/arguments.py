@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sonnx.api import read_tailoring
 from sonnx.base.errors import UsageError
@@ -133,3 +133,9 @@ def amount(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[st
         return int(text)
 
     return read
+
+
+def with_date(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a check, with deviations as of today where no date is written."""
+    today = options["deviations"] is not None and options["date"] is None
+    return options | {"date": date.today()} if today else options
