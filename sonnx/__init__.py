@@ -4,13 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sonnx.api import (
-    check,
     explain,
     judge_suite,
     make_suite,
     run_suite,
     verify_property,
 )
+from sonnx.api.checks import check, check_models
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, NotConforming, Report
@@ -63,6 +63,7 @@ __all__ = [
     "audit",
     "bound",
     "check",
+    "check_models",
     "compare",
     "diff",
     "equivalent",

@@ -21,21 +21,16 @@ exist `UsageError`, and where values are asked of a model that does not conform 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from sonnx.base.errors import UsageError
-from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.sources import Source, encoded, name_of
-from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from sonnx.checker.tailoring import Tailoring
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
     from sonnx.properties.options import VerifyOptions
@@ -50,72 +45,6 @@ InputShapes: TypeAlias = Mapping[str, Sequence[int]]
 """A shape by the name of a graph input."""
 Progress: TypeAlias = Callable[[str], None]
 """Called with a short text while a long computation goes on."""
-
-NEEDS_DATE = "deviations hold until a date: give the date of the check"
-WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
-
-
-def check(
-    source: Source,
-    edition: str | None = None,
-    *,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    select: Collection[str] = (),
-    ignore: Collection[str] = (),
-    strict_versions: bool = False,
-    tailoring: str | os.PathLike[str] | None = None,
-    deviations: str | os.PathLike[str] | None = None,
-    date: date | None = None,
-    hashed: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> CheckReport:
-    """Check a model against an edition of the profile.
-
-    Arguments beside those that `sonnx.api` explains:
-        source: of bytes and messages, the files of external data are not looked for.
-        select: check only rules with these slugs or tags; the report is then partial.
-        ignore: leave out rules with these slugs or tags; the report is then partial.
-        tailoring: a file that makes the edition stricter for one project (docs/tailoring.md).
-        deviations: a file of justified failures of this model (docs/deviations.md).
-        date: the day on which deviations must not have expired; required with deviations.
-        hashed: read the whole file once, check these bytes and state their SHA-256; implied by deviations.
-
-    Raises:
-        UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
-            one another.
-    """
-    if deviations is not None and date is None:
-        raise UsageError(NEEDS_DATE)
-    if deviations is not None and (select or ignore):
-        raise UsageError(WHOLE_MODEL)
-    request = CheckRequest(
-        edition, dict(bind or {}), dict(input_shapes or {}), tuple(select), tuple(ignore), strict_versions,
-        read_tailoring(tailoring), limits,
-    )  # fmt: skip
-    found = encoded(source)
-    model, digest = open_model(found, hashed or deviations is not None, limits)
-    report = check_model(model, digest, request, name_of(found, name))
-    if deviations is not None and date is not None:
-        from sonnx.checker import deviation_records  # most checks have none
-        from sonnx.checker.deviations import apply
-
-        [report] = apply((report,), deviation_records.read(deviations), date)
-    return CheckReport.of(report)
-
-
-def read_tailoring(path: str | os.PathLike[str] | None) -> Tailoring | None:
-    """A tailoring file.
-
-    Raises:
-        UsageError: the file is malformed.
-    """
-    if path is None:
-        return None
-    from sonnx.checker import tailoring  # most checks have none
-
-    return tailoring.read(path)
 
 
 def verify_property(
