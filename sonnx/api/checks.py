@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.options import BatchOptions, CheckOptions
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence, Report
@@ -100,7 +101,7 @@ def _in_child_processes(models: Sequence[str], options: BatchOptions) -> BatchRe
     if options.box and results.reports:
         model, digest = open_model(models[0], True, options.limits)
         if digest != results.reports[0].sha256:
-            raise UsageError(f"{models[0]} changed while it was checked")
+            raise UsageError(f"{quote(models[0])} changed while it was checked")
         results.reports = [_discharged(results.reports[0], model, Path(models[0]), options)]
     return results
 
