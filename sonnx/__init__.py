@@ -4,15 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sonnx.api import (
-    audit,
-    check,
     explain,
     judge_suite,
     make_suite,
     run_suite,
-    verify,
     verify_property,
 )
+from sonnx.api.checks import check, check_models
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Finding, NotConforming, Report
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from sonnx.api.bounds import bound
     from sonnx.api.comparisons import compare
     from sonnx.api.differences import diff, equivalent
+    from sonnx.api.evidence import audit, verify
     from sonnx.api.proofs import prove
     from sonnx.api.runs import prepare, run
     from sonnx.bounds.result import Bounds
@@ -64,6 +63,7 @@ __all__ = [
     "audit",
     "bound",
     "check",
+    "check_models",
     "compare",
     "diff",
     "equivalent",
@@ -91,6 +91,7 @@ _LATER = {
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
     "RunReport": "sonnx.report.run",
+    "audit": "sonnx.api.evidence",
     "bound": "sonnx.api.bounds",
     "compare": "sonnx.api.comparisons",
     "diff": "sonnx.api.differences",
@@ -99,6 +100,7 @@ _LATER = {
     "prepare": "sonnx.api.runs",
     "prove": "sonnx.api.proofs",
     "run": "sonnx.api.runs",
+    "verify": "sonnx.api.evidence",
 }
 """The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 

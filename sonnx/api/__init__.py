@@ -21,23 +21,16 @@ exist `UsageError`, and where values are asked of a model that does not conform 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from sonnx.base.errors import UsageError
-from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.sources import Source, encoded, name_of
-from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
-from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from sonnx.checker.tailoring import Tailoring
-    from sonnx.evidence.pack import EvidencePack
     from sonnx.evidence.qualification_kit import Kit
     from sonnx.evidence.verification import CommandLine
     from sonnx.properties.options import VerifyOptions
@@ -52,72 +45,6 @@ InputShapes: TypeAlias = Mapping[str, Sequence[int]]
 """A shape by the name of a graph input."""
 Progress: TypeAlias = Callable[[str], None]
 """Called with a short text while a long computation goes on."""
-
-NEEDS_DATE = "deviations hold until a date: give the date of the check"
-WHOLE_MODEL = "a model with deviations is checked as a whole: leave out the selection of rules"
-
-
-def check(
-    source: Source,
-    edition: str | None = None,
-    *,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    select: Collection[str] = (),
-    ignore: Collection[str] = (),
-    strict_versions: bool = False,
-    tailoring: str | os.PathLike[str] | None = None,
-    deviations: str | os.PathLike[str] | None = None,
-    date: date | None = None,
-    hashed: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> CheckReport:
-    """Check a model against an edition of the profile.
-
-    Arguments beside those that `sonnx.api` explains:
-        source: of bytes and messages, the files of external data are not looked for.
-        select: check only rules with these slugs or tags; the report is then partial.
-        ignore: leave out rules with these slugs or tags; the report is then partial.
-        tailoring: a file that makes the edition stricter for one project (docs/tailoring.md).
-        deviations: a file of justified failures of this model (docs/deviations.md).
-        date: the day on which deviations must not have expired; required with deviations.
-        hashed: read the whole file once, check these bytes and state their SHA-256; implied by deviations.
-
-    Raises:
-        UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
-            one another.
-    """
-    if deviations is not None and date is None:
-        raise UsageError(NEEDS_DATE)
-    if deviations is not None and (select or ignore):
-        raise UsageError(WHOLE_MODEL)
-    request = CheckRequest(
-        edition, dict(bind or {}), dict(input_shapes or {}), tuple(select), tuple(ignore), strict_versions,
-        read_tailoring(tailoring), limits,
-    )  # fmt: skip
-    found = encoded(source)
-    model, digest = open_model(found, hashed or deviations is not None, limits)
-    report = check_model(model, digest, request, name_of(found, name))
-    if deviations is not None and date is not None:
-        from sonnx.checker import deviation_records  # most checks have none
-        from sonnx.checker.deviations import apply
-
-        [report] = apply((report,), deviation_records.read(deviations), date)
-    return CheckReport.of(report)
-
-
-def read_tailoring(path: str | os.PathLike[str] | None) -> Tailoring | None:
-    """A tailoring file.
-
-    Raises:
-        UsageError: the file is malformed.
-    """
-    if path is None:
-        return None
-    from sonnx.checker import tailoring  # most checks have none
-
-    return tailoring.read(path)
 
 
 def verify_property(
@@ -207,96 +134,6 @@ def judge_suite(folder: str | os.PathLike[str], outputs: str | os.PathLike[str])
     from sonnx.suite.runs import judge_outputs
 
     return judge_outputs(Path(folder), Path(outputs))
-
-
-def audit(
-    source: Source,
-    edition: str | None = None,
-    *,
-    bind: Mapping[str, int] | None = None,
-    input_shapes: InputShapes | None = None,
-    strict_versions: bool = False,
-    accept_assumptions: bool = False,
-    tailoring: str | os.PathLike[str] | None = None,
-    deviations: str | os.PathLike[str] | None = None,
-    date: date | None = None,
-    rewrites: str | os.PathLike[str] | None = None,
-    proofs: str | os.PathLike[str] | None = None,
-    box: Collection[str] = (),
-    since: str | os.PathLike[str] | None = None,
-    derived_from: str | os.PathLike[str] | None = None,
-    properties: Collection[str | os.PathLike[str]] = (),
-    limits: Limits = DEFAULT_LIMITS,
-    name: str | None = None,
-) -> EvidencePack:
-    """Check a model and collect the evidence: reports, traceability, theorems, identities (docs/audit.md).
-
-    Equal arguments and files give equal files; `EvidencePack.write` writes them to a folder.
-
-    Arguments beside those that `sonnx.api` explains:
-        accept_assumptions: assumptions on run-time values do not count as open.
-        tailoring: a file that makes the edition stricter.
-        deviations: a file of justified failures.
-        date: the day on which deviations must not have expired; required with deviations.
-        rewrites: the record that `fix` wrote of the model.
-        proofs: a folder of certificates that `sonnx prove --proofs` wrote.
-        box: the ranges of the inputs, as texts of `sonnx bound --input`: assumptions that it shows pass.
-        since: an earlier pack: the new one says what changed and which evidence stands.
-        derived_from: the model file that the model was made from: the pack says whether both are the same function.
-        properties: .vnnlib files with their certificates (`sonnx verify --certificate`) beside them, as .json files.
-
-    Raises:
-        UsageError: options that cannot be met, or files of the project that are malformed or change while they are
-            read.
-    """
-    from sonnx.evidence.pack import PackRequest, pack
-
-    if deviations is not None and date is None:
-        raise UsageError(NEEDS_DATE)
-    found = encoded(source)
-    request = CheckRequest(
-        edition, dict(bind or {}), dict(input_shapes or {}), strict_versions=strict_versions,
-        tailoring=read_tailoring(tailoring), limits=limits,
-    )  # fmt: skip
-    return pack(
-        PackRequest(
-            found if isinstance(found, bytes) else Path(found), name_of(found, name), request, accept_assumptions,
-            None if tailoring is None else Path(tailoring), None if deviations is None else Path(deviations), date,
-            None if rewrites is None else Path(rewrites),
-            None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
-            since=None if since is None else Path(since),
-            original=None if derived_from is None else Path(derived_from), properties=tuple(map(Path, properties)),
-        )
-    )  # fmt: skip
-
-
-def verify(
-    pack: str | os.PathLike[str],
-    model: str | os.PathLike[str] | None = None,
-    signers: str | os.PathLike[str] | None = None,
-    derived_from: str | os.PathLike[str] | None = None,
-) -> tuple[str, ...]:
-    """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
-
-    Args:
-        pack: the folder of the pack.
-        model: the model file; the one that the pack names if None.
-        signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
-        derived_from: the model file that the model was made from; the one that the pack names if None.
-
-    Raises:
-        UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
-    """
-    from sonnx.evidence.pack import MANIFEST, differences
-    from sonnx.evidence.signature import signature_fault
-
-    found = tuple(
-        dict.fromkeys(
-            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
-        )
-    )
-    fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
-    return (*found, fault) if fault else found
 
 
 def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> Kit:

@@ -14,12 +14,12 @@ postponed ones takes as long as a small check.
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args, get_origin, overload
 
 from msgspec import NODEFAULT, Struct, convert
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, fields, force_setattr
 
 from sonnx.base.errors import UsageError
 from sonnx.base.reported import json_data
@@ -63,6 +63,11 @@ class Argument(Struct, frozen=True):
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of an analysis; each field has an `Argument`, or is an option of the library alone."""
 
+    def __post_init__(self) -> None:
+        for name in _paths(type(self)):
+            if isinstance(value := getattr(self, name), str):
+                force_setattr(self, name, Path(value))
+
     @classmethod
     def of(cls, others: object) -> Self:
         """The options that this analysis shares with another one, with the values that they have there."""
@@ -70,20 +75,28 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @classmethod
     def arguments(cls) -> Iterator[tuple[FieldInfo, Argument]]:
-        """Each field with what describes it, inherited ones last; those of the library alone are left out."""
-        structures = [kind for kind in cls.__mro__ if issubclass(kind, Options)]
-        for option in sorted(fields(cls), key=lambda it: sum(it.name in kind.__struct_fields__ for kind in structures)):
+        """Each field with what describes it, in order; those of the library alone are left out."""
+        for option in fields(cls):
             argument = _argument(option.type)
             if argument is not None:
                 yield option, argument
 
-    def as_json(self) -> dict[str, Any]:
-        """The options that do not have their defaults, as JSON has them; paths as their texts."""
+    def as_json(self, *, complete: bool = False) -> dict[str, Any]:
+        """The options that do not have their defaults, or all of them, as JSON has them; paths as their texts."""
         return {
             option.encode_name: argument.json(value)
             for option, argument in self.arguments()
-            if (value := getattr(self, option.name)) != default_of(option)
+            if (value := getattr(self, option.name)) != default_of(option) or complete
         }
+
+    def command_line(self) -> list[str]:
+        """The options that do not have their defaults, as they are written on a command line."""
+        values = self.as_json()
+        return [
+            text
+            for option, argument in self.arguments() if option.encode_name in values
+            for text in _written(f"--{argument.name or option.name.replace('_', '-')}", values[option.encode_name])
+        ]  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -95,9 +108,30 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return convert(data, cls, dec_hook=_path)
 
 
+def _written(flag: str, value: Any) -> Iterator[str]:
+    """An option with its value in JSON, as it is written on a command line."""
+    if value is True:
+        yield flag
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from (flag, f"{name}={','.join(map(str, part)) if isinstance(part, list) else part}")
+    elif isinstance(value, list):
+        for part in value:
+            yield from (flag, str(part))
+    else:
+        yield from (flag, str(value))
+
+
 def default_of(option: FieldInfo) -> Any:
     """The value of an option that is not given."""
     return option.default if option.default_factory is NODEFAULT else option.default_factory()
+
+
+@cache
+def _paths(kind: type[Options]) -> tuple[str, ...]:
+    """The fields that have one path, which a caller of the library may give as a text."""
+    known = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
+    return tuple(name for name, argument, default in known if argument.read is Path and default is None)
 
 
 def _argument(annotation: Any) -> Argument | None:

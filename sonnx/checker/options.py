@@ -1,13 +1,16 @@
 """Options that the analyses of models share; neither numpy nor a solver is loaded for them."""
 
-from collections.abc import Mapping, Sequence
+import datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
-from sonnx.base.options import Argument, Options
-from sonnx.checker.request import edition_names
+from sonnx.base.errors import UsageError
+from sonnx.base.options import Argument, Options, amount, names
+from sonnx.checker.request import CheckRequest, edition_names
 from sonnx.model.limits import DEFAULT_LIMITS, LIMITS, Limits, changed_limits, parse_limits
 from sonnx.model.symbols import parse_bindings, parse_input_shapes
 
@@ -61,6 +64,7 @@ class ModelOptions(Options, frozen=True, kw_only=True):
     """What the result calls the model; by default the base name of its file."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if len(self.limits) < len(DEFAULT_LIMITS):  # only the changed ones
             force_setattr(self, "limits", parse_limits([f"{name}={size}" for name, size in self.limits.items()]))
 
@@ -69,3 +73,146 @@ class EditionOptions(ModelOptions, frozen=True):
     """What analyses of models under an edition share."""
 
     edition: Edition = None
+
+
+def _date(text: str) -> datetime.date:
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or str(day) != text:
+        raise UsageError(f"invalid date {text!r}, expected YYYY-MM-DD")
+    return day
+
+
+class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
+    """What a model must conform to, and what justifies that it does not."""
+
+    tailoring: Annotated[Path | None, Argument("a file that makes the edition stricter", metavar="FILE", read=Path)] = (
+        None
+    )
+    deviations: Annotated[Path | None, Argument("a file of justified failures", metavar="FILE", read=Path)] = None
+    date: Annotated[
+        datetime.date | None,
+        Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=_date),
+    ] = None
+    accept_assumptions: Annotated[bool, Argument("exit 0 if only assumptions on run-time values are open")] = False
+    strict_versions: StrictVersions = False
+    box: Annotated[
+        Collection[str],
+        Argument(
+            "the range of an input, as for sonnx bound --input: assumptions that it shows pass", metavar="NAME=BOX"
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.deviations is None and self.date is not None:
+            raise UsageError("--date is the date of --deviations: name the file, or leave it out")
+        if self.deviations is not None and self.date is None:
+            raise UsageError("deviations hold until a date: give the date of the check")
+
+    def request(self) -> CheckRequest:
+        """The check of a model, with the tailoring as it is read now.
+
+        Raises:
+            UsageError: options that cannot be met, or a malformed tailoring.
+        """
+        own = None
+        if self.tailoring is not None:
+            from sonnx.checker import tailoring  # most checks have none
+
+            own = tailoring.read(self.tailoring)
+        return CheckRequest(
+            self.edition, dict(self.bind), dict(self.input_shapes), strict_versions=self.strict_versions,
+            tailoring=own, limits=self.limits,
+        )  # fmt: skip
+
+
+def _rules(option: str) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    def collect(texts: Sequence[str]) -> tuple[str, ...]:
+        """The names; texts without one are refused, as an unset variable of a shell is."""
+        rules = names(texts)
+        if texts and not rules:
+            raise UsageError(f"{option} names no rule; leave it out to check every rule")
+        return rules
+
+    return collect
+
+
+class CheckOptions(ConformanceOptions, frozen=True, kw_only=True):
+    """What is checked."""
+
+    select: Annotated[
+        Collection[str],
+        Argument(
+            "check only the rules with these slugs, tags or operators, comma-separated",
+            metavar="RULE",
+            collect=_rules("--select"),
+        ),
+    ] = ()
+    ignore: Annotated[
+        Collection[str],
+        Argument(
+            "check all but the rules with these slugs, tags or operators, comma-separated",
+            metavar="RULE",
+            collect=_rules("--ignore"),
+        ),
+    ] = ()
+    hashed: bool = False
+    """Read the whole file once, check these bytes and state their SHA-256; implied by deviations and a box."""
+    drawn: bool = False
+    """The page of the report draws the graph."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.deviations is not None and (self.select or self.ignore):
+            raise UsageError("a model with deviations is checked as a whole: leave out the selection of rules")
+
+    @property
+    def reads_whole_file(self) -> bool:
+        """Whether the bytes are read once, and hashed."""
+        return self.hashed or self.deviations is not None or bool(self.box)
+
+    def request(self) -> CheckRequest:
+        """The check of a model, with the tailoring as it is read now.
+
+        Raises:
+            UsageError: options that cannot be met, or a malformed tailoring.
+        """
+        return replace(super().request(), select=tuple(self.select), ignore=tuple(self.ignore))
+
+
+class BatchOptions(CheckOptions, frozen=True, kw_only=True):
+    """What is checked of many models, and where."""
+
+    jobs: Annotated[
+        int | None,
+        Argument(
+            "processes for several models (default: the cores); 0: check in this process",
+            metavar="N",
+            read=amount("processes", least=0),
+        ),
+    ] = None
+    timeout: Annotated[int | None, Argument("time limit for each model", metavar="SECONDS", read=amount("seconds"))] = (
+        None
+    )
+    memory: Annotated[int | None, Argument("memory limit for each model", metavar="MB", read=amount("megabytes"))] = (
+        None
+    )
+    resume: Annotated[
+        Path | None, Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path)
+    ] = None
+    cluster: Annotated[str | None, Argument("check on the Dask cluster with this scheduler", metavar="ADDRESS")] = None
+    progress: Callable[[str], None] = lambda _: None
+    """Called after each model that a child process checked."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.jobs == 0 and self.isolating:
+            raise UsageError(f"--{self.isolating[0]} needs a child process, and --jobs 0 allows none")
+
+    @property
+    def isolating(self) -> list[str]:
+        """The options that are given and need a child process."""
+        return [name for name in ("timeout", "memory", "resume", "cluster") if getattr(self, name) is not None]

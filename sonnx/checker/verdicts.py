@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    pass
 
 
 class Verdict(StrEnum):

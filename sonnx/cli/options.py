@@ -18,8 +18,11 @@ OptionsOf = TypeVar("OptionsOf", bound=Options)
 
 
 def add_options(parser: argparse._ActionsContainer, kind: type[Options], without: Collection[str] = ()) -> None:
-    """Add an argument for each option, but for those of the names in `without`."""
-    for option, argument in kind.arguments():
+    """Add an argument for each option, inherited ones last, but for those of the names in `without`."""
+    structures = [base for base in kind.__mro__ if issubclass(base, Options)]
+    for option, argument in sorted(
+        kind.arguments(), key=lambda pair: sum(pair[0].name in base.__struct_fields__ for base in structures)
+    ):
         if option.name not in without:
             _add(parser, option.name, argument, default_of(option))
 

@@ -10,17 +10,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
-from msgspec.structs import replace
+from msgspec import MsgspecError, to_builtins
+from msgspec.structs import asdict, replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import json_value, whole_bytes, write_folder
-from sonnx.checker import deviation_records, deviations, tailoring
+from sonnx.checker import deviation_records, deviations
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
@@ -33,13 +32,15 @@ from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
 from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
 from sonnx.evidence.derivation import Derivation, derivation
+from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
 from sonnx.evidence.signature import SIGNATURE, sign
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
-from sonnx.model.limits import changed_limits, parse_limits
 from sonnx.model.reader import Unreadable, file_bytes, read
+from sonnx.model.sources import name_of
 from sonnx.model.symbols import bind_symbols
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.report import box_evidence, rewrites_json
@@ -51,6 +52,10 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 AUDIT = "audit.json"
 RUN = "run.json"
+CONFIGURATION = "configuration"
+"""The folder of the files of the project, by kind."""
+SINCE = f"{CONFIGURATION}/since"
+"""The folder of the document of an earlier pack."""
 LIMITS = (
     "The pack is about the bytes with the stated SHA-256, under the stated edition, options and files of the project.",
     "It is evidence for an assessment. It is not a certificate, and the tool is not qualified for any standard.",
@@ -61,35 +66,6 @@ LIMITS = (
     "equal text; the queries are in the folder theorems and can be given to any solver.",
     "Rules that functions decide are tested by cases, not proved.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PackRequest:
-    """The options of a pack: the model, its name in the pack, and the options of its check."""
-
-    model: Path | bytes
-    name: str
-    check: CheckRequest
-    accept_assumptions: bool = False
-    tailoring: Path | None = None
-    deviations: Path | None = None
-    date: date | None = None
-    rewrites: Path | None = None
-    """The record of `sonnx fix` for the model."""
-    proofs: Path | None = None
-    """The folder of certificates that `sonnx prove --proofs` wrote."""
-    box: tuple[str, ...] = ()
-    """The ranges of the inputs, as texts of `sonnx bound --input`."""
-    box_folder: Path | None = None
-    """Where the files of the box stand; the working folder if None."""
-    hypotheses: str = ""
-    """About the implementations for which the box shows assumptions."""
-    since: Path | None = None
-    """An earlier pack, or a folder with its audit.json: what changed since, and what of the evidence stands."""
-    original: Path | None = None
-    """The model file that the model was derived from: whether both are the same function."""
-    properties: tuple[Path, ...] = ()
-    """Properties (.vnnlib) with their certificates (.json) beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,40 +92,45 @@ class EvidencePack:
         write_folder(folder, {**self.files, **signature, RUN: as_bytes(run)})
 
 
-def pack(request: PackRequest) -> EvidencePack:
+def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None) -> EvidencePack:
     """Check the model and collect the evidence.
+
+    Args:
+        source: the model.
+        options: of the pack.
+        folder: the pack that has the files of the box, where it is rebuilt.
 
     Raises:
         Unreadable: the file is not a readable ONNX model.
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
             read.
     """
-    shown = repr(request.name if isinstance(request.model, bytes) else str(request.model))
-    data = request.model if isinstance(request.model, bytes) else file_bytes(request.model, shown)
-    folder = None if isinstance(request.model, bytes) else Path(request.model).parent
-    model = read(data, shown, request.check.limits, folder)
+    own = None if isinstance(source, bytes) else source
+    name, check = name_of(source, options.name), options.request()
+    shown = repr(name if own is None else str(own))
+    data = source if isinstance(source, bytes) else file_bytes(source, shown)
+    model = read(data, shown, check.limits, own and own.parent)
     digest = hashlib.sha256(data).hexdigest()
-    record = None if request.rewrites is None else rewrites_json.read(request.rewrites)
+    record = None if options.rewrites is None else rewrites_json.read(options.rewrites)
     if record is not None:
-        pack_parts.require_about(record, request.name, digest)
-    report = check_model(model, digest, request.check, request.name, drawn=True)
-    boxed = _boxed(request, report, model) if request.box else None
+        pack_parts.require_about(record, name, digest)
+    report = check_model(model, digest, check, name, drawn=True)
+    boxed = _boxed(report, model, own, check, options, folder) if options.box else None
     report = boxed.report if boxed is not None else report
-    if request.deviations is not None and request.date is not None:
-        [report] = deviations.apply((report,), deviation_records.read(request.deviations), request.date)
-    code = report.exit_code(request.accept_assumptions)
-    run = CheckRun([report], {}, code, request.accept_assumptions)
-    own = None if isinstance(request.model, bytes) else Path(request.model)
+    if options.deviations is not None and options.date is not None:
+        [report] = deviations.apply((report,), deviation_records.read(options.deviations), options.date)
+    code = report.exit_code(options.accept_assumptions)
+    run = CheckRun([report], {}, code, options.accept_assumptions)
     derived = None
-    if request.original is not None:
-        derived = derivation(request.original, model, request.name, digest, own and own.parent, request.check)
+    if options.derived_from is not None:
+        derived = derivation(options.derived_from, model, name, digest, own and own.parent, check)
         code = derived.worst(code)
-    shown_properties = certified_properties(request.properties, data)
+    shown_properties = certified_properties(tuple(options.properties), data)
     files = {
         f"report.{name}": render(format_, run).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
-    files |= _configuration(request, report, record) | (dict(boxed.files) if boxed is not None else {})
+    files |= _configuration(options, report, record) | (dict(boxed.files) if boxed is not None else {})
     files |= shown_properties.files
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
@@ -159,21 +140,20 @@ def pack(request: PackRequest) -> EvidencePack:
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
     certificates, questions = pack_parts.evidence(found)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
-    if request.proofs is not None:
+    if options.proofs is not None:
         asked = [each for row in certificates for each in row["obligations"]]
-        copies, proofs = pack_parts.certified(request.proofs, {each["smt2_sha256"] for each in asked})
+        copies, proofs = pack_parts.certified(options.proofs, {each["smt2_sha256"] for each in asked})
         files |= copies
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
     matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
-    about = _audit(request, report, record, boxed, derived, shown_properties, code, used, matrix, certificates)
-    about["model"] = identity.about_model(
-        model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
-    )
-    if request.since is not None:
-        before = change_impact.earlier_pack(request.since)
+    stated = _stated(options, report, record, boxed, shown_properties)
+    about = _audit(name, stated, report, record, boxed, derived, shown_properties, code, used, matrix, certificates)
+    about["model"] = identity.about_model(model, name, digest, len(data), own and own.parent)
+    if options.since is not None:
+        before = change_impact.earlier_pack(options.since)
         about["since"] = change_impact.change_impact(before, about)
-        files[f"configuration/since/{AUDIT}"] = before.content
+        files[f"{SINCE}/{AUDIT}"] = before.content
     files[AUDIT] = as_bytes(about)
     files |= _exchanged(about, model, matrix)
     files["index.html"] = pack_page.page(about, report).encode("ascii")
@@ -195,11 +175,13 @@ def _exchanged(about: Mapping[str, Any], model: Model, matrix: Sequence[Trace]) 
     }
 
 
-def _boxed(request: PackRequest, report: Report, model: Model) -> BoxEvidence:
-    """What the box of the request shows."""
-    sized = bind_symbols(model, request.check.bind, request.check.input_shapes)
-    path = None if isinstance(request.model, bytes) else request.model
-    return box_evidence.evidence(report, sized, path, request.box, request.box_folder, request.hypotheses)
+def _boxed(
+    report: Report, model: Model, path: Path | None, check: CheckRequest, options: AuditOptions, folder: Path | None
+) -> BoxEvidence:
+    """What the box of the options shows."""
+    sized = bind_symbols(model, check.bind, check.input_shapes)
+    place = None if folder is None else folder / box_evidence.FOLDER
+    return box_evidence.evidence(report, sized, path, tuple(options.box), place, DEFAULT_HYPOTHESES)
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
@@ -207,24 +189,49 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(request: PackRequest, report: Report, record: rewrites_json.Record | None) -> dict[str, bytes]:
+def _configuration(options: AuditOptions, report: Report, record: rewrites_json.Record | None) -> dict[str, bytes]:
     """The files of the project as they were read, so that the pack can be rebuilt from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
-        ("tailoring", request.tailoring, report.tailoring),
-        ("deviations", request.deviations, report.deviations),
-        ("rewrites", request.rewrites, record),
+        ("tailoring", options.tailoring, report.tailoring),
+        ("deviations", options.deviations, report.deviations),
+        ("rewrites", options.rewrites, record),
     ):
         if path is not None and read_ is not None:
             content = whole_bytes(path)
             if hashlib.sha256(content).hexdigest() != read_.sha256:
                 raise UsageError(f"{path} changed while the pack was made")
-            files[f"configuration/{kind}/{read_.file}"] = content
+            files[f"{CONFIGURATION}/{kind}/{read_.file}"] = content
     return files
 
 
+def _stated(
+    options: AuditOptions,
+    report: Report,
+    record: rewrites_json.Record | None,
+    boxed: BoxEvidence | None,
+    properties: CertifiedProperties,
+) -> AuditOptions:
+    """The options with which the pack is rebuilt: of its own files, with the edition that was taken."""
+    files = {"tailoring": report.tailoring, "deviations": report.deviations, "rewrites": record}
+    inside = {kind: None if file is None else Path(CONFIGURATION, kind, file.file) for kind, file in files.items()}
+    return replace(
+        options,
+        edition=report.edition,
+        bind=dict(report.bound),
+        input_shapes=dict(report.input_shapes),
+        **inside,
+        proofs=options.proofs and Path(pack_parts.CERTIFICATES),
+        box=() if boxed is None else boxed.texts,
+        since=options.since and Path(SINCE),
+        derived_from=options.derived_from and Path(options.derived_from.name),
+        properties=tuple(Path(PROPERTIES_FOLDER, each["file"]) for each in properties.about),
+    )
+
+
 def _audit(
-    request: PackRequest,
+    name: str,
+    options: AuditOptions,
     report: Report,
     record: rewrites_json.Record | None,
     boxed: BoxEvidence | None,
@@ -242,24 +249,8 @@ def _audit(
         "model": {},
         "verdict": report.verdict,
         "exit": code,
-        "command": _command(request, report, record, boxed),
-        "options": {
-            "edition": report.edition,
-            "bind": dict(report.bound),
-            "input_shapes": {name: list(shape) for name, shape in report.input_shapes},
-            "strict_versions": report.strict_versions,
-            "limits": changed_limits(request.check.limits),
-            "accept_assumptions": request.accept_assumptions,
-            "tailoring": report.tailoring and report.tailoring.file,
-            "deviations": report.deviations and report.deviations.file,
-            "date": str(request.date) if report.deviations else None,
-            "rewrites": record and record.file,
-            "proofs": None if request.proofs is None else pack_parts.CERTIFICATES,
-            "box": list(boxed.texts) if boxed is not None else [],
-            "since": request.since is not None,
-            "derived_from": derived is not None,
-            "properties": [each["file"] for each in shown_properties.about],
-        },
+        "command": ["sonnx", "audit", name, *options.command_line()],
+        "options": options.as_json(complete=True),
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
         "edition": identity.about_edition(edition, used),
@@ -291,28 +282,6 @@ def _audit(
             *([PROPERTIES_LIMIT] if shown_properties.about else []),
         ],
     }
-
-
-def _command(
-    request: PackRequest, report: Report, record: rewrites_json.Record | None, boxed: BoxEvidence | None
-) -> list[str]:
-    """The command that builds the pack, with base names."""
-    command = ["sonnx", "audit", request.name, "--edition", report.edition]
-    command += [text for symbol, number in report.bound for text in ("--bind", f"{symbol}={number}")]
-    shapes = [f"{name}={','.join(map(str, shape))}" for name, shape in report.input_shapes]
-    command += [text for shape in shapes for text in ("--input-shape", shape)]
-    command += ["--tailoring", report.tailoring.file] if report.tailoring else []
-    command += ["--deviations", report.deviations.file, "--date", str(request.date)] if report.deviations else []
-    command += ["--rewrites", record.file] if record else []
-    command += [text for each in boxed.texts for text in ("--box", each)] if boxed is not None else []
-    command += ["--proofs", pack_parts.CERTIFICATES] if request.proofs is not None else []
-    command += ["--since", "configuration/since"] if request.since is not None else []
-    command += ["--derived-from", request.original.name] if request.original is not None else []
-    command += [text for each in request.properties for text in ("--property", f"{PROPERTIES_FOLDER}/{each.name}")]
-    limits = changed_limits(request.check.limits)
-    command += [text for name, number in limits.items() for text in ("--limit", f"{name}={number}")]
-    command += ["--strict-versions"] if report.strict_versions else []
-    return command + (["--accept-assumptions"] if request.accept_assumptions else [])
 
 
 def _known(report: Report, used: Iterable[str]) -> list[Rule]:
@@ -396,40 +365,18 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     """
     try:
         document = json_value(whole_bytes(folder / AUDIT))
-        options, name = document["options"], document["model"]["file"]
-        paths = {
-            kind: folder / "configuration" / kind / options[kind] if options[kind] else None
-            for kind in ("tailoring", "deviations", "rewrites")
-        }
-        day = date.fromisoformat(options["date"]) if options["date"] else None
-        check = CheckRequest(
-            options["edition"],
-            dict(options["bind"]),
-            dict(options["input_shapes"]),
-            strict_versions=bool(options["strict_versions"]),
-            limits=parse_limits([f"{name}={number}" for name, number in options["limits"].items()]),
-        )
-        accept = bool(options["accept_assumptions"])
-        proofs = folder / pack_parts.CERTIFICATES if options["proofs"] else None
-        box = tuple(map(str, options["box"]))
-        hypotheses = str(document["box"]["hypotheses"]["name"]) if box else ""
-        since = folder / "configuration" / "since" if options["since"] else None
-        derived = bool(options.get("derived_from"))
-        stated = tuple(folder / PROPERTIES_FOLDER / str(each) for each in options.get("properties", ()))
-    except (OSError, ValueError, KeyError, TypeError) as reason:
+        options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
+    except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
-    if derived != (original is not None):
+    if (options.derived_from is None) != (original is None):
         raise UsageError(
-            "the model it was derived from is not known: name it with --derived-from" if derived
-            else "the pack has no comparison with an original: leave out --derived-from"
+            "the pack has no comparison with an original: leave out --derived-from" if options.derived_from is None
+            else "the model it was derived from is not known: name it with --derived-from"
         )  # fmt: skip
-    own = tailoring.read(paths["tailoring"]) if paths["tailoring"] else None
-    check = replace(check, tailoring=own)
-    request = PackRequest(
-        model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_evidence.FOLDER, hypotheses, since, original, stated,
-    )  # fmt: skip
-    return pack(request).files
+    paths = {kind: folder / path for kind, path in asdict(options).items() if isinstance(path, Path)}
+    properties = tuple(folder / path for path in options.properties)
+    options = replace(options, **paths | {"name": name, "derived_from": original, "properties": properties})
+    return pack(model, options, folder).files
 
 
 # ------------------------------------------------------------------ verification

@@ -18,10 +18,8 @@ from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
 from sonnx.bounds.result import Tensor
 from sonnx.checker.report import Finding, Report
-from sonnx.checker.request import CheckRequest, open_model
 from sonnx.executor.tensor_files import npy
 from sonnx.model.ir import Model
-from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
 
@@ -50,13 +48,12 @@ class BoxEvidence:
     about: dict[str, Any]
 
 
-def discharged(report: Report, path: Path, texts: Sequence[str], request: CheckRequest, hypotheses: str) -> Report:
-    """The report on a model file where an assumption that a box of its inputs shows passes.
+def discharged(report: Report, model: Model, path: Path | None, texts: Sequence[str], hypotheses: str) -> Report:
+    """The report on a model with numbers for its symbols, where an assumption that a box of its inputs shows passes.
 
     Raises:
         BadInput: the box is not one of the model.
     """
-    model = bind_symbols(open_model(path, False, request.limits)[0], request.bind, request.input_shapes)
     return discharge(report, model, path, box_of(model, texts), texts, hypotheses_named(hypotheses)).report
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
+from sonnx.api import checks
 from sonnx.base.errors import ErrorCondition
 from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import box_of_arrays
@@ -79,6 +81,23 @@ def test_a_box_is_about_one_file_and_its_inputs(arc: str, capsys: pytest.Capture
     assert "the model has no input 'q'" in capsys.readouterr().err
     assert run(["check", arc, "--box", "x=[1,0]"]) == 2
     assert "reversed interval" in capsys.readouterr().err
+
+
+def test_the_bytes_that_are_bounded_are_those_that_were_checked(
+    arc: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[object] = []
+    real = checks.open_model
+    monkeypatch.setattr(checks, "open_model", lambda source, *rest: opened.append(source) or real(source, *rest))
+    report = sonnx.check(arc, box=["x=[-0.5,1]"], name=arc)
+    assert (len(opened), report.exit_code()) == (1, 0)
+    assert report.sha256 == hashlib.sha256(Path(arc).read_bytes()).hexdigest()
+    assert run(["check", arc, "--box", "x=[-0.5,1]"]) == 0
+    assert len(opened) == 2
+    assert capsys.readouterr().out == report.to_text()
+    monkeypatch.setattr(checks, "open_model", lambda *rest: (real(*rest)[0], "another file"))
+    with pytest.raises(sonnx.UsageError, match=r"arc.onnx' changed while it was checked"):
+        sonnx.check_models([arc], box=["x=[-0.5,1]"], jobs=1)
 
 
 def test_an_evidence_pack_carries_what_the_box_shows(

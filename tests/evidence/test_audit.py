@@ -116,7 +116,8 @@ def test_identity(made: Path) -> None:
     assert packages["onnx"] == onnx.__version__
     said = " ".join(about["command"])
     assert said == (
-        "sonnx audit model.onnx --edition 2026-11 --bind N=3 --tailoring t.toml --deviations d.toml --date 2026-11-21"
+        "sonnx audit model.onnx --edition 2026-11 --bind N=3 --tailoring configuration/tailoring/t.toml "
+        "--deviations configuration/deviations/d.toml --date 2026-11-21"
     )
     assert about["exit"] == 1
 
@@ -289,7 +290,7 @@ def test_the_record_of_rewrites_is_in_the_pack_and_on_its_page(
     assert kept.read_bytes() == (rewritten / "record.json").read_bytes()
     assert about["rewrites"]["sha256"] == hashlib.sha256(kept.read_bytes()).hexdigest()
     assert about["rewrites"]["content"] == record
-    assert about["command"][-2:] == ["--rewrites", "record.json"]
+    assert about["command"][-2:] == ["--rewrites", "configuration/rewrites/record.json"]
     page = html.unescape((rewritten / "pack" / "index.html").read_text("ascii"))
     assert hashlib.sha256(REWRITTEN.read_bytes()).hexdigest() in page
     assert record["validation"]["summary"][1:] in page

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import onnx.parser
 import pytest
+from msgspec.structs import replace
 
-from sonnx.checker.request import CheckRequest
-from sonnx.evidence.pack import PackRequest, pack
+from sonnx.evidence.options import AuditOptions
+from sonnx.evidence.pack import pack
 from sonnx.profile import catalogue
 
 HEAD = '<ir_version: 10, opset_import: ["" : 13]> g '
@@ -63,15 +63,13 @@ def source(text: str) -> bytes:
 @pytest.fixture(scope="module")
 def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     requests = [
-        PackRequest(
-            source(PLAIN), "plain.onnx", CheckRequest("2026-08", {"N": 3}, {"a": [3, 4]}, strict_versions=True)
-        ),
-        PackRequest(source(ASSUMING), "assuming.onnx", CheckRequest(), accept_assumptions=True),
+        AuditOptions("2026-08", bind={"N": 3}, input_shapes={"a": [3, 4]}, strict_versions=True, name="plain.onnx"),
+        AuditOptions(accept_assumptions=True, name="assuming.onnx"),
     ]
-    assuming = pack(requests[1]).files["audit.json"]
+    assuming = pack(source(ASSUMING), requests[1]).files["audit.json"]
     earlier = tmp_path_factory.mktemp("earlier")
     (earlier / "audit.json").write_bytes(assuming)
-    plain = pack(replace(requests[0], since=earlier)).files["audit.json"]
+    plain = pack(source(PLAIN), replace(requests[0], since=earlier)).files["audit.json"]
     return [json.loads(plain), json.loads(assuming)]
 
 
@@ -104,16 +102,17 @@ def test_options_are_those_of_the_request(packs: list[Any]) -> None:
     usual = {
         "edition": catalogue.editions().default, "bind": {}, "input_shapes": {}, "strict_versions": False,
         "accept_assumptions": False, "tailoring": None, "deviations": None, "date": None, "rewrites": None,
-        "proofs": None, "box": [], "since": False, "derived_from": False,
-        "properties": [],
+        "proofs": None, "box": [], "since": None, "derived_from": None, "properties": [], "limits": {},
     }  # fmt: skip
     given = {
-        "edition": "2026-08", "bind": {"N": 3}, "input_shapes": {"a": [3, 4]}, "strict_versions": True, "since": True,
+        "edition": "2026-08", "bind": {"N": 3}, "input_shapes": {"a": [3, 4]}, "strict_versions": True,
+        "since": "configuration/since",
     }  # fmt: skip
     assert {key: plain[key] for key in usual} == usual | given
     assert {key: assuming[key] for key in usual} == usual | {"accept_assumptions": True}
     assert " ".join(packs[0]["command"]).startswith(
-        "sonnx audit plain.onnx --edition 2026-08 --bind N=3 --input-shape a=3,4 --since configuration/since"
+        "sonnx audit plain.onnx --edition 2026-08 --bind N=3 --input-shape a=3,4 --strict-versions "
+        "--since configuration/since"
     )
     assert packs[1]["command"][-1] == "--accept-assumptions"
 

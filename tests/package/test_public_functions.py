@@ -72,6 +72,20 @@ def test_a_check_is_that_of_the_command_line(fine: Path, capsys: pytest.CaptureF
         report.to_format("xml")
 
 
+def test_models_are_checked_as_on_the_command_line(fine: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.onnx").write_bytes(b"\xff")
+    for jobs in (0, 1):
+        results = sonnx.check_models([str(tmp_path)], jobs=jobs, edition="2026-08")
+        assert [(report.name, report.edition) for report in results.reports] == [(str(fine), "2026-08")]
+        assert [*results.without_report] == [str(tmp_path / "broken.onnx")]
+        assert results.exit_code(False) == 2
+    (tmp_path / "none").mkdir()
+    with pytest.raises(sonnx.UsageError, match=r"has no \.onnx file"):
+        sonnx.check_models([str(tmp_path / "none")])
+    with pytest.raises(TypeError, match="editon"):
+        sonnx.check_models([str(fine)], editon="2026-08")  # type: ignore[call-arg]
+
+
 def test_a_proof_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     report = sonnx.prove(SYMBOLIC, name=str(SYMBOLIC), hashed=True)
     assert isinstance(report, sonnx.ProofReport)

@@ -6,18 +6,18 @@ import argparse
 import platform
 import sys
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from sonnx.api import audit, verify
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import json_value, require_empty
 from sonnx.base.progress import clock
-from sonnx.cli.arguments import DATE_WITHOUT_DEVIATIONS, add_check_arguments, sizes_of
+from sonnx.cli.arguments import with_date
 from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.cli.options import add_options, keywords_of, written
+from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.signature import SIGNATURE, require_key
-from sonnx.model.limits import parse_limits
 from sonnx.report.phrases import headline
 
 HELP = "write or verify an evidence pack on a model"
@@ -29,16 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--output", type=Path, metavar="DIR", help="write the pack to this folder, a new or empty one")
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
-    add_check_arguments(parser)
+    add_options(parser, AuditOptions)
     add_budget_arguments(parser)
     add = parser.add_argument
-    add("--rewrites", type=Path, metavar="RECORD", help="the record of MODEL that sonnx fix --report wrote")
-    add("--proofs", type=Path, metavar="DIR", help="a folder of certificates that sonnx prove --proofs wrote")
-    add("--since", type=Path, metavar="DIR", help="an earlier pack: say what changed and which evidence stands")
-    add("--derived-from", type=Path, metavar="ORIGINAL",
-        help="the model file that MODEL was made from: say whether both are the same function")  # fmt: skip
-    add("--property", type=Path, metavar="FILE", action="append", default=[],
-        help="a .vnnlib file with its certificate, a .json file of the same name, beside it; repeatable")  # fmt: skip
     add("--sign", type=Path, metavar="KEY", help="an OpenSSH key that signs the manifest (ssh-keygen -Y sign)")
     add(
         "--signers",
@@ -56,21 +49,10 @@ def audit_command(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    given = (
-        options.edition, options.tailoring, options.deviations, options.date, options.rewrites, options.proofs,
-        options.since, options.sign,
-    )  # fmt: skip
-    if (
-        any(each is not None for each in given)
-        or options.bind
-        or options.input_shape
-        or options.box
-        or options.limit
-        or options.property
-        or options.strict_versions
-        or options.accept_assumptions
-    ):
+    if options.sign is not None or {*written(AuditOptions, options)} - {"--derived-from"}:
         raise UsageError("--verify takes the options from the pack: leave them out")
+    from sonnx.api.evidence import verify
+
     with clock(f"making {options.verify} again"):
         found = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
@@ -90,24 +72,19 @@ def _about_signature(options: argparse.Namespace) -> str:
 
 
 def _write(options: argparse.Namespace) -> int:
+    from sonnx.api.evidence import audit
+
     if options.model is None:
         raise UsageError("name the model file")
     if options.signers is not None:
         raise UsageError("--signers requires --verify")
     if options.sign is not None:
         require_key(options.sign)
-    if options.date is not None and options.deviations is None:
-        raise UsageError(DATE_WITHOUT_DEVIATIONS)
+    chosen = with_date(keywords_of(AuditOptions, options))
     started = datetime.now(UTC)
     require_empty(options.output, "file of an older pack")
     with clock("collecting evidence"):
-        pack = audit(
-            options.model, options.edition, **sizes_of(options), strict_versions=options.strict_versions,
-            accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
-            date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
-            proofs=options.proofs, box=options.box, since=options.since,
-            derived_from=options.derived_from, properties=options.property, limits=parse_limits(options.limit),
-        )  # fmt: skip
+        pack = audit(options.model, **chosen)
     run = {
         "command": sys.argv,
         "folder": str(Path.cwd()),

@@ -7,8 +7,9 @@ import sys
 
 from sonnx.base.errors import USAGE
 from sonnx.base.escaping import escape
+from sonnx.checker.options import ModelOptions
 from sonnx.checker.request import CheckRequest, open_model
-from sonnx.cli.arguments import add_size_arguments, sizes_of
+from sonnx.cli.options import add_options, keywords_of
 from sonnx.model.reader import Unreadable
 
 HELP = "compare two editions, and the verdicts on models under both"
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="BEFORE", help="an edition")
     parser.add_argument("after", metavar="AFTER", help="the edition it is compared with")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="models to check under both")
-    add_size_arguments(parser)
+    add_options(parser, ModelOptions, without=["limits"])
     parser.add_argument("--format", choices=("text", "json"), default="text", help="the format of the comparison")
     parser.set_defaults(command=diff_edition_command)
 
@@ -30,7 +31,7 @@ def diff_edition_command(options: argparse.Namespace) -> int:
     from sonnx.report import edition_difference
 
     found = compare_editions(options.before, options.after)
-    request = CheckRequest(**sizes_of(options))
+    request = CheckRequest(**keywords_of(ModelOptions, options))
     models, unreadable = [], {}
     for name in options.models:
         try:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
+from sonnx.base.options import names
 from sonnx.base.progress import StatusLine, clock
-from sonnx.cli.arguments import amount, names
+from sonnx.cli.arguments import amount
 from sonnx.cli.budget import LIMITS, add_memory_argument, within_budget
 from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of, written
 from sonnx.prover.options import SOLVER, ProofOptions

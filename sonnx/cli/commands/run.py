@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
-from sonnx.base.options import amount
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NotConforming
+from sonnx.cli.arguments import amount
 from sonnx.cli.budget import add_budget_arguments, not_conforming, within_budget
-from sonnx.cli.options import add_options, keywords_of, reader
+from sonnx.cli.options import add_options, keywords_of
 from sonnx.executor.options import ExecutionOptions
 
 MAX_THREADS = 1024
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, metavar="DIR", help="write the values to files in this folder")
     add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=("text", "json"), default="text", help="the format of what is printed")
-    add("--jobs", type=reader(amount("threads", largest=MAX_THREADS)), metavar="N",
+    add("--jobs", type=amount("threads", largest=MAX_THREADS), metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
     add_budget_arguments(parser)
     parser.set_defaults(command=run_command)

@@ -8,11 +8,10 @@ from pathlib import Path
 from sonnx.api import verify_property
 from sonnx.base.files import deliver, require_empty, write_whole
 from sonnx.base.progress import StatusLine
+from sonnx.checker.options import ModelOptions
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import add_limit_argument, add_size_arguments, sizes_of
 from sonnx.cli.budget import add_budget_arguments, not_conforming, within_budget
-from sonnx.cli.options import add_options, options_of
-from sonnx.model.limits import parse_limits
+from sonnx.cli.options import add_options, keywords_of, options_of
 from sonnx.properties.options import VerifyOptions
 from sonnx.report.formats import RESULT_FORMATS
 
@@ -26,8 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, VerifyOptions)
     parser.add_argument("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
-    add_size_arguments(parser)
-    add_limit_argument(parser)
+    add_options(parser, ModelOptions)
     add_budget_arguments(parser)
     parser.set_defaults(command=verify_command)
 
@@ -41,8 +39,8 @@ def verify_command(options: argparse.Namespace) -> int:
     try:
         with StatusLine() as line:
             found = verify_property(
-                options.model, options.property, chosen, limits=parse_limits(options.limit),
-                progress=line if line.enabled else None, **sizes_of(options),
+                options.model, options.property, chosen, **keywords_of(ModelOptions, options),
+                progress=line if line.enabled else None,
             )  # fmt: skip
     except NotConforming as stop:
         return not_conforming(stop, "verifies")

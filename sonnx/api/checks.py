@@ -1,0 +1,124 @@
+"""`check` and `check_models`: models in, reports out; most checks load neither numpy nor what runs processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
+from sonnx.base.options import keyword_arguments
+from sonnx.checker.options import BatchOptions, CheckOptions
+from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence, Report
+from sonnx.checker.request import check_model, open_model, unbound
+from sonnx.model.files import is_one, models_of
+from sonnx.model.ir import Model
+from sonnx.model.reader import Unreadable
+from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.symbols import bind_symbols
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
+from sonnx.report.check import CheckReport
+
+
+@keyword_arguments(CheckOptions)
+def check(source: Source, options: CheckOptions) -> CheckReport:
+    """Check a model against an edition of the profile.
+
+    Of bytes and messages, the files of external data are not looked for. With a selection of rules the report is
+    partial.
+
+    Raises:
+        UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
+            one another.
+    """
+    file = encoded(source)
+    model, digest = open_model(file, options.reads_whole_file, options.limits)
+    report = check_model(model, digest, options.request(), name_of(file, options.name), options.drawn)
+    if options.box:
+        report = _discharged(report, model, None if isinstance(file, bytes) else Path(file), options)
+    [report] = _deviated([report], options)
+    return CheckReport.of(report)
+
+
+@keyword_arguments(BatchOptions)
+def check_models(models: Sequence[str], options: BatchOptions) -> BatchResult:
+    """Check models: several of them in child processes, of which one that fails or hangs does not stop the others.
+
+    `models` are the paths of files, folders, of which every .onnx file at any depth is checked, and patterns; - is
+    standard input.
+
+    Raises:
+        UsageError: options that cannot be met, or a folder or pattern without a model.
+        OSError: the journal of `resume` cannot be read or written.
+    """
+    if options.box and (len(models) != 1 or not is_one(models[0]) or models[0] == "-"):
+        raise UsageError("--box is about one model file")
+    _deviated([], options)  # a malformed file is refused before the check
+    if is_isolated(models, options):
+        results = _in_child_processes(models_of(models), options)
+    else:
+        results = _in_this_process(models_of(models), options)
+    results.reports = _deviated(results.reports, options)
+    return results
+
+
+def is_isolated(models: Sequence[str], options: BatchOptions) -> bool:
+    """Whether child processes check the models: if there are several, or an option requires it."""
+    if options.jobs is not None:
+        return bool(options.jobs)
+    return bool(options.isolating) or not all(map(is_one, models)) or len(models_of(models)) > 1
+
+
+def _deviated(reports: Sequence[Report], options: CheckOptions) -> list[Report]:
+    """The reports where the failures that the records justify are deviations."""
+    if options.deviations is None or options.date is None:
+        return list(reports)
+    from sonnx.checker import deviation_records  # most checks have none
+    from sonnx.checker.deviations import apply
+
+    return list(apply(reports, deviation_records.read(options.deviations), options.date))
+
+
+def _discharged(report: Report, model: Model, path: Path | None, options: CheckOptions) -> Report:
+    """The report where an assumption that the box shows passes."""
+    from sonnx.report.box_evidence import discharged  # most checks have no box
+
+    sized = bind_symbols(model, options.bind, options.input_shapes)
+    return discharged(report, sized, path, tuple(options.box), DEFAULT_HYPOTHESES)
+
+
+def _in_child_processes(models: Sequence[str], options: BatchOptions) -> BatchResult:
+    # A single model in this process needs neither threads nor processes, so their modules load here.
+    from sonnx.workers import models as workers
+    from sonnx.workers.tasks import Place
+
+    place = Place(options.jobs, options.cluster, options.timeout, options.memory)
+    results = workers.check_models(
+        models, options.request(), options.tailoring, hashed=options.reads_whole_file, drawn=options.drawn,
+        place=place, resume=options.resume, progress=options.progress,
+    )  # fmt: skip
+    if options.box and results.reports:
+        model, digest = open_model(models[0], True, options.limits)
+        if digest != results.reports[0].sha256:
+            raise UsageError(f"{quote(models[0])} changed while it was checked")
+        results.reports = [_discharged(results.reports[0], model, Path(models[0]), options)]
+    return results
+
+
+def _in_this_process(models: Sequence[str], options: BatchOptions) -> BatchResult:
+    results, request = BatchResult(), options.request()
+    for name in models:
+        try:
+            source = sys.stdin.buffer.read() if name == "-" else name
+            model, digest = open_model(source, options.reads_whole_file, request.limits)
+        except Unreadable as reason:
+            results.without_report[name] = NoVerdictSentence(str(reason))
+            continue
+        shown = STANDARD_INPUT if name == "-" else name
+        if len(models) > 1 and (misfit := unbound(model, shown, request)):
+            results.without_report[name] = NoVerdictSentence(misfit)
+            continue
+        report = check_model(model, digest, request, shown, options.drawn)
+        results.reports.append(_discharged(report, model, Path(name), options) if options.box else report)
+    return results

@@ -1,0 +1,52 @@
+"""`audit` and `verify`: a model in, an evidence pack out, and back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sonnx.base.options import keyword_arguments
+from sonnx.evidence.options import AuditOptions
+from sonnx.evidence.pack import MANIFEST, EvidencePack, differences, pack
+from sonnx.evidence.signature import signature_fault
+from sonnx.model.sources import Source, encoded
+
+
+@keyword_arguments(AuditOptions)
+def audit(source: Source, options: AuditOptions) -> EvidencePack:
+    """Check a model and collect the evidence: reports, traceability, theorems, identities (docs/audit.md).
+
+    Equal arguments and files give equal files; `EvidencePack.write` writes them to a folder.
+
+    Raises:
+        UsageError: options that cannot be met, or files of the project that are malformed or change while they are
+            read.
+    """
+    file = encoded(source)
+    return pack(file if isinstance(file, bytes) else Path(file), options)
+
+
+def verify(
+    pack: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
+    signers: str | os.PathLike[str] | None = None,
+    derived_from: str | os.PathLike[str] | None = None,
+) -> tuple[str, ...]:
+    """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
+
+    Args:
+        pack: the folder of the pack.
+        model: the model file; the one that the pack names if None.
+        signers: a file of allowed signers in the format of OpenSSH: one of them must have signed the manifest.
+        derived_from: the model file that the model was made from; the one that the pack names if None.
+
+    Raises:
+        UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
+    """
+    found = tuple(
+        dict.fromkeys(
+            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
+        )
+    )
+    fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
+    return (*found, fault) if fault else found

@@ -1,0 +1,56 @@
+"""`sonnx check --fix`: rewrite models, and say what is left."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sonnx.base.errors import UsageError, worst_exit_code
+from sonnx.base.escaping import escape, quote
+from sonnx.base.files import fixed_path, write_whole
+from sonnx.base.progress import clock
+from sonnx.cli.project_table import FILE, TABLE, ProjectOptions
+from sonnx.model.files import models_of
+
+SHARED = ("edition", "bind", "input_shapes", "select", "strict_versions")
+"""The options of a check that a rewriting has, too."""
+EXCLUDED = (
+    "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "resume", "cluster", "jobs",
+    "timeout", "memory", "limits", "statistics", "quiet", "full",
+)  # fmt: skip
+"""Options without effect on a rewriting."""
+
+
+def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], project: ProjectOptions) -> int:
+    """Rewrite the models; the worst exit code of their checks.
+
+    Raises:
+        UsageError: options that have no effect here, or the file for a rewritten model exists.
+    """
+    from sonnx.rewriter.fix import fix  # most checks rewrite nothing
+
+    values = [(name, getattr(parsed, name)) for name in EXCLUDED]
+    given = [name for name, value in values if value not in ("", [], None) and value is not False]
+    given += ["format"] if {*(parsed.format or ["text"])} != {"text"} else []
+    given += ["color"] if parsed.color != "auto" else []
+    if given:
+        flag = "limit" if given[0] == "limits" else given[0]
+        raise UsageError(f"--fix does not go with --{flag}; use sonnx fix, then sonnx check")
+    codes = {0}
+    for name in models_of(parsed.models):
+        target = fixed_path(Path(name))
+        if name == "-" or target.exists():
+            raise UsageError(
+                "--fix needs a file" if name == "-" else f"{quote(str(target))} exists; sonnx fix --force overwrites it"
+            )
+        with clock(f"rewriting {name}"):
+            result = fix(name, **{option: options[option] for option in SHARED}, name=name)
+        write_whole(target, result.model_bytes())
+        sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")
+        codes.add(result.after.exit_code(parsed.accept_assumptions))
+    if project.note:
+        sys.stdout.write(f"note: of the table [{TABLE}] of {FILE} only the edition holds for --fix\n")
+    return worst_exit_code(codes)

@@ -1,0 +1,117 @@
+"""The reports of `sonnx check`: which formats go where, which options shape them, and writing them."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import quote
+from sonnx.base.files import deliver, require_empty, say_written, write_folder
+from sonnx.report.formats import FORMATS, LINKED, CheckRun, FormatChoices, render
+
+COLOURS = ("auto", "always", "never")
+BREVITY = ("full", "quiet", "statistics")
+"""Options that shape the text for a terminal."""
+
+
+def add_report_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the reports."""
+    add = parser.add_argument
+    add("--format", choices=FormatChoices(FORMATS), action="append",
+        help="the format of the report (default text); FORMAT=FILE, also repeated, writes it to a file")  # fmt: skip
+    brevity = parser.add_mutually_exclusive_group()
+    brevity.add_argument("--full", action="store_true", help="print the whole report of each of several models")
+    brevity.add_argument("--quiet", action="store_true", help="print one line for each model")
+    brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
+    add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
+    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")
+    add("--docs", default="", metavar="URL",
+        help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
+
+
+def require_effect(options: argparse.Namespace) -> None:
+    """Refuse options that would have no effect."""
+    formats = {each.partition("=")[0] for each in options.format or ["text"]}
+    brief = [name for name in (*BREVITY, *(["color"] if options.color != "auto" else [])) if getattr(options, name)]
+    if brief and ("text" not in formats or options.pages is not None):
+        raise UsageError(
+            f"--{brief[0]} shapes the text format and has no effect on the others; leave one of the two out"
+        )
+    if options.docs and not formats & LINKED and options.pages is None:
+        raise UsageError(f"--docs links pages in {', '.join(sorted(LINKED))}, not in {', '.join(sorted(formats))}")
+    if options.docs and not options.docs.startswith(("https://", "http://", "file://")):
+        raise UsageError("--docs takes the address of a site: https://…, http://… or file://…")
+    if options.pages is not None and (
+        formats - {"text", "html"} or "=" in "".join(options.format or ()) or options.output
+    ):
+        raise UsageError("--pages writes HTML to a folder; leave out --format and --output")
+
+
+def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
+    """The formats of the report, each with its file; None is standard output.
+
+    Raises:
+        UsageError: two reports have one place, or --output has no report to write.
+        OSError: a folder does not exist.
+    """
+    if options.pages is not None:
+        require_empty(options.pages, "page of an older run")
+        return [("html", None)]
+    given = [each.partition("=") for each in options.format or ["text"]]
+    outputs = [(name, Path(file) if file else options.output) for name, _, file in given]
+    places = [file if file is None else file.resolve() for _, file in outputs]
+    twice = next((file for file in places if places.count(file) > 1), "")
+    if twice != "":
+        where = "standard output" if twice is None else quote(str(twice))
+        raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
+    absent = next((file for _, file in outputs if file is not None and not file.parent.is_dir()), None)
+    if absent is not None:  # before any of the reports is written
+        code = errno.ENOTDIR if absent.parent.exists() else errno.ENOENT
+        raise OSError(code, os.strerror(code), str(absent))
+    if options.output is not None and all(file for _, _, file in given):
+        raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
+    return outputs
+
+
+def require_other_file(output: Path | None, models: Sequence[str]) -> None:
+    """Refuse to write a report over a model.
+
+    Raises:
+        UsageError: the output is one of the models.
+    """
+    for name in models:
+        if output is not None and output.exists() and Path(name).exists() and output.samefile(name):
+            raise UsageError(f"{quote(str(output))} is the model itself; name another file for the report")
+
+
+def deliver_reports(run: CheckRun, outputs: Sequence[tuple[str, Path | None]], options: argparse.Namespace) -> None:
+    """Print the reports, or write them to their files."""
+    if options.pages is not None:
+        from sonnx.report.html import render_folder  # few runs write pages
+
+        write_folder(options.pages, {name: text.encode("ascii") for name, text in render_folder(run).items()})
+        say_written(options.pages)
+        return
+    for name, file in outputs:
+        deliver(_rendered(name, options, run, file), file)
+
+
+def _rendered(name: str, options: argparse.Namespace, run: CheckRun, file: Path | None) -> str:
+    if name != "text":
+        return render(name, run)
+    from sonnx.report import check_text
+    from sonnx.report.terminal import Style, terminal_style
+
+    style = Style(docs=options.docs) if file is not None else terminal_style(options.color, options.docs)
+    if options.statistics:
+        return check_text.statistics(run.reports, style)
+    if options.quiet:
+        return "".join(f"{check_text.brief(report, style)}\n" for report in run.reports)
+    if options.full:
+        return check_text.render_full(run, style)
+    return check_text.render_in(style, run)
