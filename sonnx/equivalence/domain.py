@@ -45,6 +45,7 @@ MAX_FOLDED = 1 << 22
 """Elements of the operands of a computation on constants that is made; movements have a limit of their own."""
 
 NO_DEFINITION = "operators without a definition here are functions of their inputs and attributes: {}"
+INFERS = "Dropout whose training mode is computed does not train"
 DEFAULTS = "inputs with a default keep it: {}"
 DECLARED = "declared shapes of values that operators without a definition here make"
 
@@ -108,7 +109,7 @@ class TermDomain:
         count = len(outputs)
         undefined = any(each is not None and each.operator == "declared" for each in inputs)
         has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
-        if undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(call, inputs):
+        if undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(self.store, call, inputs):
             return [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
         facts = [None if each is None else each.facts for each in inputs]
         with np.errstate(all="ignore"):
@@ -287,16 +288,21 @@ class TermDomain:
         return [first, *fresh[1:]] if first is not None else fresh
 
 
-def _drops(call: Call, inputs: Sequence[Term | None]) -> bool:
-    """Whether a node is a Dropout that may drop elements at random."""
+def _drops(store: Store, call: Call, inputs: Sequence[Term | None]) -> bool:
+    """Whether a node is a Dropout that drops elements at random; that it does not is assumed where an input decides."""
     if call.operator != "Dropout" or canonical_domain(call.domain):
         return False
     version = call.operator_set or 0
     if version < INFERS_SINCE:
         return not any(each.name == "is_test" and each.value for each in call.attributes)
     ratio, training = (*inputs[1:], None, None)[:2]
-    trains = training is not None and (training.array is None or bool(training.array.any()))
-    return version >= INPUT_SINCE and trains and (ratio is None or ratio.array is None or bool(ratio.array.any()))
+    keeps = ratio is not None and ratio.array is not None and not ratio.array.any()
+    if version < INPUT_SINCE or training is None or keeps:
+        return False
+    if training.array is None:
+        store.assume(INFERS)
+        return False
+    return bool(training.array.any())
 
 
 def _has_meaning(domain: str, operator: str) -> bool:

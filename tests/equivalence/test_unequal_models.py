@@ -100,6 +100,13 @@ def test_dropout_that_may_train_equals_nothing() -> None:
             node = helper.make_node("Dropout", inputs, ["y"])
             made = model([node], constants, inputs=[value("x", shape)], version=version)
             assert (answer(made, same_by_another_file(made), runs=0) == Answer.IDENTICAL) is same
+    asked = model(
+        [helper.make_node("Dropout", ["x", "half", "t"], ["y"])], constants,
+        inputs=[value("x", [2, 3]), value("t", [], TensorProto.BOOL)],
+    )  # fmt: skip
+    found = sonnx.equivalent(asked, same_by_another_file(asked)).result
+    assert found.answer == Answer.IDENTICAL
+    assert found.assumptions == ("Dropout whose training mode is computed does not train",)
     trains = loop(helper.make_node("Dropout", ["s", "half", "yes"], ["s2"]), constants=constants)
     assert answer(trains, same_by_another_file(trains), runs=0) == Answer.UNDECIDED
 
