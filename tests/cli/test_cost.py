@@ -53,8 +53,14 @@ def growth_of(command: str, family: Family, size: int = SMALL) -> float:
     return found if found < LARGEST_EXPONENT or size > SMALL else growth_of(command, family, 4 * size)
 
 
+FASTER = {("fix", "calls_of_long_functions")}
+"""Commands whose work is known to grow faster on a family."""
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_the_work_of_each_command_on_each_family(command: str, family: Family) -> None:
+    if (command, family.name) in FASTER:
+        pytest.xfail("it grows faster than the file: docs/robustness.md")
     assert growth_of(command, family) < LARGEST_EXPONENT
