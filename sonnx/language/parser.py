@@ -362,7 +362,7 @@ def read_built_in(
     function = getattr(module, tree.name)
     parser = _Parser(source, known)
     parameters = tuple(argument.arg for argument in tree.args.args)
-    statements = tree.body[1:] if ast.get_docstring(tree) else tree.body
+    statements = tree.body[1:] if ast.get_docstring(tree, clean=False) else tree.body
     body = _read_body(parser, statements, frozenset(parameters))
     return BuiltIn(tree.name, function, parameters, source, body, tuple(parser.used))
 

@@ -266,8 +266,6 @@ def _answer(solver: z3.Solver, assumptions: Sequence[z3.BoolRef] = ()) -> z3.Che
     """Whether the assertions can hold, under assumptions; unknown when the time of the command is over."""
     left = milliseconds_left()
     if left is not None:
-        if is_over():
-            return z3.unknown
         solver.set("timeout", left)
     return solver.check(*assumptions)
 

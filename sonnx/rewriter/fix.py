@@ -172,7 +172,7 @@ def _require_writable(model: Model, report: Report, strict: bool) -> None:
         UsageError: the first rule whose finding would change.
     """
     written = read(_file_of(model), limits=model.limits)
-    if _same(model, written):
+    if is_same(model, written):
         return
     again = evaluate_model(written, report.name, report.edition, strict_versions=strict)
     missing = set(report.findings) - set(again.findings)
@@ -184,7 +184,7 @@ def _require_writable(model: Model, report: Report, strict: bool) -> None:
         )
 
 
-def _same(model: Model, other: Model) -> bool:
+def is_same(model: Model, other: Model) -> bool:
     """Whether two models have equal contents, the bytes of their tensors included."""
     if model != other:
         return False

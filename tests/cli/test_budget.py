@@ -11,12 +11,14 @@ from pathlib import Path
 
 import onnx.parser
 import pytest
+import z3
 
 from sonnx.base import budget
-from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, time_limit
+from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, milliseconds_left, time_limit
 from sonnx.cli.main import run
-from sonnx.prover import call_proof
+from sonnx.prover import call_proof, model_walk, symbols
 from sonnx.prover.model_walk import prove_model
+from sonnx.prover.weakest_condition import weakest_condition
 from tests.support.invariants import one_sentence
 
 LARGE = """
@@ -167,8 +169,6 @@ def test_a_proof_keeps_its_answers(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Conditions whose question is not asked in time are open, with the reason."""
-    from sonnx.prover import call_proof, symbols
-
     asked = iter([False])  # whether the assumptions can hold
     monkeypatch.setattr(symbols, "is_over", lambda: next(asked, True))
     monkeypatch.setattr(call_proof, "is_over", lambda: True)
@@ -187,3 +187,38 @@ def test_no_rule_is_asked_after_the_time(folder: Path, monkeypatch: pytest.Monke
     proof = prove_model(folder / "symbolic.onnx")
     assert not proof.refuted
     assert {each.reason for each in proof.open if "." in each.rule} == {call_proof.NO_TIME}
+
+
+def test_a_proof_without_time_states_no_condition() -> None:
+    """Neither z3 nor values of the symbols are asked; what is not known is not stated."""
+    asked = symbols.Symbols(("N", "M"), ())
+    equal = asked.condition("N == M")
+    assert isinstance(equal, z3.BoolRef)
+    with time_limit(1e-9, interrupts=False):
+        assert milliseconds_left() == 1
+        assert asked.ask([equal]) == z3.unknown
+        assert asked.points_where(equal) == ([], [])
+        assert asked.smallest_values(equal) is None
+        assert weakest_condition(equal, asked) == ""
+    fresh = symbols.Symbols(("N", "M"), ())
+    assert weakest_condition(equal, fresh) == "N == M"
+
+
+def test_a_counterexample_that_there_is_no_time_to_confirm_is_open(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_walk, "is_over", lambda: True)
+    proof = prove_model(folder / "symbolic.onnx")
+    assert not proof.refuted
+    assert call_proof.NO_TIME in {each.reason for each in proof.open}
+
+
+def test_each_question_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = list[int]()
+    monkeypatch.setattr(z3.Solver, "set", lambda self, name, value: given.append(value) if name == "timeout" else None)
+    asked = symbols.Symbols(("N",), ())
+    assert not given
+    with time_limit(60, interrupts=False):
+        asked.ask([])
+    assert len(given) == 1
+    assert 0 < given[0] <= 60_000

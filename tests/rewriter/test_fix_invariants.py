@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import onnx.parser
 import pytest
 
 import sonnx
@@ -11,8 +12,10 @@ from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
-from sonnx.model.reader import Unreadable
+from sonnx.model.ir import Model
+from sonnx.model.reader import Unreadable, read
 from sonnx.profile.cases import cases
+from sonnx.rewriter.fix import is_same
 from tests.support.cases import each_case, spread
 from tests.support.invariants import BAD, harmless
 
@@ -53,3 +56,16 @@ def waiting(report: sonnx.Report) -> set[str]:
 def test_what_is_no_model_is_unreadable(data):
     with pytest.raises(Unreadable):
         fix(data)
+
+
+def test_models_with_other_bytes_are_not_the_same() -> None:
+    """The bytes of tensors are not compared where models are; a model that is written back must have them."""
+
+    def model(number: int) -> Model:
+        text = f"""<ir_version: 10, opset_import: ["" : 13]>
+            g () => (float[1] y) <float[1] c = {{{number}}}> {{ y = Neg(c) }}"""
+        return read(onnx.parser.parse_model(text).SerializeToString())
+
+    assert model(1) == model(2)
+    assert is_same(model(1), model(1))
+    assert not is_same(model(1), model(2))
