@@ -89,6 +89,17 @@ def test_the_condition_on_underflow_holds_for_six_roundings_of_a_term(name: str)
         assert (roundings + 1) * Fraction(least) * (1 + u) <= u
 
 
+def test_beyond_six_roundings_the_condition_fails_for_one_format_only() -> None:
+    """What docs/trust.md says of float16 with underflow to 0."""
+    beyond = {
+        (name, kind)
+        for name, made in FORMATS.items()
+        for kind in ("tiny", "normal")
+        if 8 * Fraction(getattr(made, kind)) * (1 + Fraction(made.unit)) > Fraction(made.unit)
+    }
+    assert beyond == {("float16", "normal")}
+
+
 def test_the_code_computes_the_bound_of_one_rounding() -> None:
     """Theorem error_of_rounding."""
     assert "Rabs (rounded x - x) <= u * Rabs x + least" in TEXT
