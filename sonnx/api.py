@@ -494,6 +494,8 @@ def fix(
     select: Collection[str] = (),
     keep: Collection[str] = (),
     fold_batch_normalization: bool = False,
+    within_bound: bool = False,
+    box: Collection[str] = (),
     strict_versions: bool = False,
     samples: int = DEFAULT_SAMPLES,
     limits: Limits = DEFAULT_LIMITS,
@@ -506,6 +508,8 @@ def fix(
         keep: operators whose nodes stay as they are.
         fold_batch_normalization: also fold BatchNormalization into the convolution before it, which changes how values
             are rounded.
+        within_bound: also make rewrites that keep the ideal values and round in another way.
+        box: with `within_bound`, texts `NAME=[LOW,HIGH]`, the ranges of inputs on which the difference is bounded.
         samples: how many sets of inputs both models are run on.
 
     Raises:
@@ -515,7 +519,7 @@ def fix(
 
     return rewrite(
         encoded(source), edition, bind=bind, input_shapes=input_shapes, select=select, keep=keep,
-        fold_batch_normalization=fold_batch_normalization,
+        fold_batch_normalization=fold_batch_normalization, within_bound=within_bound, box=box,
         strict_versions=strict_versions, samples=samples, limits=limits, name=name,
     )  # fmt: skip
 

@@ -26,9 +26,9 @@ from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
 from sonnx.rewriter import passes
+from sonnx.rewriter.certified_differences import certified_differences
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
-from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
 from sonnx.rewriter.rewriting import FixResult
 from sonnx.rewriter.shape_hints import contradicted, hints_of
 from sonnx.rewriter.validation import Validation, compared_as_terms, validate
@@ -44,6 +44,8 @@ def fix(
     select: Collection[str] = (),
     keep: Collection[str] = (),
     fold_batch_normalization: bool = False,
+    within_bound: bool = False,
+    box: Collection[str] = (),
     strict_versions: bool = False,
     samples: int,
     limits: Limits = DEFAULT_LIMITS,
@@ -56,6 +58,8 @@ def fix(
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
+    if box and not within_bound:
+        raise UsageError("--box is for --within-bound; without it no value changes")
     chosen = catalogue.edition_named(edition).name
     called = name or ("model" if isinstance(source, bytes) else PurePath(source).name)
     limits = {**limits, "findings": BY_NAME["findings"].largest}
@@ -64,19 +68,27 @@ def fix(
     before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
     _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, bind or {}, input_shapes or {}, strict_versions)
+    enabling = {"fold_batch_normalization": fold_batch_normalization, "within_bound": within_bound}
     context = RewriteContext(
         ActiveRules(catalogue.edition_named(chosen), strict_versions),
         bound,
         slugs_named(select) if select else None,
-        frozenset({folded_batch_normalization.option} if fold_batch_normalization else ()),
+        options=frozenset([name for name, enabled in enabling.items() if enabled]),
         kept=_kept(original, keep),
     )
     result = _rewritten(context)
     data = _file_of(result.model)
     after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
     validation = _validated(result, context, before, after, samples)
+    applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
+    if box:
+        written = read(data, limits=limits)
+        known = certified_differences(bound, written, [each.value for each in applied if each.value], box, chosen)
+        applied = tuple([replace(each, difference=known.get(each.value)) for each in applied])
+        outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
+        validation = replace(validation, box=tuple(box), differences=outputs)
     digest = sha256(source if isinstance(source, bytes) else Path(source))
-    return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
+    return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data)
 
 
 def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:

@@ -37,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strict-versions", action="store_true", help="accept only the operator version that a text specifies")
     add("--fold-batch-normalization", action="store_true",
         help="fold BatchNormalization into the convolution before it; this changes how values are rounded")  # fmt: skip
+    add("--within-bound", action="store_true",
+        help="also make rewrites that keep the ideal values and round in another way")  # fmt: skip
+    add("--box", action="append", default=[], metavar="NAME=[LOW,HIGH]",
+        help="with --within-bound: the range of an input, on which the difference of values is bounded")  # fmt: skip
     add("--samples", type=amount("sets", least=0), default=DEFAULT_SAMPLES, metavar="N",
         help=f"compare both models on N sets of inputs (default {DEFAULT_SAMPLES}; 0 compares nothing)")  # fmt: skip
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
@@ -59,7 +63,8 @@ def fix_command(options: argparse.Namespace) -> int:
         result = fix(
             options.model, options.edition, **sizes_of(options), select=names(options.select),
             keep=names(options.keep),
-            fold_batch_normalization=options.fold_batch_normalization, strict_versions=options.strict_versions,
+            fold_batch_normalization=options.fold_batch_normalization,
+            within_bound=options.within_bound, box=options.box, strict_versions=options.strict_versions,
             samples=options.samples, limits=parse_limits(options.limit), name=options.model,
         )  # fmt: skip
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
