@@ -49,7 +49,7 @@ def normalized_layers(site: Site) -> Replacement | None:
         return sequence.reshape(average, (*before, *[1] * (len(shape) - len(before))))
 
     centred = sequence.add(OperatorName.SUB, (node.inputs[0], mean(node.inputs[0])), sequence.name("centred"))
-    square = sequence.add(OperatorName.MUL, (centred, centred), sequence.name("square"))
+    square = squared(sequence, centred, element)
     shifted = sequence.add(OperatorName.ADD, (mean(square), small), sequence.name("shifted"))
     deviation = sequence.add(OperatorName.SQRT, (shifted,), sequence.name("deviation"))
     last = len(node.inputs) > 2 and bool(node.inputs[2])
@@ -59,6 +59,11 @@ def normalized_layers(site: Site) -> Replacement | None:
     if last:
         sequence.add(OperatorName.ADD, (scaled, node.inputs[2]), output)
     return sequence.replacement(descriptions.call(node), f"its formula, with sums of {number} elements")
+
+
+def squared(sequence: NodeSequence, source: str, element: str) -> str:
+    """Append the power 2, whose range is not negative where that of a product may be; its output."""
+    return sequence.add(OperatorName.POW, (source, sequence.constant("two", element, 2)), sequence.name("square"))
 
 
 def is_held(element: str, number: float) -> bool:
@@ -85,7 +90,7 @@ def normalized_responses(site: Site) -> Replacement | None:
         around[channel, lrn.channels(channel, count, size)] = 1.0
     output = node.outputs[0]
     sequence = NodeSequence(output, site.operator_set)
-    square = sequence.add(OperatorName.MUL, (node.inputs[0],) * 2, sequence.name("square"))
+    square = squared(sequence, node.inputs[0], element)
     kernels = sequence.constant("channels", element, around, around.shape)
     if len(shape) != 4:
         square = sequence.reshape(square, (*shape[:2], 1, prod(shape[2:])))
