@@ -300,7 +300,8 @@ def patch(module: str, text: str) -> None:
     """Give the functions of an imported module the code of another text, those included that others hold.
 
     Raises:
-        ValueError: the other text differs outside functions or has them elsewhere, or a function has other free variables.
+        ValueError: the other text differs outside functions or has them elsewhere, or a function has other free
+            variables.
     """
     path = str(module_path(module))
     before, after = (dict(_codes(compile(each, path, "exec"))) for each in (module_path(module).read_text(), text))

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence import keys, movements
+from sonnx.equivalence.averages import HAS_FORMULA, formula_of
 from sonnx.equivalence.domain import RANDOM, TermDomain
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.stated import STEP, Fused, fused_operators
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
+from sonnx.executor.preparation import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
@@ -44,7 +46,7 @@ class Expansion:
         self.functions = {function_key(function) for function in model.functions}
         self.loops = Loops(domain, self.inlining.taken)
         self.made = 0
-        self.results: list[tuple[Node, str]] = []
+        self.results: list[tuple[Node, str, tuple[int, ...] | None]] = []
 
     def before(self, node: Node) -> Node:
         """The node itself."""
@@ -53,11 +55,14 @@ class Expansion:
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
         """The nodes that stand for this one; None where it stays."""
         node = visit.node
-        for result, meant in self.results:
+        for result, meant, shape in self.results:
             if result is node:
                 [term] = place.values(visit.inputs)
                 if term is not None:
-                    place.define(node.outputs[0], self.store.ideal(meant, term))
+                    term = self.store.ideal(meant, term) if meant else term
+                    place.define(
+                        node.outputs[0], term if shape is None else movements.moved(self.store, [term], None, shape)
+                    )
                 return None
         fused = fused_operators().get((canonical_domain(node.domain), node.operator))
         if not visit.call.calls_function and canonical_domain(node.domain) == MICROSOFT:
@@ -66,6 +71,8 @@ class Expansion:
             return None if fused is None else self._steps(fused, visit, place)
         if not visit.call.calls_function and fused is not None:
             return self._steps(fused, visit, place)
+        if not visit.call.calls_function and node.operator in HAS_FORMULA and not canonical_domain(node.domain):
+            return self._formula(visit, place)
         has_graph = next(subgraphs(node), None) is not None if node.attributes else False
         if not visit.call.calls_function and not has_graph:
             return None
@@ -124,6 +131,23 @@ class Expansion:
         self.store.assume(MEANING.format("com.microsoft.FusedMatMul"))
         return [*made, Node(node.name, "Mul", "", "", (f"{result} (product)", alpha), (result,), ())]
 
+    def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The nodes of a formula, and one that gives its result the shape of the output."""
+        inputs = place.values(visit.inputs)
+        facts = [None if each is None else each.facts for each in inputs]
+        _, prepared = self.domain.run.call(visit.call, facts, [NOTHING_STATED])
+        if not isinstance(prepared, PreparedNode) or not prepared.output_specs:
+            return None
+        output = visit.node.outputs[0]
+        formula = formula_of(self.store, prepared.application, inputs, output)
+        if formula is None:
+            return None
+        for name, term in formula.terms.items():
+            place.define(name, term)
+        last = Node(visit.node.name, "Identity", "", "", (formula.result,), (output,), ())
+        self.results.append((last, formula.ideal, prepared.output_specs[0][0]))
+        return [*formula.nodes, last]
+
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         node = visit.node
         given = dict(zip(fused.inputs, node.inputs, strict=False))
@@ -151,7 +175,7 @@ class Expansion:
         result = names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
-            self.results.append((last, fused.name))
+            self.results.append((last, fused.name, None))
         return [*made, last]
 
     def _axes(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from math import prod
 
 import numpy as np
 
@@ -206,13 +207,23 @@ class Walk:
                 if mine is None or its is None:
                     good = mine is its
                 else:
-                    good = yield mine, its
+                    good = yield self._alike(mine, its, one)
                 if not good:
                     break
             if good:
                 self._note(one, other)
                 return True
         return False
+
+    def _alike(self, mine: Term, its: Term, result: Term) -> Pair:
+        """A pair of operands; of an operator on elements, with the shape of the result where one is broadcast."""
+        shape, broadcast = result.shape, result.operator in elementwise.ALL and not result.domain
+        if not broadcast or mine.shape == its.shape or shape is None or prod(shape) > MAX_ELEMENTS:
+            return mine, its
+        lists = self._list(mine, shape), self._list(its, shape)
+        if lists[0] is None or lists[1] is None:
+            return mine, its
+        return moved(self.store, [lists[0]], None, shape), moved(self.store, [lists[1]], None, shape)
 
     def _flat(self, sources: Sequence[Term], others: Sequence[Term]) -> tuple[list[Term], list[Term]]:
         """Sources of equal sizes, those of another shape than their partner as lists."""

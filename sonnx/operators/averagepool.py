@@ -125,7 +125,7 @@ def kernel(application: Application) -> Kernel:
 
 
 def _pool(X: Array, slid: Windows, limits: Limits, out: Array, block: int) -> int:
-    number = _numbers_of_elements(slid, limits)
+    number = numbers_of_elements(slid, limits)
     if (number == 0).any():
         place = np.argwhere(number == 0)[0].tolist()
         raise NotExecutable(f"the window at {place} lies on padding only")
@@ -152,7 +152,7 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array, block: int) -> in
     return exact
 
 
-def _numbers_of_elements(slid: Windows, limits: Limits) -> Array:
+def numbers_of_elements(slid: Windows, limits: Limits) -> Array:
     """How many elements count under the window at each place."""
     axes = []
     for d, (first, last) in enumerate(limits):

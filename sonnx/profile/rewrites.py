@@ -15,6 +15,11 @@ from sonnx.profile.text_types import Limit
 
 FILE = "rewrites.toml"
 
+WITHIN_BOUND: Literal["within-bound"] = "within-bound"
+"""The option of `sonnx fix` for rewrites that keep the ideal values and round in another way."""
+Option = Literal["", "fold-batch-normalization", "within-bound"]
+OPTIONS: tuple[Option, ...] = ("", "fold-batch-normalization", WITHIN_BOUND)
+
 
 class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a rewrite is for."""
@@ -29,6 +34,8 @@ class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The only kinds of places it corrects, where a rule has several; every kind without it."""
     theorem: str = ""
     """The theorem about its arithmetic."""
+    option: Option = ""
+    """The option of `sonnx fix` that enables it, because values are rounded in another way; none where they stay."""
 
 
 class RewriteDescription(RewriteFormat, frozen=True, kw_only=True):
@@ -53,12 +60,13 @@ def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
 
 
 @cache
-def rewrites_for(slug: str, operator: str = "", kind: str = "node") -> tuple[RewriteDescription, ...]:
+def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str = "") -> tuple[RewriteDescription, ...]:
     """The rewrites that may correct a failure of a rule at a place of a kind, a node of an operator for example.
 
-    Where a node fails because of its operator, only rewrites for that very operator count.
+    Where a node fails because of its operator, only rewrites for that very operator count; and only those that run
+    without an option, or that `option` enables.
     """
-    served = (each for each in rewrite_descriptions().values() if each.serves(slug))
+    served = (each for each in rewrite_descriptions().values() if each.serves(slug) and each.option == option)
     found = (each for each in served if not each.kinds or kind in each.kinds)
     return tuple(each for each in found if operator in each.operators or not (each.operators or slug == OUTSIDE))
 
@@ -68,7 +76,17 @@ def rewrite_titles(slug: str) -> tuple[str, ...]:
     """The titles of the rewrites that serve a rule; of a rule of an operator, those tried on its nodes."""
     operator = slug.partition(".")[0] if "." in slug else ""
     served = (each for each in rewrite_descriptions().values() if each.serves(slug))
-    return tuple(each.title for each in served if not operator or not each.operators or operator in each.operators)
+    return tuple(_titled(each) for each in served if not operator or not each.operators or operator in each.operators)
+
+
+def _titled(rewrite: RewriteDescription) -> str:
+    return f"{rewrite.title} (with --{rewrite.option})" if rewrite.option else rewrite.title
+
+
+@cache
+def operator_titles(operator: str) -> tuple[str, ...]:
+    """The titles of the rewrites that replace nodes of an operator outside the profile."""
+    return tuple(_titled(each) for option in OPTIONS for each in rewrites_for(OUTSIDE, operator, option=option))
 
 
 OUTSIDE = "operator-in-profile"

@@ -19,7 +19,7 @@ from sonnx.profile.accuracy import accuracy_formulas
 from sonnx.profile.cases import Case, cases_by_rule
 from sonnx.profile.definitions import Erratum, Operator, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
-from sonnx.profile.rewrites import OUTSIDE, rewrite_titles, rewrites_for
+from sonnx.profile.rewrites import OUTSIDE, operator_titles, rewrite_titles
 from sonnx.profile.signature import active_condition, every_rule, signature
 from sonnx.report.theorem_explanation import theorem_facts, theorem_named
 
@@ -135,7 +135,7 @@ def _outside(name: str) -> Iterator[str]:
     yield from _wrapped("", f"A model with {name} does not conform: SONNX does not define what the operator computes.")
     near = catalogue.operators_outside()[name]
     yield from ("", *_wrapped("near", near or "no operator of the profile"))
-    titles = "; ".join(each.title for each in rewrites_for(OUTSIDE, name))
+    titles = "; ".join(operator_titles(name))
     yield from _wrapped("sonnx fix", titles or "has no rewrite for it")
     yield from _wrapped("more", f"sonnx explain {OUTSIDE}; sonnx rules lists the operators of the profile")
 

@@ -12,7 +12,7 @@ from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
-from sonnx.profile.rewrites import OUTSIDE, RewriteDescription, rewrites_for
+from sonnx.profile.rewrites import OUTSIDE, WITHIN_BOUND, RewriteDescription, rewrites_for
 
 MAX_NAMED_OPERATORS = 12
 """Operators outside the profile that a summary names."""
@@ -70,18 +70,20 @@ def rewrites_of(finding: Finding) -> tuple[RewriteDescription, ...]:
     return rewrites_for(finding.rule, where.operator, where.kind) if finding.verdict is Verdict.FAIL else ()
 
 
-def number_with_rewrites(findings: Iterable[Finding]) -> int:
-    """For how many findings `sonnx fix` has a rewrite of their rule, at such places."""
+def number_with_rewrites(findings: Iterable[Finding], option: str = "") -> int:
+    """For how many findings `sonnx fix` has a rewrite of their rule, at such places, with an option only."""
     failures = (each for each in findings if each.verdict is Verdict.FAIL)
     alike = Counter((each.rule, each.where.operator, each.where.kind) for each in failures)
-    return sum(number for key, number in alike.items() if rewrites_for(*key))
+    return sum(number for key, number in alike.items() if rewrites_for(*key, option))
 
 
 def correctable(failures: Sequence[Finding]) -> str:
     """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
     number = number_with_rewrites(failures)
     which = "all" if number == len(failures) else number or "none"
-    return f"sonnx fix has rewrites by rule and operator for {which} of them"
+    more = number_with_rewrites([each for each in failures if not rewrites_of(each)], WITHIN_BOUND)
+    added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
+    return f"sonnx fix has rewrites by rule and operator for {which} of them{added}"
 
 
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:

@@ -48,6 +48,9 @@ class RewritePart(Part, frozen=True):
     """The theorem by which the values stay; null where they stay by construction."""
     changes: str | None
     """What happens to values, or to the interface of the model; null for nothing."""
+    difference: float | None = None
+    """At least the difference of the value it computes in any implementations of both models on the box of inputs; null
+    where no bound is known, or the value stays."""
 
 
 class ReasonPart(Part, frozen=True):
@@ -66,6 +69,15 @@ class FindingsPart(CountedFindings, frozen=True):
     """What a person can do."""
     reasons: tuple[ReasonPart, ...]
     """The findings by reason."""
+
+
+class OutputDifference(Part, frozen=True):
+    """How far an output of the rewritten model can be from that of the original."""
+
+    output: str
+    """Its name."""
+    difference: float | None
+    """At least the difference in any implementations of both models on the box; null where no bound is known."""
 
 
 class ValidationPart(Part, frozen=True):
@@ -101,6 +113,10 @@ class ValidationPart(Part, frozen=True):
     """What the comparison of both models as terms shows for every input; null where it was not made."""
     unmatched: str | None = None
     """Where that comparison stopped, or the shapes that it holds for; null where it holds for all inputs."""
+    box: tuple[str, ...] = ()
+    """The ranges of inputs for the differences."""
+    differences: tuple[OutputDifference, ...] = ()
+    """The differences of the outputs, where a box was given."""
 
 
 class RecordFile(JsonDocument, frozen=True):

@@ -27,10 +27,10 @@ from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
 from sonnx.rewriter import passes
+from sonnx.rewriter.certified_differences import certified_differences
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
-from sonnx.rewriter.rewrites.convolutions import folded_batch_normalization
 from sonnx.rewriter.rewriting import FixResult
 from sonnx.rewriter.shape_hints import contradicted, hints_of
 from sonnx.rewriter.validation import Validation, compared_as_terms, validate
@@ -48,6 +48,8 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
+    if options.box and not options.within_bound:
+        raise UsageError("--box is for --within-bound; without it no value changes")
     file = encoded(source)
     chosen = catalogue.edition_named(options.edition).name
     called, strict_versions = name_of(file, options.name), options.strict_versions
@@ -61,15 +63,29 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         ActiveRules(catalogue.edition_named(chosen), strict_versions),
         bound,
         slugs_named(options.select) if options.select else None,
-        frozenset({folded_batch_normalization.option} if options.fold_batch_normalization else ()),
+        _enabled(options),
         kept=_kept(original, options.keep),
     )
     result = _rewritten(context)
     data = _file_of(result.model)
     after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
     validation = _validated(result, context, before, after, options.samples)
+    applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
+    if options.box:
+        written = read(data, limits=limits)
+        values = [each.value for each in applied if each.value]
+        known = certified_differences(bound, written, values, options.box, chosen)
+        applied = tuple([replace(each, difference=known.get(each.value)) for each in applied])
+        outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
+        validation = replace(validation, box=tuple(options.box), differences=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
-    return FixResult(before, after, (*bindings, *result.applied), result.unknown_shapes, validation, digest, data)
+    return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data)
+
+
+def _enabled(options: FixOptions) -> frozenset[str]:
+    """The options of rewrites that are asked for."""
+    named = {rewrite.option for rewrite in passes.every_rewrite().values()} - {""}
+    return frozenset([name for name in named if getattr(options, name)])
 
 
 def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from sonnx.base.files import sha256
 from sonnx.checker.report import Report
 from sonnx.report.json_parts import CountedFindings, Place, dumps, part, tool
-from sonnx.report.rewrites_json import FindingsPart, ModelPart, ReasonPart, RecordFile, RewritePart, ValidationPart
+from sonnx.report.rewrites_json import (
+    FindingsPart,
+    ModelPart,
+    OutputDifference,
+    ReasonPart,
+    RecordFile,
+    RewritePart,
+    ValidationPart,
+)
 
 if TYPE_CHECKING:
     from sonnx.rewriter.rewrite import AppliedRewrite
@@ -68,4 +76,6 @@ def _validation(validation: Validation) -> ValidationPart:
         open=validation.missing or None,
         for_all_inputs=validation.for_all_inputs,
         unmatched=validation.unmatched.strip() or None,
+        box=validation.box,
+        differences=tuple(OutputDifference(name, most) for name, most in validation.differences.items()),
     )

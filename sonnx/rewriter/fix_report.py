@@ -58,6 +58,8 @@ def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[s
         yield f"  {place(each.where)}"
         yield f"    - {each.before}"
         yield f"    + {each.after}"
+        if each.difference is not None:
+            yield f"    {escape(each.value)} differs by at most {each.difference:.3g} in implementations of both models"
     if shown is not None and len(applied) > shown:
         yield f"  and {len(applied) - shown} more (--all prints them)"
 
@@ -144,7 +146,10 @@ def _remaining(result: FixResult) -> Iterator[CaseResult]:
 
 def _rewrites(result: FixResult) -> Iterator[CaseResult]:
     for each in result.rewrites:
-        details = (("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)))
+        apart = "" if each.difference is None else f"at most {each.difference:.3g}"
+        details = (
+            ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference on the box", apart),
+        )  # fmt: skip
         yield CaseResult(
             each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} becomes {each.after}"),
             tuple((term, text) for term, text in details if text), each.where,

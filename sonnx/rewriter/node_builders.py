@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -88,6 +89,34 @@ class NodeSequence:
         bounds["steps"] = [1] * rank
         inputs = [self._integers(f"{output}.{name}", values) for name, values in bounds.items()]
         return self.add(OperatorName.SLICE, (source, *inputs), output)
+
+    def constant(self, role: str, element: str, numbers: Any, dims: Sequence[int] = ()) -> str:
+        """Add a constant of an element type that the executor knows; its name."""
+        constant = constant_tensors.from_numbers(f"{self.output}.{role}", element, numbers, tuple(dims))
+        assert constant is not None  # noqa: S101  (the caller chose the type)
+        self.constants.append(constant)
+        return constant.name
+
+    def convolution(
+        self,
+        source: str,
+        kernels: str,
+        kernel_shape: Sequence[int],
+        *,
+        group: int = 1,
+        strides: Sequence[int] = (1, 1),
+        dilations: Sequence[int] = (1, 1),
+        pads: Sequence[int] = (0, 0, 0, 0),
+        bias: str = "",
+        output: str = "",
+    ) -> str:
+        """Append a Conv with all attributes written; its output."""
+        lists = {"dilations": dilations, "kernel_shape": kernel_shape, "pads": pads, "strides": strides}
+        written = [attribute(name, "ints", tuple(values)) for name, values in lists.items()]
+        written += [attribute("auto_pad", "string", "NOTSET"), attribute("group", "int", group)]
+        inputs, output = (source, kernels, *filter(None, [bias])), output or self.name("convolved")
+        self.nodes.append(Node("", OperatorName.CONV.value, "", "", inputs, (output,), tuple(written)))
+        return output
 
     def replacement(self, before: str, after: str) -> Replacement:
         """All of them in place of the node."""

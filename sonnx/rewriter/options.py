@@ -26,6 +26,16 @@ class FixOptions(EditionOptions, frozen=True, kw_only=True):
         bool,
         Argument("fold BatchNormalization into the convolution before it; this changes how values are rounded"),
     ] = False
+    within_bound: Annotated[
+        bool, Argument("also make rewrites that keep the ideal values and round in another way")
+    ] = False
+    box: Annotated[
+        Collection[str],
+        Argument(
+            "with --within-bound: the range of an input, on which the difference of values is bounded",
+            metavar="NAME=[LOW,HIGH]",
+        ),
+    ] = ()
     samples: Annotated[
         int,
         Argument(

@@ -10,6 +10,8 @@ from typing import Any
 
 from sonnx.rewriter.rewrite import ModelRewriting, NodeRewriting, Rewrite
 from sonnx.rewriter.rewrites import (
+    averages,
+    choices,
     cleanup,
     constants,
     convolutions,
@@ -19,10 +21,11 @@ from sonnx.rewriter.rewrites import (
     functions_and_branches,
     matrix_products,
     names_and_order,
+    normalizations,
     operand_shapes,
     operator_substitutes,
-    signs,
     sums,
+    transposed_convolutions,
     versions,
 )
 
@@ -51,7 +54,10 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     constants.constant_form,
     explicit_parameters.default_attributes,
     explicit_parameters.derived_padding,
-    signs.chosen_sign,
+    averages.averaged_windows,
+    averages.divided_windows,
+    choices.chosen_numbers,
+    choices.chosen_sign,
     data_movement.gathered_part,
     operator_substitutes.greater_as_less,
     convolutions.grouped_convolution,
@@ -64,6 +70,10 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     data_movement.split_parts,
     operator_substitutes.sum_as_add,
     sums.summed_products,
+    sums.divided_sums,
+    normalizations.normalized_layers,
+    normalizations.normalized_responses,
+    transposed_convolutions.spread_convolution,
     matrix_products.transposed_constant,
     data_movement.transposed_parts,
 )

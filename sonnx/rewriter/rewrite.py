@@ -15,6 +15,8 @@ from sonnx.profile.rewrites import RewriteDescription, rewrite_descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.site import Site
 
+ROUNDED_DIFFERENTLY = "values are rounded differently from the original's"
+
 
 class Trigger(Enum):
     """When a rewrite is tried."""
@@ -77,16 +79,20 @@ Stage_co = TypeVar("Stage_co", bound=Callable[..., Any], covariant=True)
 class Rewrite(Struct, Generic[Stage_co], frozen=True):
     """One rewrite.
 
-    `name` is that of its description in restrictions/rewrites.toml, which states the rules it serves.  `option` is the
-    parameter of `fix` that enables a rewrite that changes values.  `makes_executable` is set where the executor may
-    need the rewrite to run a model at all, and no operator that it can run is touched.
+    `name` is that of its description in restrictions/rewrites.toml, which states the rules it serves and the option
+    that enables it.  `makes_executable` is set where the executor may need the rewrite to run a model at all, and no
+    operator that it can run is touched.
     """
 
     name: str
     trigger: Trigger
     apply: Stage_co
-    option: str = ""
     makes_executable: bool = False
+
+    @property
+    def option(self) -> str:
+        """The parameter of `fix` that enables it, because values are rounded in another way; "" where they stay."""
+        return self.description.option.replace("-", "_")
 
     @property
     def description(self) -> RewriteDescription:
@@ -127,15 +133,20 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
             yield self.record(rules, edit.where, edit.before, edit.after, edit.changes)
 
     def record(
-        self, rules: tuple[str, ...], where: Where, before: str, after: str, changes: str = ""
+        self, rules: tuple[str, ...], where: Where, before: str, after: str, changes: str = "", value: str = ""
     ) -> AppliedRewrite:
         """The record of one place it changed."""
         about = self.description
-        return AppliedRewrite(self.name, about.title, rules, where, before, after, about.theorem, changes)
+        changes = changes or (ROUNDED_DIFFERENTLY if self.option else "")
+        return AppliedRewrite(self.name, about.title, rules, where, before, after, about.theorem, changes, value)
 
 
 class AppliedRewrite(Struct, frozen=True):
-    """The record of one place that a rewrite changed: its name, title and theorem, the rest as in `Edit`."""
+    """The record of one place that a rewrite changed: its name, title and theorem, the rest as in `Edit`.
+
+    `value` is the value that is computed in another way, "" where none or several are; `difference` is at least the
+    difference of this value in any implementations of both models on the box, None where no bound is known.
+    """
 
     name: str
     title: str
@@ -145,10 +156,10 @@ class AppliedRewrite(Struct, frozen=True):
     after: str
     theorem: str = ""
     changes: str = ""
+    value: str = ""
+    difference: float | None = None
 
 
-def rewrite(
-    name: str, trigger: Trigger, *, option: str = "", makes_executable: bool = False
-) -> Callable[[StageT], Rewrite[StageT]]:
+def rewrite(name: str, trigger: Trigger, *, makes_executable: bool = False) -> Callable[[StageT], Rewrite[StageT]]:
     """Makes a function a rewrite; the arguments are the fields of `Rewrite`."""
-    return lambda apply: Rewrite(name, trigger, apply, option, makes_executable)
+    return lambda apply: Rewrite(name, trigger, apply, makes_executable)

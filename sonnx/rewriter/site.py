@@ -12,7 +12,7 @@ from msgspec import Struct
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import can_run
-from sonnx.executor.preparation import RunDomain
+from sonnx.executor.preparation import PreparedNode, RunDomain
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, environment
 from sonnx.graph.interpreter import Visit
@@ -20,6 +20,7 @@ from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unkno
 from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
+from sonnx.numerics.application import Application
 from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
@@ -86,6 +87,12 @@ class Site(Struct, frozen=True, dict=True):
         """The value of a parameter or a defined name, None where it is not known."""
         found = self.environment.get(name)
         return None if found is None or first_unknown(found) is not None else found
+
+    @cached_property
+    def application(self) -> Application | None:
+        """How the executor applies the operator, None where it does not know it or not all of its parameters."""
+        prepared = RunDomain(self.context.active_rules, conforming=False).call(self.call, self.inputs, self.declared)
+        return prepared.result.application if isinstance(prepared.result, PreparedNode) else None
 
     # Attributes, inputs and outputs
 

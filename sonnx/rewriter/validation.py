@@ -45,7 +45,8 @@ class Validation(Struct, frozen=True):
 
     `for_all_inputs` is the answer of the comparison of both models as terms, which needs no inputs, rewrites that
     change values included; None where it was not made.  `unmatched` says where an undecided one stopped, and for which
-    shapes a decided one holds.
+    shapes a decided one holds.  `differences` are at least those of the outputs in any implementations of both models
+    on the `box` of inputs, None for one of which no bound is known.
     """
 
     requested: int
@@ -61,6 +62,8 @@ class Validation(Struct, frozen=True):
     missing: str = ""
     for_all_inputs: Answer | None = None
     unmatched: str = ""
+    box: tuple[str, ...] = ()
+    differences: Mapping[str, float | None] = {}
 
     @property
     def complete(self) -> bool:
@@ -70,7 +73,7 @@ class Validation(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What was compared, for people."""
-        return "; ".join(filter(None, (self._runs, self._terms)))
+        return "; ".join(filter(None, (self._runs, self._terms, self._bounds)))
 
     @property
     def _terms(self) -> str:
@@ -79,6 +82,18 @@ class Validation(Struct, frozen=True):
         if self.for_all_inputs is Answer.UNDECIDED:
             return f"not shown for all inputs: {self.unmatched}"
         return f"shown for all inputs: {self.for_all_inputs}{self.unmatched}"
+
+    @property
+    def _bounds(self) -> str:
+        if not self.box:
+            return ""
+        listed = [
+            f"{escape(name)} by at most {most:.3g}" for name, most in self.differences.items() if most is not None
+        ]
+        without = [escape(name) for name, most in self.differences.items() if most is None]
+        parts = [f"implementations of both models differ in {', '.join(listed)}"] if listed else []
+        parts += [f"no bound is known of the difference in {', '.join(without)}"] if without else []
+        return f"for inputs in {', '.join(map(escape, self.box))} {' and '.join(parts)}"
 
     @property
     def _runs(self) -> str:

@@ -203,7 +203,8 @@ class _Rewriting(Struct, dict=True):
         rules = site.failing_of(*rewrite.rules) or tuple(filter(self.context.selects, rewrite.rules))
         node = self.graph.nodes[index]
         where = Where(f"graph/node[{index}]", "node", node.name, node.operator, self.context.operator_set)
-        self.applied.append(rewrite.record(rules, where, replacement.before, replacement.after))
+        value = node.outputs[0] if rewrite.option else ""
+        self.applied.append(rewrite.record(rules, where, replacement.before, replacement.after, value=value))
 
     def _keep(self, site: Site, place: Place[TensorFacts, SubjectResults]) -> None:
         node = site.node

@@ -339,8 +339,8 @@ PARTS = [(), ("tool",), ("original",), ("original", "findings", 0), ("rewritten"
          ("rewrites", 0, "where"), ("left", 0), ("left", 0, "reasons", 0), ("validation",)]  # fmt: skip
 
 
-ADDED = ("for_all_inputs", "unmatched")
-"""Keys that records of older versions do not have; they are read as null."""
+ADDED = ("for_all_inputs", "unmatched", "box", "differences", "difference")
+"""Keys that records of older versions do not have; they are read as null or as empty lists."""
 
 
 def part_of(record: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
@@ -360,7 +360,7 @@ def wrong_records() -> Iterator[tuple[str, dict[str, Any]]]:
                 if what == "absent":
                     del part_of(made, path)[key]
                 else:
-                    part_of(made, path)[key] = 7.5
+                    part_of(made, path)[key] = {"other": 7.5}
                 yield f"{shown} {key} {what}", made
         made = deepcopy(RECORDED)
         part_of(made, path)["more"] = 1
@@ -388,8 +388,9 @@ def test_a_wrong_record_is_refused_twice(tmp_path: Path) -> None:
     validator("rewrites.schema.json").validate(RECORDED)
     assert json.loads(msgspec.json.encode(rewrites_json.read(path).content)) == RECORDED
     older = deepcopy(RECORDED)
-    for key in ADDED:
-        del older["validation"][key]
+    for part in (older["validation"], *older["rewrites"]):
+        for key in part.keys() & set(ADDED):
+            del part[key]
     path.write_text(json.dumps(older))
     assert json.loads(msgspec.json.encode(rewrites_json.read(path).content)) == RECORDED
     for what, record in wrong_records():

@@ -59,7 +59,8 @@ def has_a_rewrite(finding: Mapping[str, Any]) -> bool:
     """Whether rewrites.toml has an entry for a failure: the rule, the operator and the kind of the place."""
     rule, where = finding["rule"], finding["where"]
     return finding["verdict"] == "fail" and any(
-        {rule, rule.rpartition(".")[2]} & set(entry["rules"])
+        "option" not in entry
+        and {rule, rule.rpartition(".")[2]} & set(entry["rules"])
         and where["kind"] in entry.get("kinds", [where["kind"]])
         and (where["operator"] in entry.get("operators", [] if rule == "operator-in-profile" else [where["operator"]]))
         for entry in REWRITES.values()

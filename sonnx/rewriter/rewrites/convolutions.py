@@ -59,7 +59,7 @@ DEFAULT_EPSILON = 9.999999747378752e-06
 """The float32 number that an absent epsilon means (ONNX BatchNormalization)."""
 
 
-@rewrite("folded-batch-normalization", Trigger.ALWAYS, option="fold_batch_normalization")
+@rewrite("folded-batch-normalization", Trigger.ALWAYS)
 def folded_batch_normalization(context: RewriteContext) -> ModelChange | None:
     """The model with each pair of Conv and BatchNormalization as one Conv, if nothing else reads the value between.
 
@@ -71,8 +71,7 @@ def folded_batch_normalization(context: RewriteContext) -> ModelChange | None:
         at, conv, normalization = pair
         graph, shown = _folded(graph, at, conv, normalization)
         where = Where(f"graph/node[{at[1]}]", "node", normalization.name, normalization.operator)
-        changes = "values are rounded differently from the original's"
-        edits.append(Edit(where, descriptions.call(normalization), shown, (), changes))
+        edits.append(Edit(where, descriptions.call(normalization), shown, ()))
     return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
 

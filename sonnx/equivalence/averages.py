@@ -1,0 +1,258 @@
+"""Sums, means and transposed convolutions as products: by MatMul, Conv and Div over the reals.
+
+A sum, a product of matrices and a convolution are one exact sum each, rounded once; so a sum is its product, bit for
+bit, and a mean of 2^k elements is one with factors 2^-k.  Other means, LRN and ConvTranspose equal theirs over the
+reals only: a division and each step of a formula round once more, and products with 0 can change the sign of a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from sonnx.base.errors import NotExecutable
+from sonnx.equivalence.movements import MAX_ELEMENTS, constant_of, moved
+from sonnx.equivalence.terms import Store, Term
+from sonnx.model.ir import Attribute, Node
+from sonnx.numerics.application import Application
+from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.windows import Windows
+from sonnx.operators import averagepool, convtranspose, lrn
+
+MAX_DIVISOR = 1 << 14
+"""Its reciprocal is a normal number of every format in `FLOATS`."""
+
+FLOATS = frozenset({"float16", "bfloat16", "float", "double"})
+PLANE = 2
+"""The spatial axes that Conv has in the profile."""
+
+EXACTLY = "a sum, or a mean of 2^k elements, is the product with equal factors, rounded once: {}"
+IDEALLY = "{} is over the reals what its formula says (sonnx/equivalence/averages.py)"
+
+
+class Formula(Struct, frozen=True):
+    """Nodes that compute an operator, on named terms.
+
+    `ideal` names what the result is where the nodes compute it over the reals only, "" where they do so bit for bit:
+    results of one name and one term are equal.
+    """
+
+    nodes: tuple[Node, ...]
+    terms: dict[str, Term]
+    result: str
+    ideal: str
+
+
+class _Builder:
+    """Collects nodes and terms; names start with that of the output."""
+
+    def __init__(self, store: Store, output: str, kind: Any) -> None:
+        self.store, self.output, self.kind = store, output, kind
+        self.nodes: list[Node] = []
+        self.terms: dict[str, Term] = {}
+
+    def term(self, term: Term) -> str:
+        name = f"{self.output} (operand {len(self.terms)})"
+        self.terms[name] = term
+        return name
+
+    def number(self, values: Any) -> str:
+        return self.term(constant_of(self.store, np.array(values).astype(self.kind)))
+
+    def node(self, operator: str, inputs: Sequence[str], attributes: Iterable[Attribute] = ()) -> str:
+        result = f"{self.output} (step {len(self.nodes)})"
+        self.nodes.append(Node("", operator, "", "", tuple(inputs), (result,), tuple(attributes)))
+        return result
+
+    def holds(self, number: float) -> bool:
+        """Whether the element type has a number."""
+        with np.errstate(all="ignore"):
+            return float(np.array(number).astype(self.kind)) == number
+
+    def reshape(self, source: str, shape: Sequence[int]) -> str:
+        return self.node("Reshape", (source, self.term(constant_of(self.store, np.array(shape, np.int64)))))
+
+    def conv(self, source: str, kernels: Array, slid: Windows, *, group: int, bias: str = "") -> str:
+        lists = {"dilations": slid.dilations, "kernel_shape": slid.kernel, "pads": (*slid.begins, *slid.ends),
+                 "strides": slid.strides}  # fmt: skip
+        written = [Attribute(name, "ints", values, fields=("ints",)) for name, values in lists.items()]
+        written.append(Attribute("group", "int", group, fields=("i",)))
+        return self.node("Conv", (source, self.number(kernels), *filter(None, [bias])), written)
+
+    def formula(self, result: str, ideal: str = "") -> Formula:
+        return Formula(tuple(self.nodes), self.terms, result, ideal)
+
+
+def formula_of(store: Store, application: Application, inputs: Sequence[Term | None], output: str) -> Formula | None:
+    """The nodes that compute a call; None where there are none for it."""
+    build, first = _FORMULAS.get(application.operator), inputs[0] if inputs else None
+    if build is None or first is None or first.is_constant or first.facts.type not in FLOATS:
+        return None
+    if not first.shape or 0 in first.shape or prod(first.shape) > MAX_ELEMENTS:
+        return None
+    try:
+        found = build(_Builder(store, output, ELEMENTS[str(first.facts.type)]), application, inputs, first, first.shape)
+    except NotExecutable:
+        return None
+    if found is not None:
+        store.assume((IDEALLY if found.ideal else EXACTLY).format(application.operator))
+    return found
+
+
+def _sum_or_mean(
+    made: _Builder, application: Application, inputs: Sequence[Term | None], first: Term, shape: tuple[int, ...]
+) -> Formula | None:
+    """The elements of neighbouring axes as rows of a matrix, or as the columns under a kernel; of others as rows."""
+    gone = _gone(application, inputs, len(shape))
+    if gone is None:
+        return None
+    number = prod(shape[axis] for axis in gone)
+    mean = application.operator != "ReduceSum"
+    exact = not mean or is_exact_divisor(number)
+    factor = 1 / number if mean and exact else 1.0
+    if not exact and not made.holds(number):
+        return None
+    long = [axis for axis in range(len(shape)) if shape[axis] > 1]
+    summed = [axis for axis in long if axis in gone]
+    begin, end = (summed[0], summed[-1] + 1) if summed else (0, 0)
+    inner = prod(shape[end:])
+    if all(axis in gone for axis in long if begin <= axis < end) and inner > 1:
+        outer = prod(shape[:begin])
+        stack = made.term(moved(made.store, [first], None, (1, outer, number, inner)))
+        total = made.conv(stack, np.full((outer, 1, number, 1), factor), _windows((number, 1)), group=outer)
+    else:
+        kept = [axis for axis in range(len(shape)) if axis not in gone]
+        numbered = np.arange(prod(shape), dtype=np.int32).reshape(shape).transpose([*kept, *gone]).reshape(-1)
+        rows = moved(made.store, [first], numbered, (prod(shape) // number, number))
+        total = made.node("MatMul", (made.term(rows), made.number(np.full((number, 1), factor))))
+    if exact:
+        return made.formula(total)
+    return made.formula(made.node("Div", (total, made.number(number))), "a mean of elements")
+
+
+def _gone(application: Application, inputs: Sequence[Term | None], rank: int) -> list[int] | None:
+    """The axes of the elements that are added up, None where they are not known."""
+    if application.operator == "GlobalAveragePool":
+        return [*range(2, rank)]
+    if any(each is not None and not each.is_constant for each in inputs[1:]):
+        return None
+    gone = application.names.get("gone")
+    return sorted(gone) if isinstance(gone, tuple | list | frozenset | set) else None
+
+
+def is_exact_divisor(number: int) -> bool:
+    """Whether a division by a number of elements is a multiplication by a power of two."""
+    return number & (number - 1) == 0 and 0 < number <= MAX_DIVISOR
+
+
+def _average_pool(
+    made: _Builder, application: Application, _: Sequence[Term | None], first: Term, shape: tuple[int, ...]
+) -> Formula | None:
+    """Conv of each channel, and Div by the numbers of elements unless all are one power of two."""
+    slid = averagepool.slid_over(application, shape)
+    numbers = averagepool.numbers_of_elements(slid, averagepool.counted(application, slid))
+    whole = prod(slid.kernel)
+    if not numbers.size or not numbers.all() or len(shape) not in (3, PLANE + 2) or min((*slid.begins, *slid.ends)) < 0:
+        return None
+    exact = bool((numbers == whole).all()) and is_exact_divisor(whole)
+    if not exact and not all(made.holds(int(each)) for each in np.unique(numbers)):
+        return None
+    line = len(shape) == PLANE + 1
+    source = moved(made.store, [first], None, (*shape[:2], 1, shape[2])) if line else first
+    slid = _needed(slid)
+    if line:
+        numbers, slid = (
+            numbers[None],
+            Windows(*((each, *own) for each, own in zip((1, 1, 1, 1, 0, 0), _lists(slid), strict=True))),
+        )
+    kernels = np.full((shape[1], 1, *slid.kernel), 1 / whole if exact else 1.0)
+    total = made.conv(made.term(source), kernels, slid, group=shape[1])
+    if exact:
+        return made.formula(total)
+    if (numbers != 1).any():
+        total = made.node("Div", (total, made.number(numbers[None, None])))
+    return made.formula(total, "AveragePool")
+
+
+def _lists(slid: Windows) -> tuple[tuple[int, ...], ...]:
+    return slid.extents, slid.kernel, slid.strides, slid.dilations, slid.begins, slid.ends
+
+
+def _needed(slid: Windows) -> Windows:
+    """The windows with the padding at the ends that they lie over."""
+    ends = [
+        max(0, (places - 1) * stride + (size - 1) * dilation + 1 - extent - begin)
+        for places, stride, size, dilation, extent, begin in zip(
+            slid.places, slid.strides, slid.kernel, slid.dilations, slid.extents, slid.begins, strict=True
+        )
+    ]
+    return replace(slid, ends=tuple(ends))
+
+
+def _windows(kernel: tuple[int, int], pads: Sequence[int] = (0, 0, 0, 0), dilations: Sequence[int] = (1, 1)) -> Windows:
+    """Windows with the stride 1 over two axes."""
+    return Windows((), kernel, (1, 1), tuple(dilations), tuple(pads[:PLANE]), tuple(pads[PLANE:]))
+
+
+def _response(
+    made: _Builder, application: Application, _: Sequence[Term | None], first: Term, shape: tuple[int, ...]
+) -> Formula | None:
+    """X / (bias + alpha / size S)^beta; S is a convolution of the squares along the channels."""
+    alpha, beta, bias, size = lrn.parameters(application, np.empty((0,) * len(shape)))
+    if not all(made.holds(each) for each in (alpha, beta, bias, size)):
+        return None
+    count, name = shape[1], made.term(first)
+    around = np.zeros((count, count, 1, 1))
+    for channel in range(count):
+        around[channel, lrn.channels(channel, count, size)] = 1.0
+    square = made.node("Mul", (name, name))
+    if len(shape) != PLANE + 2:
+        square = made.reshape(square, (*shape[:2], 1, prod(shape[2:])))
+    value = made.conv(square, around, _windows((1, 1)), group=1)
+    if len(shape) != PLANE + 2:
+        value = made.reshape(value, shape)
+    for operator, number in (("Mul", alpha), ("Div", size), ("Add", bias), ("Pow", beta)):
+        value = made.node(operator, (value, made.number(number)))
+    return made.formula(made.node("Div", (name, value)), "LRN")
+
+
+def _transposed(
+    made: _Builder, application: Application, inputs: Sequence[Term | None], first: Term, shape: tuple[int, ...]
+) -> Formula | None:
+    """Conv, with the kernels turned round, over X with stride - 1 zeros between its elements."""
+    weights = inputs[1].array if len(inputs) > 1 and inputs[1] is not None else None
+    if weights is None or len(shape) != PLANE + 2 or application.attribute("group", 1) != 1 or not weights.size:
+        return None
+    if not np.isfinite(weights.astype(np.float64)).all():
+        return None
+    extents, cut = convtranspose.places(application, shape, weights.shape)
+    strides, dilations = (application.attribute(name, [1] * PLANE) for name in ("strides", "dilations"))
+    spread = tuple([(extent - 1) * stride + 1 for extent, stride in zip(shape[2:], strides, strict=True)])
+    if prod((*shape[:2], *spread)) > MAX_ELEMENTS:
+        return None
+    reach = [dilation * (size - 1) for dilation, size in zip(dilations, weights.shape[2:], strict=True)]
+    begins = [reach[axis] - cut[axis] for axis in range(PLANE)]
+    ends = [extents[axis] + reach[axis] - begins[axis] - spread[axis] for axis in range(PLANE)]
+    if min((*begins, *ends, *extents)) < 0:
+        return None
+    places = np.full((*shape[:2], *spread), prod(shape), np.int32)
+    places[:, :, :: strides[0], :: strides[1]] = np.arange(prod(shape), dtype=np.int32).reshape(shape)
+    zero = constant_of(made.store, np.zeros(1, made.kind))
+    source = moved(made.store, [first, zero], places.reshape(-1), places.shape)
+    bias = made.term(inputs[2]) if len(inputs) > 2 and inputs[2] is not None else ""
+    windows = _windows(weights.shape[2:], (*begins, *ends), dilations)
+    turned = np.flip(weights, (2, 3)).swapaxes(0, 1)
+    total = made.conv(made.term(source), turned, windows, group=1, bias=bias)
+    return made.formula(total, f"ConvTranspose of strides {list(strides)}")
+
+
+_FORMULAS: Mapping[str, Callable[..., Formula | None]] = {
+    "AveragePool": _average_pool, "ConvTranspose": _transposed, "GlobalAveragePool": _sum_or_mean, "LRN": _response,
+    "ReduceMean": _sum_or_mean, "ReduceSum": _sum_or_mean,
+}  # fmt: skip
+HAS_FORMULA = frozenset(_FORMULAS)

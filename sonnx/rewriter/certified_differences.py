@@ -1,0 +1,48 @@
+"""How far values of the rewritten model are from those of the original, where rewrites round in another way.
+
+The values that such rewrites compute, and the graph outputs, are outputs of both models for the comparison of terms: it
+shows that their ideal values are equal, and bounds the difference of any two implementations on the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from msgspec.structs import replace
+
+from sonnx.base.errors import BadInput, Stop
+from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.model.ir import Model, Value
+from sonnx.numerics.formats import ELEMENTS, format_of
+
+
+def certified_differences(
+    original: Model, rewritten: Model, names: Iterable[str], box: Collection[str], edition: str
+) -> dict[str, float]:
+    """At least the difference of any implementations of both models, by value, for those that are bounded.
+
+    Raises:
+        BadInput: the box does not fit the model.
+    """
+    types = {value.name: value.type for value in (*rewritten.graph.value_info, *rewritten.graph.outputs)}
+    outputs = [value.name for value in original.graph.outputs]
+    inner = [name for name in dict.fromkeys(names) if name in types and name not in outputs]
+    numbers = [name for name in (*outputs, *inner) if name in types and _is_float(types[name].element)]
+    added = tuple([Value(name, types[name]) for name in numbers])
+    sides = []
+    for model, called in ((original, "original"), (rewritten, "rewritten")):
+        sides.append(side_of(replace(model, graph=replace(model.graph, outputs=added)), called, "", None))
+    options = EquivalenceOptions(edition=edition, box=tuple(box), runs=0)
+    try:
+        found = compare_models(sides[0], sides[1], options)
+    except BadInput:
+        raise
+    except Stop:
+        return {}
+    return {each.first: each.difference for each in found.outputs if each.difference is not None}
+
+
+def _is_float(element: str | None) -> bool:
+    kind = ELEMENTS.get(element or "")
+    return kind is not None and format_of(kind) is not None
