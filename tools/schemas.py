@@ -36,13 +36,13 @@ from sonnx.profile.file_format import (
 from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
+from sonnx.prover.model_proof import ModelProof
 from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
-from sonnx.report.model_proof_json import ProofDocument
 from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunDocument
@@ -71,7 +71,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/difference.schema.json": DifferenceDocument,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
-    "sonnx/report/proof.schema.json": ProofDocument,
+    "sonnx/report/proof.schema.json": ModelProof,
     "sonnx/report/report.schema.json": CheckDocument,
     "sonnx/report/rewrites.schema.json": RecordFile,
     "sonnx/report/property.schema.json": PropertyResult,

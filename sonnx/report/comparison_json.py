@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from sonnx.executor.comparison import Comparison, Row
 from sonnx.executor.distance import Distance
 from sonnx.profile.definitions import DeviationKind
-from sonnx.profile.text_types import Limit, Sha256
-from sonnx.report.json_parts import JsonDocument, Number, Part, dumps, part, tool
+from sonnx.profile.text_types import Limit, Number, Sha256
+from sonnx.report.json_parts import JsonDocument, Part, dumps, part, tool
 
 
 class SpecialPart(Part, frozen=True):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from sonnx.base.reported import json_text
 from sonnx.base.resources import tool_version
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
@@ -39,7 +40,6 @@ from sonnx.report import (
     comparison_json,
     edition_difference,
     formats,
-    model_proof_json,
     theorems_json,
 )
 from sonnx.report import json as check_json
@@ -228,8 +228,8 @@ def proof_documents() -> list[str]:
     full = ModelProof(
         "m.onnx", "2026-08", ("N", "M"), ("N >= 1", "M >= 2"), 9, 8, 7, 6, 5, 4,
         (
-            Refuted("Max.broadcastable", NODE, 2, "N == M", (("N", 1), ("M", 2)), "A is [1]", "N == M", False, ("N",)),
-            Refuted("Max.same-shape", other, 3, "one shape", (), "A differs", "", True),
+            Refuted("Max.broadcastable", NODE, 2, "N == M", {"N": 1, "M": 2}, "A is [1]", "N == M", False, ("N",)),
+            Refuted("Max.same-shape", other, 3, "one shape", {}, "A differs", "", True),
         ),
         (Open("Add.same-type", NODE, 10, "it has no type"), Open("Add.broadcastable", other, 11, "it has no shape")),
         "N == 3", ("A note.",),
@@ -239,7 +239,7 @@ def proof_documents() -> list[str]:
         digest("7"),
     )  # fmt: skip
     proved = ModelProof("n.onnx", "2026-11", (), (), 1, 1, 2, 3, 1, 0, (), (), "", (), sufficient=True)
-    return [model_proof_json.render(full), model_proof_json.render(proved)]
+    return [json_text(full), json_text(proved)]
 
 
 def theorem_documents() -> list[str]:
