@@ -175,7 +175,7 @@ def _descriptions(kind: type) -> dict[str, str]:
             found |= {getter.fget.__name__: inspect.getdoc(getter) or "" for getter in getters if getter.fget}
     keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
     keys |= {key.attribute: key.name for key in json_keys(kind)}
-    return {key: " ".join(found[name].split()) for name, key in keys.items()}
+    return {key: " ".join(found.get(name, "").split()) for name, key in keys.items()}
 
 
 def _text(statement: ast.stmt) -> str:
