@@ -36,13 +36,13 @@ from sonnx.profile.file_format import (
 from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
+from sonnx.prover.model_proof import ModelProof
 from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
-from sonnx.report.model_proof_json import ProofDocument
 from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunDocument
@@ -71,7 +71,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/difference.schema.json": DifferenceDocument,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
-    "sonnx/report/proof.schema.json": ProofDocument,
+    "sonnx/report/proof.schema.json": ModelProof,
     "sonnx/report/report.schema.json": CheckDocument,
     "sonnx/report/rewrites.schema.json": RecordFile,
     "sonnx/report/property.schema.json": PropertyResult,
@@ -175,7 +175,7 @@ def _descriptions(kind: type) -> dict[str, str]:
             found |= {getter.fget.__name__: inspect.getdoc(getter) or "" for getter in getters if getter.fget}
     keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
     keys |= {key.attribute: key.name for key in json_keys(kind)}
-    return {key: " ".join(found[name].split()) for name, key in keys.items()}
+    return {key: " ".join(found.get(name, "").split()) for name, key in keys.items()}
 
 
 def _text(statement: ast.stmt) -> str:

@@ -76,8 +76,17 @@ class JsonKey(NamedTuple):
 
 def reported(getter: Getter) -> Getter:
     """Mark the getter of a property, below `@property`, as a key of the JSON."""
-    getter.is_reported = True  # type: ignore[attr-defined]
-    return getter
+    return reported_as(getter.__name__)(getter)
+
+
+def reported_as(key: str) -> Callable[[Getter], Getter]:
+    """As `reported`, with a key that differs from the name of the property."""
+
+    def mark(getter: Getter) -> Getter:
+        getter.json_key = key  # type: ignore[attr-defined]
+        return getter
+
+    return mark
 
 
 @cache
@@ -93,16 +102,15 @@ def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
     ]
     for name, getter in _properties(kind).items():
         result = get_type_hints(getter, include_extras=True)["return"]
-        keys.append(JsonKey(name, result, name, ABSENT_IF_EMPTY in _markers(result)))
+        keys.append(JsonKey(getter.json_key, result, name, ABSENT_IF_EMPTY in _markers(result)))
     return tuple(keys)
 
 
-def _properties(kind: type) -> dict[str, Callable[[Any], Any]]:
-    getters: dict[str, Callable[[Any], Any]] = {}
+def _properties(kind: type) -> dict[str, Any]:
+    getters: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():
-            if isinstance(value, property) and getattr(value.fget, "is_reported", False):
-                assert value.fget is not None  # noqa: S101  (it has the mark)
+            if isinstance(value, property) and hasattr(value.fget, "json_key"):
                 getters[name] = value.fget
     return getters
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from sonnx.base.reported import OptionalText
+from sonnx.profile.text_types import Text
+
+PlaceKind = Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
 
 
 class Verdict(StrEnum):
@@ -21,16 +26,18 @@ class Verdict(StrEnum):
 
 
 class Where(Struct, frozen=True):
-    """The place of a finding: a path in the file, and the subject at that place.
+    """A place in a model."""
 
-    `kind` is node, value, graph, function, tensor or model; `operator` and `version` are set for nodes.
-    """
-
-    place: str
-    kind: str
+    place: Text
+    """The path in the file, such as graph/node[4] or graph/node[4]/then_branch/output[0]."""
+    kind: PlaceKind
+    """What stands there."""
     name: str = ""
-    operator: str = ""
-    version: int | None = None
+    """Its name as the file has it, empty where it has none."""
+    operator: OptionalText = ""
+    """The operator of a node, null for anything else."""
+    version: int | None = field(default=None, name="operator_set")
+    """The imported version of the node's operator set, null where there is none."""
 
 
 class Violation(NamedTuple):

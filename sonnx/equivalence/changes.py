@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from sonnx.checker.verdicts import Verdict
+from sonnx.checker.verdicts import PlaceKind, Verdict
 from sonnx.equivalence.result import Answer, File
 
 
@@ -89,7 +89,7 @@ class FindingChange(Struct, frozen=True):
     """What the check states."""
     place: str
     """The place in the model that has it."""
-    kind: str
+    kind: PlaceKind
     """What stands there, such as node or value."""
     name: str
     """Its name, which may be empty."""

@@ -14,7 +14,7 @@ from sonnx.equivalence.result import Equivalence
 from sonnx.equivalence.terms import Store
 from sonnx.equivalence.walk import Walk
 from sonnx.executor.comparison import Optimization
-from sonnx.executor.runtimes import LEVELS, Failure
+from sonnx.executor.runtimes import LEVELS, Failure, OptimizationLevel
 from sonnx.model.ir import Graph, Model
 from sonnx.model.limits import Limits
 from sonnx.model.reader import Unreadable, read
@@ -36,7 +36,7 @@ def optimizations(
 
 
 def _optimization(
-    level: str,
+    level: OptimizationLevel,
     model: Model,
     folder: Path | None,
     optimized: Callable[[str], bytes],
@@ -48,11 +48,11 @@ def _optimization(
         second = side_of(read(data, f"the graph of level {level}", limits), level, sha256(data), None)
         first = side_of(model, "model", "", folder)
         found = compare_models(first, second, EquivalenceOptions(edition))
-        cut = None if found.proved else first_cut(first, second, found)
+        cut = None if found.proved else first_cut(first, second, found, level)
     except (Failure, Unreadable, BadInput, Stop) as reason:
-        return Optimization(level, "", reason=str(reason))
+        return Optimization(level, None, reason=str(reason))
     if cut is not None:
-        return cut._replace(level=level)
+        return cut
     if found.proved or found.unmatched is None:
         return Optimization(level, found.answer.value, found.second.nodes)
     unmatched = found.unmatched
@@ -61,7 +61,7 @@ def _optimization(
     )
 
 
-def first_cut(first: Side, second: Side, found: Equivalence) -> Optimization | None:
+def first_cut(first: Side, second: Side, found: Equivalence, level: OptimizationLevel) -> Optimization | None:
     """The first value of an optimized graph that does not match the value of that name in the model; None where all do.
 
     Fused nodes keep the name of the last value, so that the node that makes it is the transformation.  A name only
@@ -83,7 +83,7 @@ def first_cut(first: Side, second: Side, found: Equivalence) -> Optimization | N
                 continue
             reason = walk.mismatches[-1].reason if walk.mismatches else "nothing is known of it"
             operators = makers[name], f"{node.domain}.{node.operator}" if node.domain else node.operator
-            return Optimization("", found.answer.value, found.second.nodes, name, name, operators, reason)
+            return Optimization(level, found.answer.value, found.second.nodes, name, name, operators, reason)
     return None
 
 

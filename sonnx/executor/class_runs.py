@@ -7,16 +7,20 @@ allows; those left out are counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
+from sonnx.base.reported import HIDDEN, OptionalText
 from sonnx.executor.distance import INFINITY, NAN, SpecialMismatch
 from sonnx.numerics.draws import is_ordinary
 from sonnx.numerics.formats import Array, format_of
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Alternative
+from sonnx.profile.definitions import Alternative, DeviationKind
+from sonnx.profile.text_types import Limit, Number
 
 MAX_RUNS = 256
 """Class runs of one node, and of the whole model."""
@@ -32,40 +36,43 @@ SEARCHED_ELEMENTS = 1 << 13
 """Elements of a larger input among which those are searched that are not ordinary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """A class in which elements differ in kind: in how many runs, and the first of them."""
+class Deviation(Struct, frozen=True):
+    """A value class in which elements differ in kind, with the first run."""
 
     name: str
     """The name of the class."""
     detail: str
     """Which input, and where."""
-    kind: str
-    runs: int
-    at: tuple[int, ...]
-    """The index of the first element that differs."""
+    kind: DeviationKind
+    """What differs."""
+    runs: Annotated[int, Limit(ge=1)]
+    """The runs of the class in which it differs."""
+    at: tuple[Number, ...]
+    """The index of the first element."""
     exact: str
+    """The exact element there, with its bits."""
     found: str
+    """The runtime's element there, with its bits."""
     inputs: tuple[str, ...]
-    """The inputs of the run, as far as they can be shown."""
+    """The inputs of the first run: all elements of a small one, of a larger one those that are not ordinary."""
     errata: tuple[str, ...] = ()
-    """The errata of the operator that runtimes deviate from in this kind."""
-    explained: str = ""
-    """Why the difference is no fault of the runtime, "" where it may be one."""
-    packed: bool = False
+    """The errata of the operator from which runtimes deviate in this kind."""
+    explained: OptionalText = ""
+    """Why it is no fault of the runtime; null where it may be one."""
+    packed: Annotated[bool, HIDDEN] = False
 
 
-@dataclass(frozen=True, slots=True)
-class ClassRuns:
+class ClassRuns(Struct, frozen=True):
     """What was done on class inputs for one value."""
 
-    runs: int = 0
+    runs: Number = 0
     """The runs that were compared."""
-    left_out: int = 0
+    left_out: Number = 0
     """The cases that the budget left out."""
-    without_value: int = 0
+    without_value: Number = 0
     """The cases in which the inputs have no exact value."""
     deviations: tuple[Deviation, ...] = ()
+    """The classes in which elements differ in kind."""
 
     @property
     def unexplained(self) -> tuple[Deviation, ...]:

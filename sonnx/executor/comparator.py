@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from sonnx.base.budget import OutOfTime, require_time
 from sonnx.base.errors import ErrorCondition, Stop
 from sonnx.base.escaping import plural
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import ClassRuns, deviations_of, selects, within_budget
-from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row
+from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row, Way
 from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
 from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.node_errors import place_of
@@ -368,14 +368,14 @@ class _Comparator:
         declared = {value.name for value in graph.outputs}
         named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
         outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
-        made = structs.replace(self.source.model, graph=structs.replace(graph, outputs=outputs))
+        made = replace(self.source.model, graph=replace(graph, outputs=outputs))
         return self.runtime.load(write(made), self.source.folder)
 
     def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
         inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
         outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
         graph = Graph(f"node {index}", inputs, outputs, (), (), (), (node,))
-        return self.runtime.load(write(structs.replace(self.source.model, graph=graph)), self.source.folder)
+        return self.runtime.load(write(replace(self.source.model, graph=graph)), self.source.folder)
 
     def _with_constants(self, index: int, node: Node, values: Mapping[str, Array], varying: Collection[str]) -> Model:
         """A node alone; its constants are initializers, as in the model."""
@@ -386,7 +386,7 @@ class _Comparator:
         inputs = tuple(_value(name, values[name]) for name in taken if name not in named)
         outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
         graph = Graph(f"node {index}", inputs, outputs, (), constants, (), (node,))
-        return structs.replace(model, graph=graph)
+        return replace(model, graph=graph)
 
     def _constants(self, given: Mapping[str, Array]) -> dict[str, Array]:
         tensors = self.source.model.graph.initializers
@@ -449,24 +449,24 @@ def _content(node: Node, alone: Model, specs: Iterable[TensorSpec], fixed: Itera
     listed = dict.fromkeys([*node.inputs, *node.outputs])
     names = {name: f"{number}" if name else "" for number, name in enumerate(listed)}
     inputs, outputs = (tuple(names[each] for each in side) for side in (node.inputs, node.outputs))
-    renamed = structs.replace(node, name="", inputs=inputs, outputs=outputs)
+    renamed = replace(node, name="", inputs=inputs, outputs=outputs)
 
     def called(value: Value) -> Value:
-        return structs.replace(value, name=names[value.name])
+        return replace(value, name=names[value.name])
 
-    graph = structs.replace(
+    graph = replace(
         alone.graph,
         name="",
         inputs=tuple(map(called, alone.graph.inputs)),
         outputs=tuple(map(called, alone.graph.outputs)),
-        initializers=tuple(structs.replace(each, name=names[each.name]) for each in alone.graph.initializers),
+        initializers=tuple(replace(each, name=names[each.name]) for each in alone.graph.initializers),
         nodes=(renamed,),
     )
     said = repr([[*specs], [(each.dtype, each.shape, each.tolist()) for each in fixed]])
-    return sha256(write(structs.replace(alone, graph=graph)) + said.encode("utf-8", "surrogatepass")).digest()
+    return sha256(write(replace(alone, graph=graph)) + said.encode("utf-8", "surrogatepass")).digest()
 
 
-def _row(way: str, name: str, index: int, node: Node) -> Row:
+def _row(way: Way, name: str, index: int, node: Node) -> Row:
     where = Where(f"graph/node[{index}]", "node", node.name, node.operator)
     return Row(way, name, node.operator, place_of(node, index), where=where)
 

@@ -10,44 +10,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
+from msgspec import Struct
+
+from sonnx.base.reported import HIDDEN, OptionalText
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import ClassRuns
 from sonnx.executor.distance import INTEGER, ZERO, Distance
+from sonnx.executor.runtimes import OptimizationLevel
+from sonnx.profile.text_types import Number
 
-OUTPUT, EQUAL, ACCUMULATED = "output", "on equal inputs", "accumulated"
-CLASS_OUTPUT, CLASS_NODE = "output on class inputs", "on class inputs"
+Way = Literal["output", "output on class inputs", "on equal inputs", "on class inputs", "accumulated"]
+"""How a value is compared."""
+OUTPUT: Final = "output"
+EQUAL: Final = "on equal inputs"
+ACCUMULATED: Final = "accumulated"
+CLASS_OUTPUT: Final = "output on class inputs"
+CLASS_NODE: Final = "on class inputs"
 WAYS = (OUTPUT, CLASS_OUTPUT, EQUAL, CLASS_NODE, ACCUMULATED)
 """The ways to compare, in the order of the report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One compared value: its name, the way, and its distance; `failures` are the runs without it, with the reason."""
+class Row(Struct, frozen=True):
+    """One value, compared in one way."""
 
-    way: str
+    way: Way
+    """The whole model's outputs, also on class inputs; a node alone on exact inputs or on class inputs; or every value
+    of the whole model."""
     value: str
-    operator: str = ""
-    place: str = ""
+    """The name of the value."""
+    operator: OptionalText = ""
+    """The operator of the node that makes it; null for outputs."""
+    place: OptionalText = ""
+    """The place of that node; null for outputs."""
     type: str = ""
+    """The element type."""
     distance: Distance | None = None
-    ordinary: Distance | None = None
+    """How far it is from the exact values; null where nothing was compared."""
+    ordinary: Annotated[Distance | None, HIDDEN] = None
     """The distance in the runs with ordinary inputs."""
     failures: tuple[str, ...] = ()
-    where: Where | None = None
+    """Runs in which it was not compared, with the reason; on class inputs the first with each reason."""
+    where: Annotated[Where | None, HIDDEN] = None
     """The place of the value, or of its node."""
-    exceeded: str = ""
+    exceeded: Annotated[str, HIDDEN] = ""
     """How it is outside the tolerance, "" where it is within or there is none."""
     faults: tuple[str, ...] = ()
-    """What the runtime did instead of giving a value, or two values for the same inputs; each with the first run.
-
-    Its process ended or hung, or it gave rubbish, no such value, another type or another shape.
-    """
+    """What the runtime did instead of giving a value, or two different values; each with the first run."""
     classes: ClassRuns | None = None
-    """What was done on class inputs, None in the other ways."""
-    same_as: str = ""
-    """The place of an equal node whose runs these are, "" for runs of its own."""
+    """The runs on class inputs; null in the other ways."""
+    same_as: OptionalText = ""
+    """The place of an equal node whose runs these are; null for runs of its own."""
 
     @property
     def differs(self) -> bool:
@@ -55,20 +69,23 @@ class Row:
         return self.distance is not None and self.distance.identical < self.distance.elements
 
 
-class Optimization(NamedTuple):
-    """What the optimizer of the runtime made of the model at a level, as `sonnx equivalent` answers.
+class Optimization(Struct, frozen=True):
+    """With --optimizations: the graph that the optimizer of the runtime makes, against the model."""
 
-    `first` and `second` name a pair of values that does not match, the first one in the order of the optimized graph;
-    `operators` are those that make them.  A missing `answer` has the reason.
-    """
-
-    level: str
-    answer: str
-    nodes: int = 0
-    first: str = ""
-    second: str = ""
+    level: OptimizationLevel
+    """The level of the optimizer."""
+    answer: Literal["identical", "equal up to rounding", "different", "not decided"] | None
+    """The answer of sonnx equivalent; null where the graph was not compared."""
+    nodes: Number = 0
+    """The nodes of the optimized graph."""
+    first: OptionalText = ""
+    """The value of the model in the first pair that does not match; null where all match."""
+    second: OptionalText = ""
+    """The value of the optimized graph in that pair."""
     operators: tuple[str, str] = ("", "")
-    reason: str = ""
+    """The operators that make them, in the model and in the optimized graph; empty where they are not known."""
+    reason: OptionalText = ""
+    """Why they do not match, or why the graph was not compared."""
 
 
 class BoundViolation(NamedTuple):

@@ -9,53 +9,86 @@ an example.  So is every integer, bool and string that differs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
+from sonnx.base.reported import HIDDEN, OptionalText, reported_as
 from sonnx.numerics import small_floats
 from sonnx.numerics.formats import NAMES, TEXT, Array, Format, format_of, is_small_float, patterns, widened
+from sonnx.profile.definitions import DeviationKind
+from sonnx.profile.text_types import Limit, Number
 
-NAN, INFINITY, ZERO = "NaN", "infinity", "sign of zero"
-INTEGER, BOOL, STRING = "integer", "bool", "string"
-KINDS = (NAN, INFINITY, INTEGER, BOOL, STRING, ZERO)
+NAN: Final = "NaN"
+INFINITY: Final = "infinity"
+ZERO: Final = "sign of zero"
+INTEGER: Final = "integer"
+BOOL: Final = "bool"
+STRING: Final = "string"
+KINDS: tuple[DeviationKind, ...] = (NAN, INFINITY, INTEGER, BOOL, STRING, ZERO)
 """The kinds in which elements differ; floating-point numbers that differ otherwise have a distance."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecialMismatch:
-    """Elements that differ in kind: of which one value alone is a NaN, an infinity or -0, and other integers, bools and
-    strings.  Their number, and the first with both values.
-    """
+class SpecialMismatch(Struct, frozen=True):
+    """Elements that differ in kind: in being NaN or infinite, in the sign of a zero, or as integer, bool or string."""
 
-    kind: str
-    number: int
-    at: tuple[int, ...]
+    kind: DeviationKind
+    """What differs."""
+    number: Annotated[int, Limit(ge=1)]
+    """How many."""
+    at: tuple[Number, ...]
+    """The index of the first."""
     exact: str
+    """The exact element there, with its bits."""
     found: str
+    """The runtime's element there, with its bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Distance:
-    """The distance of all elements of one value, in one or several runs.
+class UlpDistance(Struct, frozen=True):
+    """Distances in steps between representable values, over the measured elements."""
 
-    `measured` elements are finite numbers on both sides; sums and maxima are over these.  `ulp` is None for integers,
-    bool and strings.  `at` is the index of the element with the largest ulp distance (of integers: absolute one).
-    Absolute distances are taken in float64.
-    """
+    largest: Number
+    """The largest distance."""
+    mean: float
+    """The mean distance."""
 
-    elements: int
-    identical: int
-    measured: int
-    ulp: int | None
-    ulp_sum: float
-    absolute: float
-    absolute_sum: float
-    at: tuple[int, ...] = ()
-    exact: str = ""
-    found: str = ""
+
+class AbsoluteDistance(Struct, frozen=True):
+    """Distances of the numbers, in float64; the string "infinity" where JSON has no such number."""
+
+    largest: float | Literal["infinity"]
+    """The largest distance."""
+    mean: float | Literal["infinity"]
+    """The mean over the measured elements."""
+
+
+class Distance(Struct, frozen=True):
+    """How far the values of one or several runs are from the exact ones."""
+
+    elements: Number
+    """Elements of all runs."""
+    identical: Number
+    """Elements that are the same bit for bit, all NaNs being one value."""
+    measured: Number
+    """Elements that are finite on both sides."""
+    ulp: Annotated[int | None, HIDDEN]
+    """The largest distance in ulp of a measured element; None for integers, bool and strings."""
+    ulp_sum: Annotated[float, HIDDEN]
+    absolute: Annotated[float, HIDDEN]
+    """The largest absolute distance of a measured element."""
+    absolute_sum: Annotated[float, HIDDEN]
+    at: tuple[Number, ...] | None = None
+    """The index of the largest distance; null where there is none."""
+    exact: OptionalText = ""
+    """The exact element there, with its bits."""
+    found: OptionalText = ""
+    """The runtime's element there, with its bits."""
     specials: tuple[SpecialMismatch, ...] = ()
+    """Elements whose kind differs."""
 
     @property
     def ulp_mean(self) -> float:
@@ -63,9 +96,17 @@ class Distance:
         return self.ulp_sum / self.measured if self.measured else 0.0
 
     @property
-    def absolute_mean(self) -> float:
-        """The mean absolute distance over the measured elements."""
-        return self.absolute_sum / self.measured if self.measured else 0.0
+    @reported_as("ulp")
+    def ulp_distance(self) -> UlpDistance | None:
+        """Distances in ulp; null for integers, bool and strings."""
+        return None if self.ulp is None else UlpDistance(self.ulp, self.ulp_mean)
+
+    @property
+    @reported_as("absolute")
+    def absolute_distance(self) -> AbsoluteDistance:
+        """Distances of the numbers."""
+        mean = self.absolute_sum / self.measured if self.measured else 0.0
+        return AbsoluteDistance(_finite(self.absolute), _finite(mean))
 
     def __add__(self, other: Distance) -> Distance:
         """Two runs of the same value as one; the example is that of the worse one."""
@@ -84,6 +125,11 @@ class Distance:
             worse.found,
             tuple(_merged(self.specials, other.specials)),
         )
+
+
+def _finite(value: float) -> float | Literal["infinity"]:
+    """JSON has no infinity."""
+    return value if value - value == 0 else "infinity"
 
 
 class Incomparable(Exception):
@@ -164,7 +210,7 @@ def _floating(found: Array, exact: Array) -> Distance:
     apart = np.abs(widened(found).astype(np.float64) - widened(exact).astype(np.float64))
     steps, apart = np.where(plain, steps, 0), np.where(plain, apart, 0.0)
     largest = int(steps.max()) if steps.size else 0
-    differ = {
+    differ: dict[DeviationKind, Array] = {
         NAN: nan[0] != nan[1],
         INFINITY: (infinite[0] | infinite[1]) & ~same & ~nan[0] & ~nan[1],
         ZERO: (places[0] == 0) & (places[1] == 0) & ~same,
@@ -182,7 +228,7 @@ def _floating(found: Array, exact: Array) -> Distance:
     return _at(result, _first(steps == largest), found, exact) if largest else result
 
 
-def _mismatches(differ: Mapping[str, Array], found: Array, exact: Array) -> tuple[SpecialMismatch, ...]:
+def _mismatches(differ: Mapping[DeviationKind, Array], found: Array, exact: Array) -> tuple[SpecialMismatch, ...]:
     """The elements of each kind, where there are any."""
     return tuple(
         SpecialMismatch(kind, number, at := _first(mask), show(exact, at), show(found, at))

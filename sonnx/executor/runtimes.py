@@ -11,7 +11,7 @@ from ctypes import string_at
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -166,7 +166,8 @@ def runtime_class(name: str) -> Callable[[], Runtime]:
 Optimizer = Callable[[bytes | Path, Path | None, str], bytes]
 """Makes a model file of a model, the folder of its external data, and a level."""
 
-LEVELS = ("basic", "extended")
+OptimizationLevel = Literal["basic", "extended"]
+LEVELS: tuple[OptimizationLevel, ...] = ("basic", "extended")
 """Levels of an optimizer whose graphs are compared; higher ones have operators of one processor."""
 
 

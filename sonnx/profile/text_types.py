@@ -44,5 +44,10 @@ TheoremId = Annotated[str, Limit(pattern=r"^[a-z]+\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*
 OperatorName = Annotated[str, Limit(pattern="^[A-Z][A-Za-z0-9]*$")]
 Element = Annotated[str, Limit(pattern="^[a-z][a-z0-9]*$")]
 """An element type of ONNX in lower case, or a family of editions.toml."""
+Number = Annotated[int, Limit(ge=0)]
+Text = Annotated[str, Limit(min_length=1)]
+Slug = Annotated[str, Limit(pattern=r"^([A-Z][A-Za-z0-9]*\.|tailoring\.|deviation\.)?[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*$")]
+"""The name of a rule."""
+EditionName = Annotated[str, Limit(pattern="^[0-9]{4}-[0-9]{2}$")]
 Letter = Annotated[str, Limit(pattern="^[A-Za-z][A-Za-z0-9_]*$")]
 """The name of an input, output, parameter or type variable."""

@@ -5,12 +5,17 @@ Reports import this module, so it loads no solver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import Struct, field
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
+from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, Result, reported, reported_as
 from sonnx.checker.verdicts import Where
 from sonnx.graph.environment import NO_SHAPE, NO_TYPE
+from sonnx.profile.text_types import EditionName, Number, Sha256, Slug
 from sonnx.prover.results import SolverAnswer
 
 
@@ -18,36 +23,40 @@ class Unprovable(UsageError):
     """An assumption that does not parse or cannot hold: one sentence for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refuted:
-    """A rule that fails for some values of the symbols.
+class Refuted(Struct, frozen=True):
+    """A rule that fails for some values."""
 
-    `nodes` counts the nodes with the same facts as the one at `where`; `numbers` are the smallest values found, and
-    `actual` is what the check reports for the rule if the symbols are bound to them.  With the values of the symbols in
-    `matters` it fails whatever the others are.
-    """
-
-    rule: str
+    rule: Slug
+    """The slug of the rule."""
     where: Where
-    nodes: int
+    """The node, or the first of several with the same facts."""
+    nodes: Number
+    """Nodes with the same facts."""
     requires: str
-    numbers: tuple[tuple[str, int], ...]
+    """What the rule demands."""
+    counterexample: Mapping[str, int]
+    """The smallest values of the symbols for which it fails."""
     actual: str
-    constraint: str
-    """The weakest condition on the symbols under which the rule holds, "" if no short text states it."""
+    """What the check says of the rule for these values."""
+    constraint: OptionalText
+    """The weakest condition under which it holds; null where it could not be stated."""
     always: bool
-    """It fails for all values of the symbols."""
+    """Whether it fails whatever the symbols are."""
     matters: tuple[str, ...] = ()
+    """The symbols whose values in the counterexample suffice: the rule fails whatever the others are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
-    """A rule that was neither proved nor refuted, and why."""
+class Open(Struct, frozen=True):
+    """A rule that is neither proved nor refuted."""
 
-    rule: str
+    rule: Slug
+    """The slug of the rule."""
     where: Where
-    nodes: int
+    """The node, or the first of several with the same facts."""
+    nodes: Number
+    """Nodes with the same facts."""
     reason: str
+    """Why it is not decided."""
 
     @property
     def lacks_declaration(self) -> bool:
@@ -55,83 +64,98 @@ class Open:
         return self.reason in (NO_TYPE.reason, NO_SHAPE.reason)
 
 
-@dataclass(frozen=True, slots=True)
-class ProofCounts:
-    """At how many nodes a rule is proved, and at how many it waits for another one, of that node or one before it."""
+class ProofCounts(Struct, frozen=True):
+    """The nodes at which a rule holds."""
 
-    rule: str
-    proved: int
-    waiting: int
+    rule: Slug
+    """The slug of the rule."""
+    proved: Number
+    """Nodes at which it holds for all values."""
+    waiting: Number
+    """Nodes at which it is not decided, only because of other results."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelQuestion:
-    """What a solver decided about a rule of one call: the text in SMT-LIB, and the answers of the solvers to it."""
+class ModelQuestion(Struct, frozen=True):
+    """A question to the solvers."""
 
-    rule: str
+    rule: Slug
+    """The slug of the rule."""
     where: Where
-    nodes: int
-    text: str
-    expected: str
-    """"unsat" if the rule is proved, "sat" if it is refuted."""
-    answers: tuple[SolverAnswer, ...] = ()
+    """The node, or the first of several with the same facts."""
+    nodes: Annotated[int, HIDDEN]
+    text: Annotated[str, HIDDEN]
+    """The question in SMT-LIB."""
+    expected: Literal["unsat", "sat"]
+    """unsat if the rule is proved, sat if it is refuted."""
+    answers: Annotated[tuple[SolverAnswer, ...], HIDDEN] = ()
+    """The answers of the second solver."""
 
     @property
-    def sha256(self) -> str:
-        """The SHA-256 of the text."""
+    @reported_as("smt2_sha256")
+    def sha256(self) -> Sha256:
+        """The SHA-256 of the question in SMT-LIB."""
         return sha256(self.text.encode())
 
     @property
+    @reported
     def confirmed(self) -> bool:
-        """A second solver gives the expected answer."""
+        """Whether a second solver gives this answer."""
         return any(each.result == self.expected for each in self.answers)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProof:
-    """The proof of a model: every rule of every node of the catalogue's operators, for all values of the symbols."""
+class ModelProof(Result, frozen=True):
+    """The proof of a model: sonnx prove MODEL --format json."""
 
-    name: str
-    edition: str
+    name: str = field(name="model")
+    """The file, as it was named."""
+    edition: EditionName
+    """The edition of the profile."""
     symbols: tuple[str, ...]
+    """The symbolic dimensions."""
     assumptions: tuple[str, ...]
-    """The assumptions about the symbols, defaults included."""
-    nodes: int
-    nodes_judged: int
-    """Nodes whose operator has rules in the edition."""
-    conditions: int
-    """Rules evaluated, counted once for each node."""
-    proved: int
-    distinct: int
-    """Different calls; equal calls are proved once."""
-    queries: int
-    """Questions to the solver; all others fold to constants."""
+    """What is assumed of them, the defaults included."""
+    nodes: Number
+    """Nodes of the model."""
+    nodes_judged: Number
+    """Nodes whose operators have rules in the edition."""
+    conditions: Number
+    """Rules asked, each for each node."""
+    proved: Number
+    """Those that hold for all values of the symbols."""
+    distinct: Number
+    """Different calls: equal ones are asked once."""
+    queries: Number
+    """Questions the solver was asked."""
     refuted: tuple[Refuted, ...]
+    """Rules that fail for some values."""
     open: tuple[Open, ...]
-    constraint: str
-    """A condition on the symbols that every refuted rule needs, "" if no short text states it.
-
-    It is the weakest one for the rules refuted; `sufficient` says whether all other rules hold under it too.
-    """
+    """Rules that are neither proved nor refuted."""
+    constraint: OptionalText
+    """The weakest condition under which everything refuted holds; null where there is none to state."""
     notes: tuple[str, ...]
+    """What else is to be known."""
     rules: tuple[ProofCounts, ...] = ()
-    """Every rule of the judged nodes, by slug; refuted and open places are listed in `refuted` and `open`."""
+    """What holds, by rule."""
     sufficient: bool | None = None
-    """Under the constraint the whole model is proved; None if there is no constraint."""
+    """Whether all conditions are proved to hold under the constraint; null if no constraint is stated."""
     solvers: tuple[str, ...] = ("z3",)
+    """The solvers that were asked, the deciding one first."""
     questions: tuple[ModelQuestion, ...] = ()
-    """The questions that the solver decided, if they were asked for or a second solver confirms them."""
-    sha256: str = ""
-    """The SHA-256 of the bytes that were read, "" if it was not requested."""
+    """The questions that decide a rule, if they were kept or a second solver was asked."""
+    sha256: Annotated[Sha256, ABSENT_IF_EMPTY] = ""
+    """The SHA-256 of the bytes that were read; null where nobody asked for it."""
 
     @property
-    def verdict(self) -> str:
-        """Proved, refuted or undecided."""
+    @reported
+    def verdict(self) -> Literal["proved", "refuted", "undecided"]:
+        """The verdict on the whole."""
         if self.refuted:
             return "refuted"
         return "undecided" if self.open or self.nodes_judged < self.nodes else "proved"
 
     @property
-    def exit_code(self) -> int:
-        """0 proved, 1 refuted, 3 undecided."""
-        return {"proved": 0, "refuted": 1, "undecided": 3}[self.verdict]
+    @reported_as("exit")
+    def exit_code(self) -> Literal[0, 1, 3]:
+        """The exit code it stands for."""
+        codes: dict[str, Literal[0, 1, 3]] = {"proved": 0, "refuted": 1, "undecided": 3}
+        return codes[self.verdict]

@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec.structs import replace
 
 from sonnx.base.budget import OutOfTime, is_over
 from sonnx.base.errors import Unfinished
@@ -200,17 +203,18 @@ class _Results:
         always = self.symbols.always(proof.fails)
         constraint = "" if always else weakest_condition(proof.holds, self.symbols)
         self.constraints[constraint] = None
-        slug, nodes, demand = proof.rule.slug, call.nodes, proof.demand
+        constraint = self.symbols.printed(constraint)
         self.refuted.append(
             Refuted(
-                slug, where, nodes, demand, numbers, actual, self.symbols.printed(constraint), always, proof.matters
+                proof.rule.slug, where, call.nodes, proof.demand, proof.counterexample, actual, constraint, always,
+                proof.matters,
             )
-        )
+        )  # fmt: skip
 
     def _ask(self, call: _ProvedCall, proof: RuleProof) -> None:
         """Keep the question that decided a rule, with the answers of the other solvers; a contradiction opens it."""
         text = self.symbols.script(proof.question)
-        expected = "unsat" if proof.verdict == "proved" else "sat"
+        expected: Literal["unsat", "sat"] = "unsat" if proof.verdict == "proved" else "sat"
         answers = tuple(solvers.ask(each, text) for each in self.solvers[1:])
         self.questions.append(ModelQuestion(proof.rule.slug, call.where, call.nodes, text, expected, answers))
         for each in answers:

@@ -7,8 +7,8 @@ from msgspec import convert
 
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.profile.text_types import Sha256
-from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, dumps, part, tool
+from sonnx.profile.text_types import EditionName, Number, Sha256
+from sonnx.report.json_parts import JsonDocument, Part, dumps, part, tool
 
 MAX_ELEMENTS = 64
 """Elements of a tensor that are listed one by one."""

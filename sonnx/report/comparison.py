@@ -50,7 +50,7 @@ class ComparisonReport(Comparison, Rendered):
         """
         if self.broken_bounds:
             return BROKEN
-        undecided = any(each.answer in ("", "not decided") for each in self.optimizations)
+        undecided = any(each.answer in (None, "not decided") for each in self.optimizations)
         return Unfinished.exit_code if self.stopped or undecided else 0
 
     def to_json(self) -> str:
@@ -377,7 +377,7 @@ def _class_details(row: Row) -> Iterator[tuple[str, str]]:
 
 def _farthest(distance: Distance | None) -> Iterator[tuple[str, str]]:
     if distance is not None and distance.found:
-        yield "farthest", f"at {list(distance.at)}: {distance.found}, exact {distance.exact}"
+        yield "farthest", f"at {list(distance.at or ())}: {distance.found}, exact {distance.exact}"
 
 
 def _run_cases(found: Comparison, broken: Sequence[str]) -> Iterator[CaseResult]:

@@ -8,8 +8,9 @@ from sonnx.base.escaping import escape, plural
 from sonnx.checker.edition_difference import EditionDifference, ModelDifference
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
+from sonnx.profile.text_types import EditionName, Slug
 from sonnx.report.check_text import MORE_PLACES
-from sonnx.report.json_parts import EditionName, JsonDocument, Part, Slug, dumps, part, tool
+from sonnx.report.json_parts import JsonDocument, Part, dumps, part, tool
 from sonnx.report.phrases import grouped, place
 
 

@@ -9,22 +9,9 @@ from msgspec import convert, field
 
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
-from sonnx.profile.text_types import Limit, Sha256
+from sonnx.profile.text_types import Limit, Number, Sha256, Slug, Text
 from sonnx.report.formats import CheckRun
-from sonnx.report.json_parts import (
-    EditionPart,
-    JsonDocument,
-    Number,
-    Part,
-    Place,
-    Slug,
-    TagPart,
-    Text,
-    dumps,
-    part,
-    tag_parts,
-    tool,
-)
+from sonnx.report.json_parts import EditionPart, JsonDocument, Part, Place, TagPart, dumps, part, tag_parts, tool
 from sonnx.report.phrases import rewrites_of
 
 FORMAT: Literal[1] = 1

@@ -16,13 +16,7 @@ from msgspec.structs import fields
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Edition, Tag
-from sonnx.profile.text_types import Limit
-
-Number = Annotated[int, Limit(ge=0)]
-Text = Annotated[str, Limit(min_length=1)]
-Slug = Annotated[str, Limit(pattern=r"^([A-Z][A-Za-z0-9]*\.|tailoring\.|deviation\.)?[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*$")]
-"""The name of a rule."""
-EditionName = Annotated[str, Limit(pattern="^[0-9]{4}-[0-9]{2}$")]
+from sonnx.profile.text_types import EditionName, Limit, Slug, Text
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,7 +10,6 @@ from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
-from sonnx.report import model_proof_json
 from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing, rule_criterion
 from sonnx.report.rules import rules_of
 
@@ -21,14 +20,8 @@ EVERY_NODE = "every-node-asked"
 """The criterion that each node of the model has rules and was checked; not a rule of the profile."""
 
 
-class ProofReport(ModelProof, Rendered):
+class ProofReport(ModelProof, Rendered, frozen=True):
     """The proof of a model for all values of its symbolic dimensions, with its renderings."""
-
-    __slots__ = ()
-
-    def to_json(self) -> str:
-        """One JSON document (proof.schema.json)."""
-        return model_proof_json.render(self)
 
     def document(self) -> Document:
         """The proof as a document: a case for each rule that holds everywhere, and each place where one does not."""
@@ -73,7 +66,8 @@ def headline(proof: ModelProof) -> str:
 
 def binding(refuted: Refuted) -> str:
     """The values of the symbols that matter for which the rule fails."""
-    numbers = ", ".join(f"{symbol}={number}" for symbol, number in refuted.numbers if symbol in refuted.matters)
+    values = refuted.counterexample.items()
+    numbers = ", ".join(f"{symbol}={number}" for symbol, number in values if symbol in refuted.matters)
     return "whatever the symbols are" if refuted.always else f"for {numbers}"
 
 
@@ -82,7 +76,7 @@ def details(proof: ModelProof, refuted: Refuted) -> Iterator[tuple[str, str]]:
     yield "requires", refuted.requires
     if not refuted.always:
         yield "holds", f"where {refuted.constraint}" if refuted.constraint else TOO_LONG
-        numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.numbers)
+        numbers = ",".join(f"{symbol}={number}" for symbol, number in refuted.counterexample.items())
         yield "repeat", f"sonnx check --bind {numbers} {proof.name}"
 
 

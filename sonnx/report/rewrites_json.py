@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from sonnx.checker.verdicts import Verdict
 from sonnx.equivalence.result import Answer
-from sonnx.profile.text_types import Sha256
+from sonnx.profile.text_types import Number, Sha256
 from sonnx.profile.toml_files import JSON
 from sonnx.profile.toml_files import read_file as read_project_file
-from sonnx.report.json_parts import CountedFindings, JsonDocument, Number, Part, Place
+from sonnx.report.json_parts import CountedFindings, JsonDocument, Part, Place
 
 
 class ModelPart(Part, frozen=True):

@@ -12,9 +12,9 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag, show_tags
 from sonnx.profile.signature import signature
-from sonnx.profile.text_types import OperatorName
+from sonnx.profile.text_types import OperatorName, Slug, Text
 from sonnx.report.document import Rendered
-from sonnx.report.json_parts import EditionPart, Slug, Text, edition_part
+from sonnx.report.json_parts import EditionPart, edition_part
 from sonnx.report.phrases import tags_until
 
 

@@ -16,8 +16,9 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
 from sonnx.executor.tensor_files import write_folder
+from sonnx.profile.text_types import EditionName, Number, Text
 from sonnx.report.check import CheckReport
-from sonnx.report.json_parts import EditionName, JsonDocument, Number, Part, Text, dumps, part, tool
+from sonnx.report.json_parts import JsonDocument, Part, dumps, part, tool
 
 MAX_PRINTED_ELEMENTS = 64
 """Outputs with more elements are printed without them."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from sonnx.profile.text_types import Sha256
+from sonnx.profile.text_types import Number, Sha256, Text
 from sonnx.prover.results import ObligationResult, TheoremResult
-from sonnx.report.json_parts import Number, Part, Text, Tool, dumps, part, tool
+from sonnx.report.json_parts import Part, Tool, dumps, part, tool
 
 
 class AnswerPart(Part, frozen=True):

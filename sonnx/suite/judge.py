@@ -56,7 +56,7 @@ def _exact(number: int, actual: Array, expected: Array) -> list[Difference]:
         Difference(each.kind, number, each.at, each.exact, each.found) for each in far.specials if each.kind != NAN
     ]
     found += _not_a_number(number, actual, expected)
-    if far.ulp:
+    if far.ulp and far.at is not None:
         kind = SUBNORMAL if _flushed(actual[far.at], expected[far.at]) else VALUE
         found.append(Difference(kind, number, far.at, far.exact, far.found))
     return found

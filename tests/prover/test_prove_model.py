@@ -45,7 +45,7 @@ def test_a_conflict_has_a_small_counterexample_and_its_weakest_condition() -> No
     proof = proved(*TWO)
     (refuted,) = proof.refuted
     assert (proof.verdict, proof.exit_code) == ("refuted", 1)
-    assert (refuted.rule, dict(refuted.numbers)) == ("Max.broadcastable", {"N": 2, "M": 3})
+    assert (refuted.rule, dict(refuted.counterexample)) == ("Max.broadcastable", {"N": 2, "M": 3})
     assert refuted.constraint == "N == M or N == 1 or M == 1"
     assert (proof.constraint, proof.sufficient) == ("N == M or M == 1", True)  # N = 1 gives another shape than [N, 4]
     assert refuted.actual == "X.shape = [[2, 4], [3, 4]]"
@@ -54,7 +54,7 @@ def test_a_conflict_has_a_small_counterexample_and_its_weakest_condition() -> No
 
 def test_the_counterexample_fails_in_the_check() -> None:
     (refuted,) = proved(*TWO).refuted
-    report = check(model(*TWO), bind=dict(refuted.numbers))
+    report = check(model(*TWO), bind=dict(refuted.counterexample))
     assert refuted.rule in {finding.rule for finding in report.findings}
 
 
@@ -87,8 +87,8 @@ def test_a_symbol_may_be_zero_where_an_assumption_says_so() -> None:
     body = ("float[N] a", "int64[1] c", "c = ArgMax<axis = 0, keepdims = 1, select_last_index = 0>(a)")
     assert proved(*body).verdict == "proved"
     proof = proved(*body, assume=("N >= 0",))
-    assert [(each.rule, each.numbers, each.constraint) for each in proof.refuted] == [
-        ("ArgMax.axis-not-empty", (("N", 0),), "N >= 1")
+    assert [(each.rule, each.counterexample, each.constraint) for each in proof.refuted] == [
+        ("ArgMax.axis-not-empty", {"N": 0}, "N >= 1")
     ]
 
 
@@ -96,7 +96,7 @@ def test_a_declared_output_must_be_the_computed_one() -> None:
     proof = proved("float[N, M] a, float[M] b", "float[N, K] c", "c = Max(a, b)")
     (refuted,) = proof.refuted
     assert (refuted.rule, refuted.constraint) == ("Max.Y-shape", "M == K")
-    assert dict(refuted.numbers) in ({"N": 1, "M": 1, "K": 2}, {"N": 1, "M": 2, "K": 1})
+    assert dict(refuted.counterexample) in ({"N": 1, "M": 1, "K": 2}, {"N": 1, "M": 2, "K": 1})
 
 
 def test_two_axes_give_two_conditions() -> None:
@@ -260,7 +260,7 @@ def test_counterexamples_are_minimal_and_show_the_symbols_that_matter() -> None:
         "y = Conv<dilations = [2, 2], kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0], group = 1>(x, w)",
         assume=("H >= 5", "P >= 3"),
     ).refuted  # fmt: skip
-    assert (dict(refuted.numbers), refuted.matters) == ({"H": 5, "W": 1, "P": 3, "Q": 1}, ("W",))
+    assert (dict(refuted.counterexample), refuted.matters) == ({"H": 5, "W": 1, "P": 3, "Q": 1}, ("W",))
     symbols = Symbols(("N", "M", "K"), ())
     n, m, k = (symbols.numbers[name].term for name in ("N", "M", "K"))
     fails = z3.And(n * m >= 75, k >= 2)

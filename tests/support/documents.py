@@ -42,7 +42,6 @@ from sonnx.report import (
     comparison_json,
     edition_difference,
     formats,
-    model_proof_json,
     theorems_json,
 )
 from sonnx.report import json as check_json
@@ -237,8 +236,8 @@ def proof_documents() -> list[str]:
     full = ModelProof(
         "m.onnx", "2026-08", ("N", "M"), ("N >= 1", "M >= 2"), 9, 8, 7, 6, 5, 4,
         (
-            Refuted("Max.broadcastable", NODE, 2, "N == M", (("N", 1), ("M", 2)), "A is [1]", "N == M", False, ("N",)),
-            Refuted("Max.same-shape", other, 3, "one shape", (), "A differs", "", True),
+            Refuted("Max.broadcastable", NODE, 2, "N == M", {"N": 1, "M": 2}, "A is [1]", "N == M", False, ("N",)),
+            Refuted("Max.same-shape", other, 3, "one shape", {}, "A differs", "", True),
         ),
         (Open("Add.same-type", NODE, 10, "it has no type"), Open("Add.broadcastable", other, 11, "it has no shape")),
         "N == 3", ("A note.",),
@@ -248,7 +247,7 @@ def proof_documents() -> list[str]:
         digest("7"),
     )  # fmt: skip
     proved = ModelProof("n.onnx", "2026-11", (), (), 1, 1, 2, 3, 1, 0, (), (), "", (), sufficient=True)
-    return [model_proof_json.render(full), model_proof_json.render(proved)]
+    return [json_text(full), json_text(proved)]
 
 
 def theorem_documents() -> list[str]:

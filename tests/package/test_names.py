@@ -1,0 +1,74 @@
+"""Public types have different names, and the modules of a package do not import each other in circles.
+
+Both lists of exceptions may only become shorter: an entry that is no longer needed fails too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.support.paths import ROOT
+
+SHARED_NAMES = {
+    "Bounds", "Case", "ComparedOutput", "Condition", "Decision", "Deviation", "Difference", "Domain", "Filter",
+    "Format", "Function", "Layer", "Limit", "Malformed", "Marker", "Memory", "ModelPart", "Open", "Operator", "Part",
+    "Patches", "Pending", "Place", "Question", "Refused", "Run", "Steps", "Stored", "Task", "Tensor", "Tool", "Value",
+    "Witness", "Work",
+}  # fmt: skip
+"""Names of several public types."""
+CIRCULAR = {
+    "sonnx.report.check_document", "sonnx.report.document", "sonnx.report.formats", "sonnx.report.json",
+    "sonnx.report.rules", "sonnx.rewriter.fix_record", "sonnx.rewriter.fix_report", "sonnx.rewriter.rewriting",
+    "sonnx.workers.cluster", "sonnx.workers.pools", "sonnx.bounds.parts_file", "sonnx.bounds.split",
+}  # fmt: skip
+"""Modules that import themselves by way of others, late imports included."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of each module of the package, by name."""
+    paths = (path.relative_to(ROOT) for path in (ROOT / "sonnx").rglob("*.py"))
+    return {_module(path): ast.parse((ROOT / path).read_text("utf-8")) for path in paths}
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in trees() else node.module
+
+
+def test_public_types_have_different_names() -> None:
+    types = (node for tree in trees().values() for node in tree.body if isinstance(node, ast.ClassDef))
+    numbers = Counter(node.name for node in types if not node.name.startswith("_"))
+    assert {name for name, number in numbers.items() if number > 1} == SHARED_NAMES
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    known = {module: set(_imports(tree)) & trees().keys() - {module} for module, tree in trees().items()}
+    while removed := {module for module, imported in known.items() if not imported}:
+        known = {module: imported - removed for module, imported in known.items() if module not in removed}
+    while removed := known.keys() - set().union(*known.values()):
+        known = {module: imported for module, imported in known.items() if module not in removed}
+    assert {module for module in known if _reaches(known, module)} == CIRCULAR
+
+
+def _reaches(known: dict[str, set[str]], module: str) -> bool:
+    """Whether a module imports itself by way of others."""
+    seen: set[str] = set()
+    waiting = [*known[module]]
+    while waiting:
+        other = waiting.pop()
+        if other not in seen:
+            seen.add(other)
+            waiting += known.get(other, ())
+    return module in seen
