@@ -726,6 +726,7 @@ def audit(
     since: str | os.PathLike[str] | None = None,
     derived_from: str | os.PathLike[str] | None = None,
     properties: Collection[str | os.PathLike[str]] = (),
+    suites: Collection[str | os.PathLike[str]] = (),
     limits: Limits = DEFAULT_LIMITS,
     name: str | None = None,
 ) -> EvidencePack:
@@ -744,6 +745,7 @@ def audit(
         since: an earlier pack: the new one says what changed and which evidence stands.
         derived_from: the model file that the model was made from: the pack says whether both are the same function.
         properties: .vnnlib files with their certificates (`sonnx verify --certificate`) beside them, as .json files.
+        suites: JSON reports of `sonnx suite run` about the implementation that will run the model.
 
     Raises:
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
@@ -766,6 +768,7 @@ def audit(
             None if proofs is None else Path(proofs), box=tuple(box), hypotheses=DEFAULT_HYPOTHESES,
             since=None if since is None else Path(since),
             original=None if derived_from is None else Path(derived_from), properties=tuple(map(Path, properties)),
+            suites=tuple(map(Path, suites)),
         )
     )  # fmt: skip
 

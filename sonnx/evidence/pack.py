@@ -25,7 +25,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import change_impact, identity, pack_page, pack_parts
+from sonnx.evidence import change_impact, identity, pack_page, pack_parts, suite_reports
 from sonnx.evidence.argument import argument, argument_data, argument_drawing
 from sonnx.evidence.bill_of_materials import model_bill_of_materials
 from sonnx.evidence.certified_properties import FOLDER as PROPERTIES_FOLDER
@@ -90,6 +90,8 @@ class PackRequest:
     """The model file that the model was derived from: whether both are the same function."""
     properties: tuple[Path, ...] = ()
     """Properties (.vnnlib) with their certificates (.json) beside them."""
+    suites: tuple[Path, ...] = ()
+    """JSON reports of `sonnx suite run`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,8 @@ def pack(request: PackRequest) -> EvidencePack:
     files |= shown_properties.files
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
+    tested, copies = suite_reports.suite_reports(request.suites, used)
+    files |= copies
     named = pack_parts.theorems(record) if record is not None else set()
     named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
     named |= derived.theorems if derived is not None else set()
@@ -166,7 +170,7 @@ def pack(request: PackRequest) -> EvidencePack:
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
     matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
-    about = _audit(request, report, record, boxed, derived, shown_properties, code, used, matrix, certificates)
+    about = _audit(request, report, record, boxed, derived, shown_properties, tested, code, used, matrix, certificates)
     about["model"] = identity.about_model(
         model, request.name, digest, len(data), None if isinstance(request.model, bytes) else request.model.parent
     )
@@ -230,6 +234,7 @@ def _audit(
     boxed: BoxEvidence | None,
     derived: Derivation | None,
     shown_properties: CertifiedProperties,
+    tested: Sequence[Mapping[str, Any]],
     code: int,
     used: Sequence[str],
     matrix: Sequence[Trace],
@@ -259,6 +264,7 @@ def _audit(
             "since": request.since is not None,
             "derived_from": derived is not None,
             "properties": [each["file"] for each in shown_properties.about],
+            "suite": [each["file"] for each in tested],
         },
         "tool": identity.about_tool(),
         "packages": identity.about_packages(),
@@ -267,6 +273,7 @@ def _audit(
         "since": None,
         "derived_from": derived.about if derived is not None else None,
         "properties": list(shown_properties.about),
+        "suite": list(tested),
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,
@@ -289,6 +296,7 @@ def _audit(
             *([box_evidence.LIMIT] if boxed is not None else []),
             *([DERIVATION_LIMIT] if derived is not None else []),
             *([PROPERTIES_LIMIT] if shown_properties.about else []),
+            *([suite_reports.LIMIT] if tested else []),
         ],
     }
 
@@ -309,6 +317,7 @@ def _command(
     command += ["--since", "configuration/since"] if request.since is not None else []
     command += ["--derived-from", request.original.name] if request.original is not None else []
     command += [text for each in request.properties for text in ("--property", f"{PROPERTIES_FOLDER}/{each.name}")]
+    command += [text for each in request.suites for text in ("--suite", f"{suite_reports.FOLDER}/{each.name}")]
     limits = changed_limits(request.check.limits)
     command += [text for name, number in limits.items() for text in ("--limit", f"{name}={number}")]
     command += ["--strict-versions"] if report.strict_versions else []
@@ -416,6 +425,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
         since = folder / "configuration" / "since" if options["since"] else None
         derived = bool(options.get("derived_from"))
         stated = tuple(folder / PROPERTIES_FOLDER / str(each) for each in options.get("properties", ()))
+        suites = tuple(folder / suite_reports.FOLDER / str(each) for each in options.get("suite", ()))
     except (OSError, ValueError, KeyError, TypeError) as reason:
         raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
     if derived != (original is not None):
@@ -427,7 +437,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     check = replace(check, tailoring=own)
     request = PackRequest(
         model, name, check, accept, paths["tailoring"], paths["deviations"], day, paths["rewrites"], proofs, box,
-        folder / box_evidence.FOLDER, hypotheses, since, original, stated,
+        folder / box_evidence.FOLDER, hypotheses, since, original, stated, suites,
     )  # fmt: skip
     return pack(request).files
 

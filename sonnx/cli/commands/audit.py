@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model file that MODEL was made from: say whether both are the same function")  # fmt: skip
     add("--property", type=Path, metavar="FILE", action="append", default=[],
         help="a .vnnlib file with its certificate, a .json file of the same name, beside it; repeatable")  # fmt: skip
+    add("--suite", type=Path, metavar="REPORT", action="append", default=[],
+        help="a JSON report of sonnx suite run about the implementation; repeatable")  # fmt: skip
     add("--sign", type=Path, metavar="KEY", help="an OpenSSH key that signs the manifest (ssh-keygen -Y sign)")
     add(
         "--signers",
@@ -67,6 +69,7 @@ def _verify(options: argparse.Namespace) -> int:
         or options.box
         or options.limit
         or options.property
+        or options.suite
         or options.strict_versions
         or options.accept_assumptions
     ):
@@ -106,7 +109,8 @@ def _write(options: argparse.Namespace) -> int:
             accept_assumptions=options.accept_assumptions, tailoring=options.tailoring, deviations=options.deviations,
             date=(options.date or date.today()) if options.deviations is not None else None, rewrites=options.rewrites,
             proofs=options.proofs, box=options.box, since=options.since,
-            derived_from=options.derived_from, properties=options.property, limits=parse_limits(options.limit),
+            derived_from=options.derived_from, properties=options.property, suites=options.suite,
+            limits=parse_limits(options.limit),
         )  # fmt: skip
     run = {
         "command": sys.argv,
