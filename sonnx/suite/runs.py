@@ -172,7 +172,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
         raise UsageError("--jobs is 1 or more")
     suite = read_suite(folder)
     names = _chosen(suite, options.operator)
-    first = _implementation(options)
+    first = implementation(options)
     kept = None if options.resume is None else KeptRuns(options.resume, suite, options, first.title)
     known = {} if kept is None else {name: kept.known[name] for name in names if name in kept.known}
     idle: SimpleQueue[Implementation] = SimpleQueue()
@@ -183,7 +183,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
         try:
             used = idle.get_nowait()
         except Empty:
-            used = _implementation(options)
+            used = implementation(options)
         progress(name)
         result = _Run(suite, used, options.fresh, ended).operator(name)
         idle.put(used)
@@ -213,7 +213,8 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
     return _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
 
 
-def _implementation(options: RunOptions) -> Implementation:
+def implementation(options: RunOptions) -> Implementation:
+    """What the options name."""
     return _Runtime(options) if options.program is None else _Command(options)
 
 
