@@ -32,7 +32,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 
 CONTENTS = {
-    "Begin": ["above/README", "tutorial", "how-to-*"],
+    "Begin": ["above/README", "tutorial", "tutorial-vendor", "how-to-*"],
     "Rules and operators": ["rules/index", "operators/index"],
     "Use": [
         "verdicts",

@@ -102,6 +102,10 @@ def _optional_goals(about: Mapping[str, Any]) -> Iterator[Element]:
     if about.get("properties"):
         statement = "The stated properties hold in every implementation that their certificates describe"
         yield Element("G9", GOAL, statement, "met", ("Sn7",))
+    if about.get("suite"):
+        complete = all(each["exit"] == 0 and not each["not_tested"] for each in about["suite"])
+        statement = "The implementation gives the expected outputs for the cases of the suite"
+        yield Element("G10", GOAL, statement, "met" if complete else "open", ("Sn8",))
 
 
 def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
@@ -118,6 +122,9 @@ def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
     if about.get("properties"):
         found = f"{plural(len(about['properties']), 'certificate')}, checked"
         yield Element("Sn7", SOLUTION, found, files=("properties/",))
+    if about.get("suite"):
+        found = f"{plural(len(about['suite']), 'report')} of sonnx suite run"
+        yield Element("Sn8", SOLUTION, found, files=("suites/",))
 
 
 def argument_data(elements: Sequence[Element]) -> dict[str, Any]:

@@ -39,3 +39,12 @@ class AuditOptions(ConformanceOptions, frozen=True, kw_only=True):
             read=Path,
         ),
     ] = ()
+    suites: Annotated[
+        Collection[Path],
+        Argument(
+            "a JSON report of sonnx suite run about the implementation; repeatable",
+            metavar="REPORT",
+            name="suite",
+            read=Path,
+        ),
+    ] = ()

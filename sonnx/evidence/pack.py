@@ -24,7 +24,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import change_impact, identity, pack_page, pack_parts
+from sonnx.evidence import change_impact, identity, pack_page, pack_parts, suite_reports
 from sonnx.evidence.argument import argument, argument_data, argument_drawing
 from sonnx.evidence.bill_of_materials import model_bill_of_materials
 from sonnx.evidence.certified_properties import FOLDER as PROPERTIES_FOLDER
@@ -134,6 +134,8 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     files |= shown_properties.files
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
+    tested, copies = suite_reports.suite_reports(tuple(options.suites), used)
+    files |= copies
     named = pack_parts.theorems(record) if record is not None else set()
     named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
     named |= derived.theorems if derived is not None else set()
@@ -147,8 +149,10 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
         for each in asked:
             each["proof"] = proofs.get(each["smt2_sha256"])
     matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
-    stated = _stated(options, report, record, boxed, shown_properties)
-    about = _audit(name, stated, report, record, boxed, derived, shown_properties, code, used, matrix, certificates)
+    stated = _stated(options, report, record, boxed, shown_properties, tested)
+    about = _audit(
+        name, stated, report, record, boxed, derived, shown_properties, tested, code, used, matrix, certificates
+    )
     about["model"] = identity.about_model(model, name, digest, len(data), own and own.parent)
     if options.since is not None:
         before = change_impact.earlier_pack(options.since)
@@ -211,6 +215,7 @@ def _stated(
     record: rewrites_json.Record | None,
     boxed: BoxEvidence | None,
     properties: CertifiedProperties,
+    tested: Sequence[Mapping[str, Any]],
 ) -> AuditOptions:
     """The options with which the pack is rebuilt: of its own files, with the edition that was taken."""
     files = {"tailoring": report.tailoring, "deviations": report.deviations, "rewrites": record}
@@ -226,6 +231,7 @@ def _stated(
         since=options.since and Path(SINCE),
         derived_from=options.derived_from and Path(options.derived_from.name),
         properties=tuple(Path(PROPERTIES_FOLDER, each["file"]) for each in properties.about),
+        suites=tuple(Path(suite_reports.FOLDER, each["file"]) for each in tested),
     )
 
 
@@ -237,6 +243,7 @@ def _audit(
     boxed: BoxEvidence | None,
     derived: Derivation | None,
     shown_properties: CertifiedProperties,
+    tested: Sequence[Mapping[str, Any]],
     code: int,
     used: Sequence[str],
     matrix: Sequence[Trace],
@@ -258,6 +265,7 @@ def _audit(
         "since": None,
         "derived_from": derived.about if derived is not None else None,
         "properties": list(shown_properties.about),
+        "suite": list(tested),
         "rules": [_row(each, report) for each in matrix],
         "without": _without(matrix, used),
         "theorems": certificates,
@@ -280,6 +288,7 @@ def _audit(
             *([box_evidence.LIMIT] if boxed is not None else []),
             *([DERIVATION_LIMIT] if derived is not None else []),
             *([PROPERTIES_LIMIT] if shown_properties.about else []),
+            *([suite_reports.LIMIT] if tested else []),
         ],
     }
 
@@ -373,9 +382,11 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
             "the pack has no comparison with an original: leave out --derived-from" if options.derived_from is None
             else "the model it was derived from is not known: name it with --derived-from"
         )  # fmt: skip
-    paths = {kind: folder / path for kind, path in asdict(options).items() if isinstance(path, Path)}
-    properties = tuple(folder / path for path in options.properties)
-    options = replace(options, **paths | {"name": name, "derived_from": original, "properties": properties})
+    paths: dict[str, Path | tuple[Path, ...]] = {
+        kind: folder / path for kind, path in asdict(options).items() if isinstance(path, Path)
+    }
+    paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
+    options = replace(options, **paths | {"name": name, "derived_from": original})
     return pack(model, options, folder).files
 
 

@@ -68,12 +68,12 @@ class OnnxRuntime:
         options.graph_optimization_level = getattr(self._package.GraphOptimizationLevel, f"ORT_ENABLE_{level.upper()}")
         with TemporaryDirectory() as place:
             options.optimized_model_filepath = str(Path(place, "optimized.onnx"))
-            _reworded(lambda: self._session(model, options))
-            return _reworded(Path(place, "optimized.onnx").read_bytes)
+            reworded(lambda: self._session(model, options))
+            return reworded(Path(place, "optimized.onnx").read_bytes)
 
     def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
         """See `Runtime.load`."""
-        session = _reworded(lambda: self._session(model, self._options(model, folder)))
+        session = reworded(lambda: self._session(model, self._options(model, folder)))
         outputs = [each.name for each in session.get_outputs()]
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -81,7 +81,7 @@ class OnnxRuntime:
             values = session.run_with_ort_values(outputs, given)
             return {name: self._array(value) for name, value in zip(outputs, values, strict=True)}
 
-        return lambda inputs: _reworded(lambda: run(inputs))
+        return lambda inputs: reworded(lambda: run(inputs))
 
     def _options(self, model: bytes | Path, folder: Path | None) -> Any:
         options = self._package.SessionOptions()
@@ -129,20 +129,26 @@ class OnnxReference:
                 self._onnx.external_data_helper.load_external_data_for_model(message, str(folder))
             return message
 
-        evaluator = _reworded(lambda: self._reference.ReferenceEvaluator(read()))
+        evaluator = reworded(lambda: self._reference.ReferenceEvaluator(read()))
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
             with np.errstate(all="ignore"):
                 values = evaluator.run(None, dict(inputs))
             return dict(zip(evaluator.output_names, map(np.asarray, values), strict=True))
 
-        return lambda inputs: _reworded(lambda: run(inputs))
+        return lambda inputs: reworded(lambda: run(inputs))
 
 
-RUNTIMES: dict[str, type[OnnxRuntime] | type[OnnxReference]] = {
-    "onnxruntime": OnnxRuntime,
-    "reference": OnnxReference,
+FURTHER = "sonnx.executor.further_runtimes"
+RUNTIMES = {
+    "onnxruntime": f"{__name__}:OnnxRuntime",
+    "reference": f"{__name__}:OnnxReference",
+    "openvino": f"{FURTHER}:OpenVino",
+    "tract": f"{FURTHER}:Tract",
+    "iree": f"{FURTHER}:Iree",
+    "emx-onnx-cgen": f"{FURTHER}:EmxC",
 }
+"""The module and class of each runtime that has a name."""
 
 
 def runtime_class(name: str) -> Callable[[], Runtime]:
@@ -152,15 +158,13 @@ def runtime_class(name: str) -> Callable[[], Runtime]:
         UsageError: no runtime of that name.
         ImportError: there is no such module, or it has no such class.
     """
-    module, colon, attribute = name.partition(":")
-    if colon:
-        try:
-            found: Callable[[], Runtime] = getattr(import_module(module), attribute)
-        except AttributeError as error:
-            raise ImportError(str(error)) from None
-        return found
     require_known(name)
-    return RUNTIMES[name]
+    module, _, attribute = RUNTIMES.get(name, name).partition(":")
+    try:
+        found: Callable[[], Runtime] = getattr(import_module(module), attribute)
+    except AttributeError as error:
+        raise ImportError(str(error)) from None
+    return found
 
 
 Optimizer = Callable[[bytes | Path, Path | None, str], bytes]
@@ -198,13 +202,16 @@ def not_installed(name: str) -> UsageError:
     """The error for a runtime whose package cannot be imported."""
     if ":" in name:
         return UsageError(f"the runtime {name} cannot be imported; its module must be on PYTHONPATH")
-    return UsageError(f"the runtime {name} is not installed; pip install 'sonnx[runtime]' installs onnxruntime")
+    extra = "suite" if RUNTIMES.get(name, "").startswith(FURTHER) else "runtime"
+    return UsageError(f"the runtime {name} is not installed; pip install 'sonnx[{extra}]' installs it")
 
 
-def _reworded(action: Callable[[], Result]) -> Result:
+def reworded(action: Callable[[], Result]) -> Result:
     """The result of an action of a runtime; any exception becomes a Failure of one line."""
     try:
         return action()
+    except Failure:
+        raise
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise Failure(" ".join(lines[0].split())) from error

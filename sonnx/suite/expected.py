@@ -254,7 +254,8 @@ def _zero(values: Array) -> Array:
 
 
 def _not_positive(values: Array) -> Array:
-    return ~(np.isfinite(values) & (values > 0))
+    with np.errstate(invalid="ignore"):  # a signaling NaN
+        return ~(np.isfinite(values) & (values > 0))
 
 
 def _unusual(values: Array) -> Array:

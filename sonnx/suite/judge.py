@@ -66,7 +66,8 @@ def _not_a_number(number: int, actual: Array, expected: Array) -> list[Differenc
     """A NaN for another element, and another element for a NaN: different errors, which different readings explain."""
     if format_of(expected.dtype) is None and not is_small_float(expected.dtype) and expected.dtype.kind != "c":
         return []
-    given, wanted = np.isnan(widened(actual)), np.isnan(widened(expected))
+    with np.errstate(invalid="ignore"):  # a signaling NaN
+        given, wanted = np.isnan(widened(actual)), np.isnan(widened(expected))
     return [_first(NAN, number, mask, actual, expected) for mask in (given & ~wanted, wanted & ~given) if mask.any()]
 
 

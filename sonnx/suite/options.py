@@ -1,5 +1,6 @@
 """The options of suites; neither the solver nor numpy is loaded for them."""
 
+from pathlib import Path
 from typing import Annotated
 
 from sonnx.base.budget import RuntimeLimits
@@ -27,7 +28,11 @@ class RunOptions(Options, frozen=True, kw_only=True):
     """What is run."""
 
     runtime: Annotated[
-        str, Argument("onnxruntime (default); reference; or MODULE:CLASS, an adapter", metavar="NAME")
+        str,
+        Argument(
+            "onnxruntime (default), reference, openvino, tract, iree, emx-onnx-cgen; or MODULE:CLASS, an adapter",
+            metavar="NAME",
+        ),
     ] = "onnxruntime"
     program: Annotated[
         str | None,
@@ -41,3 +46,8 @@ class RunOptions(Options, frozen=True, kw_only=True):
     operator: Annotated[tuple[str, ...], Argument("an operator; may be repeated (default: all)", metavar="NAME")] = ()
     timeout: Annotated[int, Argument("seconds for one data set", metavar="SECONDS", read=int)] = LIMITS.seconds
     memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=int)] = LIMITS.megabytes
+    jobs: Annotated[int, Argument("operators at a time (default 1)", metavar="N", read=int)] = 1
+    resume: Annotated[
+        Path | None, Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path)
+    ] = None
+    fresh: Annotated[bool, Argument("in the second run, a new process for every case")] = False

@@ -82,6 +82,14 @@ class Deviation(Struct, frozen=True):
         return Standing.NOTE if self.kind == ACCEPTED or self.explained else Standing.BAD
 
 
+class OperatorRun(Struct, frozen=True):
+    """What an implementation gave for the cases of one operator."""
+
+    counts: Counts
+    deviations: tuple[Deviation, ...]
+    problems: tuple[str, ...]
+
+
 class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
     """What an implementation gave for the cases of a suite."""
 

@@ -1,7 +1,8 @@
 """Running the cases of a suite on a runtime or a command, and judging outputs made elsewhere.
 
 A runtime gives the outputs of a data set twice: in the order of the archive, and in a new process in another order.
-Where the two differ, that is a deviation of its own.
+Where the two differ, that is a deviation of its own.  Operators do not share a process, so that equal results come of
+any number of jobs and of a run that was interrupted.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from math import prod
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event
 from typing import Protocol
 
 import numpy as np
@@ -32,8 +36,9 @@ from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, te
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, Difference, differences
+from sonnx.suite.kept import KeptRuns
 from sonnx.suite.options import RunOptions
-from sonnx.suite.result import Counts, Deviation, SuiteRun
+from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
 
 Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
 """The outputs of a data set by their numbers, from its inputs and its number."""
@@ -163,9 +168,37 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
         BadInput: the folder is no suite.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
+    if options.jobs < 1:
+        raise UsageError("--jobs is 1 or more")
     suite = read_suite(folder)
-    used: Implementation = _Runtime(options) if options.program is None else _Command(options)
-    return _Run(suite, used, options.operator, progress).result()
+    names = _chosen(suite, options.operator)
+    first = implementation(options)
+    kept = None if options.resume is None else KeptRuns(options.resume, suite, options, first.title)
+    known = {} if kept is None else {name: kept.known[name] for name in names if name in kept.known}
+    idle: SimpleQueue[Implementation] = SimpleQueue()
+    ended = Event()
+    idle.put(first)
+
+    def run(name: str) -> OperatorRun:
+        try:
+            used = idle.get_nowait()
+        except Empty:
+            used = implementation(options)
+        progress(name)
+        result = _Run(suite, used, options.fresh, ended).operator(name)
+        idle.put(used)
+        if kept is not None:
+            kept.keep(name, result)
+        return result
+
+    executor = ThreadPoolExecutor(options.jobs)
+    try:
+        coming = {name: executor.submit(run, name) for name in names if name not in known}
+        found = {name: known[name] if name in known else coming[name].result() for name in names}
+    finally:
+        ended.set()
+        executor.shutdown(wait=True, cancel_futures=True)
+    return _result(suite, first.title, found)
 
 
 def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
@@ -176,51 +209,71 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
     """
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
-    return _Run(read_suite(folder), _Recorded(outputs), (), lambda text: None).result()
+    suite, used = read_suite(folder), _Recorded(outputs)
+    return _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
+
+
+def implementation(options: RunOptions) -> Implementation:
+    """What the options name."""
+    return _Runtime(options) if options.program is None else _Command(options)
+
+
+def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
+    known = [name.removesuffix(".zip") for name in suite.archives]
+    for name in operators:
+        if name not in known:
+            raise UsageError(f"the suite has no operator {name!r}; it has {', '.join(known)}")
+    return [*dict.fromkeys(operators)] or known
+
+
+def _result(suite: Suite, title: str, found: Mapping[str, OperatorRun]) -> SuiteRun:
+    return SuiteRun(
+        implementation=title, hypotheses=suite.hypotheses, suite=suite.folder,
+        operators={name: each.counts for name, each in found.items()},
+        deviations=tuple(far for each in found.values() for far in each.deviations),
+        problems=tuple(problem for each in found.values() for problem in each.problems),
+    )  # fmt: skip
 
 
 class _Run:
-    """One run of a suite."""
+    """The run of one operator of a suite.
 
-    def __init__(
-        self, suite: Suite, used: Implementation, operators: Sequence[str], progress: Callable[[str], None]
-    ) -> None:
-        self.suite, self.used, self.progress = suite, used, progress
-        known = [name.removesuffix(".zip") for name in suite.archives]
-        for name in operators:
-            if name not in known:
-                raise UsageError(f"the suite has no operator {name!r}; it has {', '.join(known)}")
-        self.operators = operators or known
-        self.counts: dict[str, Counts] = {}
+    Args:
+        suite: the suite.
+        used: what is run.
+        fresh: each case of the second run has a process of its own.
+        ended: set when the results are no longer wanted.
+    """
+
+    def __init__(self, suite: Suite, used: Implementation, fresh: bool = False, ended: Event | None = None) -> None:
+        self.suite, self.used, self.fresh, self.ended = suite, used, fresh, ended or Event()
+        self.counts = Counts()
         self.deviations: dict[tuple[str, ...], Deviation] = {}
         self.problems: list[str] = []
 
-    def result(self) -> SuiteRun:
-        for operator in self.operators:
-            self.progress(operator)
-            self._operator(operator)
-        return SuiteRun(
-            implementation=self.used.title, hypotheses=self.suite.hypotheses, operators=self.counts,
-            deviations=tuple(self.deviations.values()), problems=tuple(self.problems), suite=self.suite.folder,
-        )  # fmt: skip
-
-    def _operator(self, operator: str) -> None:
-        self.counts[operator] = Counts()
+    def operator(self, name: str) -> OperatorRun:
+        """The results of the cases of an operator."""
         stored: list[Stored] = []
-        for each in read_cases(self.suite, operator):
+        for each in read_cases(self.suite, name):
             if isinstance(each, str):
                 self.problems.append(each)
             else:
                 stored.append(each)
+        self.used.restart()  # what an operator gives does not depend on the operators before it
         first = {each.case.id: [*self._outputs(each)] for each in stored}
         for each in stored:
             self._judge(each, first[each.case.id])
         if self.used.restart():
             for each in sorted(stored, key=lambda one: sha256(one.case.id.encode())):
                 self._compare(each, first[each.case.id], [*self._outputs(each)])
+                if self.fresh:
+                    self.used.restart()
+        return OperatorRun(self.counts, tuple(self.deviations.values()), tuple(self.problems))
 
     def _outputs(self, stored: Stored) -> Iterator[dict[int, Array] | Failure]:
         """What is given for each data set; of a call that breaks a rule for ordinary inputs."""
+        if self.ended.is_set():
+            raise CancelledError
         if stored.case.broken and not stored.case.invalid:
             return
         sets = len(stored.case.sets)
@@ -246,14 +299,14 @@ class _Run:
                 continue
             if isinstance(given, Failure):
                 kind = FAULT if isinstance(given, Fault) else REFUSED
-                self._count(stored, **{"faults" if kind == FAULT else "refused": 1})
+                self._count(**{"faults" if kind == FAULT else "refused": 1})
                 self._add(stored, number, Difference(kind, 0, (), "outputs", str(given)))
                 continue
             far = self._differences(stored, number, given)
             for each in far:
                 self._add(stored, number, each)
             part = stored.case.sets[number]
-            self._count(stored, outside=bool(far), within=not far, without_bound=any(
+            self._count(outside=bool(far), within=not far, without_bound=any(
                 each not in (EXACT, "derived") for each in part.outputs
             ))  # fmt: skip
 
@@ -268,11 +321,11 @@ class _Run:
     def _compare(self, stored: Stored, first: Sequence[object], again: Sequence[object]) -> None:
         for number, (one, other) in enumerate(zip(first, again, strict=True)):
             if _text(one) != _text(other):
-                self._count(stored, nondeterministic=1)
+                self._count(nondeterministic=1)
                 self._add(stored, number, Difference(TIMES, 0, (), "equal outputs of two runs", "other outputs"))
 
-    def _count(self, stored: Stored, **more: int) -> None:
-        self.counts[stored.case.operator] = self.counts[stored.case.operator].plus(more)
+    def _count(self, **more: int) -> None:
+        self.counts = self.counts.plus(more)
 
     def _add(self, stored: Stored, number: int, difference: Difference) -> None:
         """A deviation; of a kind, an operator, an element type and an explanation the smallest example is kept."""

@@ -33,6 +33,7 @@ from sonnx.model.reader import read
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.queries import questions
+from sonnx.suite.result import Counts, SuiteRun
 
 ROOT = Path(__file__).parent.parent.parent
 OPTIONS = ("--tailoring", "t.toml", "--deviations", "d.toml", "--date", "2026-11-21", "--bind", "N=3")
@@ -626,3 +627,36 @@ def test_the_pack_has_properties_with_certificates(
     assert "'controller.json' is not a certificate of 'controller.vnnlib'" in capsys.readouterr().err
     assert run([*make, "--property", "controller.vnnlib"]) == 2
     assert "two properties have the name 'controller.vnnlib'" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ suites
+
+
+def test_the_pack_has_reports_of_suites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(CONFORMING, "model.onnx")
+    counts = Counts(within=3)
+    report = SuiteRun(
+        suite="suite", implementation="ours 1.0", hypotheses="ieee-any", operators={"Max": counts, "Relu": counts},
+        deviations=(), problems=(),
+    )  # fmt: skip
+    Path("run.json").write_text(report.to_json())
+    assert run(["audit", "model.onnx", "--output", "pack", "--suite", "run.json"]) == 0
+    document = json.loads(Path("pack/audit.json").read_bytes())
+    [about] = document["suite"]
+    assert (about["implementation"], about["exit"], about["deviations"]) == ("ours 1.0", 0, 0)
+    used = {node.op_type for node in onnx.load("model.onnx").graph.node}
+    assert about["not_tested"] == sorted(used - {"Max", "Relu"})
+    assert about["data_sets"]["within"] == 3 * len(used & {"Max", "Relu"})
+    assert any("does not run the suite again" in each for each in document["limits"])
+    assert verified(Path("pack"), capsys)[0] == 0
+    Path("pack/suites/run.json").write_text(report.to_json().replace("1.0", "2.0"))
+    assert verified(Path("pack"), capsys)[0] == 1
+    changed = json.loads(report.to_json()) | {"exit_code": 7}
+    for content, said in (("no JSON", "not a JSON report"), (json.dumps(changed), "not as this version")):
+        Path("run.json").write_text(content)
+        assert run(["audit", "model.onnx", "--output", "other", "--suite", "run.json"]) == 2
+        assert said in capsys.readouterr().err
+        assert not Path("other").exists()

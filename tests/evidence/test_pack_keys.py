@@ -45,6 +45,8 @@ SAME = {
     "options.derived_from": "needs another model file",
     "properties": "needs certificates (test_audit.py)",
     "options.properties": "needs certificates",
+    "suite": "needs a report of sonnx suite run (test_audit.py)",
+    "options.suites": "needs a report of sonnx suite run",
     "options.rewrites": "needs a record of sonnx fix",
     "options.proofs": "needs certificates",
     "options.box": "needs ranges",
@@ -102,7 +104,7 @@ def test_options_are_those_of_the_request(packs: list[Any]) -> None:
     usual = {
         "edition": catalogue.editions().default, "bind": {}, "input_shapes": {}, "strict_versions": False,
         "accept_assumptions": False, "tailoring": None, "deviations": None, "date": None, "rewrites": None,
-        "proofs": None, "box": [], "since": None, "derived_from": None, "properties": [], "limits": {},
+        "proofs": None, "box": [], "since": None, "derived_from": None, "properties": [], "suites": [], "limits": {},
     }  # fmt: skip
     given = {
         "edition": "2026-08", "bind": {"N": 3}, "input_shapes": {"a": [3, 4]}, "strict_versions": True,

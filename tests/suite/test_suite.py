@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -22,6 +23,7 @@ from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import Difference, differences
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
+from tests.support.faulty_runtimes import Exact
 
 SCHEMAS = Path(sonnx.__file__).parent / "report"
 
@@ -91,6 +93,47 @@ def test_a_changed_archive_and_a_folder_that_is_no_suite_are_told(suite: Suite, 
 def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:
     with pytest.raises(UsageError, match="lacks"):
         run_suite(Path(suite.folder), RunOptions(program="prog {model}"))
+
+
+def test_a_run_that_goes_on_has_the_report_of_one_that_was_not_interrupted(tmp_path: Path) -> None:
+    folder, kept = tmp_path / "suite", tmp_path / "kept"
+    made = make_suite(folder, MakeOptions(operator=("Constant", "Range")))
+    whole = run_suite(folder, RunOptions(runtime="reference", jobs=2, resume=kept))
+    assert [*whole.operators] == ["Constant", "Range"]
+    assert sum(getattr(whole.operators["Range"], name) for name in ("within", "outside")) == made.parts[1].sets
+    lines = kept.read_bytes().splitlines(keepends=True)
+    kept.write_bytes(b"".join(lines[:2]) + lines[2][:20])
+    ran: list[str] = []
+    again = run_suite(folder, RunOptions(runtime="reference", resume=kept), ran.append)
+    assert again.to_json() == whole.to_json()
+    assert len(ran) == 1
+    assert sorted(kept.read_bytes().splitlines()) == sorted(b"".join(lines).splitlines())
+    with pytest.raises(UsageError, match="another suite, implementation or version"):
+        run_suite(folder, RunOptions(runtime="reference", resume=kept, timeout=3))
+    kept.write_bytes(b"letter")
+    with pytest.raises(UsageError, match="not a file of --resume"):
+        run_suite(folder, RunOptions(runtime="reference", resume=kept))
+    assert kept.read_bytes() == b"letter"
+    with pytest.raises(UsageError, match="1 or more"):
+        run_suite(folder, RunOptions(jobs=0))
+
+
+class OncePerProcess(Exact):
+    """The first answer of a process is wrong."""
+
+    answers = 0
+
+    def changed(self, operators: list[str], values: Any, inputs: list[Any]) -> Any:
+        """See `Exact.changed`."""
+        self.answers += 1
+        return values + 1 if self.answers == 1 else values
+
+
+def test_what_depends_on_the_process_is_a_deviation_of_its_own(tmp_path: Path) -> None:
+    made = make_suite(tmp_path / "suite", MakeOptions(operator=("Range",)))
+    found = run_suite(Path(made.folder), RunOptions(runtime=f"{__name__}:OncePerProcess"))
+    assert found.operators["Range"].nondeterministic in (1, 2)
+    assert "nondeterministic" in {each.kind for each in found.deviations}
 
 
 ELEMENTS = {

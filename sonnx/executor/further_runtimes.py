@@ -1,0 +1,161 @@
+"""Runtimes whose packages `pip install 'sonnx[suite]'` installs; each is loaded when it is asked for.
+
+The process of `runtime_process.py` limits what they do, and reports an exception as a refusal.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from sonnx.executor.runtimes import BFLOAT16, Failure, Loaded, reworded
+from sonnx.model.ir import Value
+from sonnx.model.reader import read
+from sonnx.numerics.formats import ELEMENTS, Array
+
+Compute = Callable[[Sequence[Array]], Sequence[Array]]
+"""The outputs of a model from its inputs, both in the order of the graph."""
+
+
+class _FromFile:
+    """A runtime that loads a model file, and knows inputs and outputs by their places."""
+
+    def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
+        """See `Runtime.load`."""
+        data = model if isinstance(model, bytes) else model.read_bytes()
+        graph = read(data).graph
+        constants = {each.name for each in graph.initializers}
+        inputs = [each for each in graph.inputs if each.name not in constants]
+        with TemporaryDirectory() as place:
+            path = Path(place, "model.onnx")
+            path.write_bytes(data)
+            compute = reworded(lambda: self.compiled(path, inputs, graph.outputs))
+
+        def run(given: Mapping[str, Array]) -> dict[str, Array]:
+            arrays = [np.ascontiguousarray(given[each.name]).reshape(given[each.name].shape) for each in inputs]
+            values = compute(arrays)
+            return {each.name: value for each, value in zip(graph.outputs, values, strict=True)}
+
+        return lambda given: reworded(lambda: run(given))
+
+    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+        """The model of a file as a function."""
+        raise NotImplementedError
+
+
+class OpenVino(_FromFile):
+    """openvino on the processor, one thread, in the mode that keeps the precision of the model."""
+
+    def __init__(self) -> None:
+        self._package = import_module("openvino")
+        self.title = f"openvino {version('openvino')}, CPU, 1 thread, mode ACCURACY"
+
+    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+        """See `_FromFile.compiled`."""
+        core = self._package.Core()
+        options = {"INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
+        model = core.compile_model(core.read_model(str(path)), "CPU", options)
+        places = {name: place for place, port in enumerate(model.inputs) for name in port.get_names()}
+        order = [places.get(each.name) for each in inputs]
+
+        def compute(arrays: Sequence[Array]) -> list[Array]:
+            request = model.create_infer_request()
+            for place, array in zip(order, arrays, strict=True):
+                if place is not None:  # a constant shape may make an input unnecessary
+                    request.set_input_tensor(place, self._tensor(array))
+            request.infer()
+            return [self._array(request.get_output_tensor(place)) for place in range(len(outputs))]
+
+        return compute
+
+    def _tensor(self, array: Array) -> Any:
+        if array.dtype != BFLOAT16:
+            return self._package.Tensor(array)
+        made = self._package.Tensor(self._package.Type.bf16, self._package.Shape(array.shape))
+        made.data.view(np.uint16)[...] = array.view(np.uint16)
+        return made
+
+    def _array(self, tensor: Any) -> Array:
+        values: Array = np.array(tensor.str_data if tensor.element_type == self._package.Type.string else tensor.data)
+        return values.view(BFLOAT16) if tensor.element_type == self._package.Type.bf16 else values
+
+
+class Tract(_FromFile):
+    """tract, its optimized model."""
+
+    def __init__(self) -> None:
+        self._package = import_module("tract")
+        self.title = f"tract {version('tract')}"
+
+    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+        """See `_FromFile.compiled`."""
+        model = self._package.onnx().load(str(path)).into_model().into_runnable()
+        return lambda arrays: [each.to_numpy() for each in model.run([*arrays])]
+
+
+class Iree(_FromFile):
+    """iree, compiled for the processor."""
+
+    def __init__(self) -> None:
+        self._compiler, self._runtime = import_module("iree.compiler"), import_module("iree.runtime")
+        self.title = f"iree {version('iree-base-compiler')}, llvm-cpu"
+
+    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+        """See `_FromFile.compiled`."""
+        tools = import_module("iree.compiler.tools")
+        module = path.with_suffix(".mlir")
+        command = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(module)]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (no text of a model)
+        if made.returncode:
+            raise Failure((made.stderr.strip().splitlines() or ["iree-import-onnx failed"])[-1])
+        code = tools.compile_file(
+            str(module), input_type="onnx", target_backends=["llvm-cpu"],
+            extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false"],
+        )  # fmt: skip
+        loaded = self._runtime.load_vm_flatbuffer(code, driver="local-sync")
+        function = next(getattr(loaded, name) for name in loaded.vm_module.function_names if "$" not in name)
+
+        def compute(arrays: Sequence[Array]) -> list[Array]:
+            found = function(*arrays)
+            values = found if isinstance(found, tuple | list) else [found]
+            return [np.array(each.to_host()) for each in values]
+
+        return compute
+
+
+class EmxC(_FromFile):
+    """The C code of emx-onnx-cgen, compiled by cc -O1 -ffp-contract=off."""
+
+    def __init__(self) -> None:
+        import_module("emx_onnx_cgen")
+        self.title = f"emx-onnx-cgen {version('emx-onnx-cgen')}, cc -O1 -ffp-contract=off"
+
+    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+        """See `_FromFile.compiled`."""
+        source, library = path.with_suffix(".c"), path.with_suffix(".so")
+        for command in (
+            [sys.executable, "-m", "emx_onnx_cgen", "compile", "--model-name", "model", str(path), str(source)],
+            ["cc", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
+        ):
+            made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            if made.returncode:
+                raise Failure(((made.stderr + made.stdout).strip().splitlines() or ["no code"])[-1])
+        function = ctypes.CDLL(str(library)).model
+        function.restype = None
+        shapes = [([int(str(extent)) for extent in each.type.shape or ()], each.type.element or "") for each in outputs]
+
+        def compute(arrays: Sequence[Array]) -> list[Array]:
+            values = [np.zeros(shape, ELEMENTS[element]) for shape, element in shapes]
+            function(*(each.ctypes.data_as(ctypes.c_void_p) for each in (*arrays, *values)))
+            return values
+
+        return compute
