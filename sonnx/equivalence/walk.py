@@ -281,7 +281,10 @@ class Walk:
         if operand.shape == shape:
             return moved(self.store, [operand], None, (size(operand),))
         numbered = np.arange(size(operand), dtype=np.int32).reshape(operand.shape)
-        places = np.broadcast_to(numbered, shape).reshape(-1)
+        try:
+            places = np.broadcast_to(numbered, shape).reshape(-1)
+        except ValueError:  # the call violates a condition
+            return None
         return moved(self.store, [operand], places, (places.size,))
 
     # ------------------------------------------------------------------ affine forms

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
-from sonnx.base.reported import HIDDEN, OptionalText, Result, reported
+from sonnx.base.reported import HIDDEN, Result, reported
 from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
 from sonnx.suite.judge import ACCEPTED, REFUSED, Difference
 
@@ -57,7 +57,7 @@ class Deviation(Struct, frozen=True):
     """The node in one line."""
     value_class: str
     """The value class of its inputs."""
-    broken: OptionalText
+    broken: str | None
     """The rule that the call breaks; null for a conforming call."""
     difference: Difference
     """What was expected, and what came."""
@@ -65,7 +65,7 @@ class Deviation(Struct, frozen=True):
     """Its inputs."""
     errata: tuple[str, ...]
     """The errata that runtimes deviate from in this kind."""
-    explained: OptionalText
+    explained: str | None
     """The erratum that decides about this value class; null where it is no matter of reading."""
     size: Annotated[int, HIDDEN] = 0
 

@@ -335,7 +335,7 @@ class _Run:
         errata = dict(errata_of(case.operator, difference.kind))
         explained = next(
             (name for name, named in errata.items()
-             if (part and part.value_class in named) or is_instead(case.operator, name, difference, given)), ""
+             if (part and part.value_class in named) or is_instead(case.operator, name, difference, given)), None
         )  # fmt: skip
         size = sum(prod(array.shape) for array in given.values())
         element = case.call.partition("(")[2].partition(" ")[0]
@@ -345,7 +345,7 @@ class _Run:
         shown = {name: str(array.tolist()) for name, array in given.items()}
         new = Deviation(
             operator=case.operator, kind=difference.kind, element=element, number=1, case=case.id, data_set=number,
-            call=case.call, value_class=part.value_class if part else "", broken=case.broken, difference=difference,
+            call=case.call, value_class=part.value_class if part else "", broken=case.broken or None, difference=difference,
             inputs=shown, errata=tuple(errata), explained=explained, size=size,
         )  # fmt: skip
         self.deviations[key] = new if known is None else known.with_another(new)

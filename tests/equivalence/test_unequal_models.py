@@ -114,20 +114,20 @@ def test_dropout_that_may_train_equals_nothing() -> None:
 def test_one_file_with_other_pairs_of_names() -> None:
     pair = [value("a", [2]), value("b", [2])]
     difference = model([helper.make_node("Sub", ["a", "b"], ["y"])], inputs=pair)
-    assert answer(difference, difference, renamed=["a=b", "b=a"]) == Answer.DIFFERENT
+    assert answer(difference, difference, renamed={"a": "b", "b": "a"}) == Answer.DIFFERENT
     assert answer(difference, difference) == Answer.IDENTICAL
     two = model(
         [helper.make_node("Relu", ["a"], ["p"]), helper.make_node("Neg", ["a"], ["q"])],
         inputs=pair[:1], outputs=["p", "q"],
     )  # fmt: skip
-    assert answer(two, two, renamed=["p=q", "q=p"]) == Answer.DIFFERENT
+    assert answer(two, two, renamed={"p": "q", "q": "p"}) == Answer.DIFFERENT
 
 
 def test_two_inputs_are_not_one() -> None:
     first = model([helper.make_node("Relu", ["a"], ["y"])], inputs=[value("a", [2]), value("b", [2])])
     second = model([helper.make_node("Relu", ["z"], ["y"])], inputs=[value("z", [2])])
     with pytest.raises(sonnx.BadInput, match="--map pairs two inputs of the first model with 'z'"):
-        answer(first, second, renamed=["a=z", "b=z"])
+        answer(first, second, renamed={"a": "z", "b": "z"})
 
 
 def test_sequences_of_other_types() -> None:

@@ -30,7 +30,7 @@ TEXTS: dict[str, list[str]] = {
     "derived_from": ["--derived-from", "model.onnx"],
 }
 """The texts of options that one model takes together."""
-BY_THEMSELVES = {"rewrites", "proofs", "properties"}
+BY_THEMSELVES = {"rewrites", "proofs", "properties", "suites"}
 """Options that need the files of other commands; `make_controller` makes a pack with them."""
 
 
@@ -56,7 +56,19 @@ def test_a_pack_with_the_files_of_other_commands_is_verified(tmp_path: Path, mon
     assert run(fix) == 0
     assert run(["verify", "model.onnx", "controller.vnnlib", "--certificate", "controller.json"]) == 0
     assert run(["prove", "--select", "order.total", "--proofs", "proofs", "--jobs", "0"]) == 0
-    files = ["--rewrites", "record.json", "--property", "controller.vnnlib", "--proofs", "proofs"]
+    assert run(["suite", "make", "cases", "--operator", "Constant"]) == 0
+    suite = ["suite", "run", "cases", "--runtime", "reference", "--format", "json", "--output", "run.json"]
+    assert run(suite) == 0
+    files = [
+        "--rewrites",
+        "record.json",
+        "--property",
+        "controller.vnnlib",
+        "--proofs",
+        "proofs",
+        "--suite",
+        "run.json",
+    ]
     assert run(["audit", "model.onnx", "--output", "pack", *files]) == 0
     assert sonnx.verify("pack") == ()
     assert {name for name, value in stated(Path("pack")).items() if value} == BY_THEMSELVES | {"edition"}
