@@ -9,8 +9,8 @@ from tests.support.translator_mutants import MUTANTS
 from tools.prover_mutants import prover_mutants
 
 OTHERS = {
-    "certificates", "counterexample", "dependencies", "driver", "model_proof", "options", "output_presence", "queries", "record",
-    "results", "solver_cache", "solvers", "theorem", "witness",
+    "certificates", "counterexample", "dependencies", "driver", "model_proof", "options", "output_presence", "queries",
+    "record", "results", "solver_cache", "solvers", "theorem", "witness",
 }  # fmt: skip
 """Modules that ask solvers, keep answers or state results; what they say is confirmed by replays and second solvers."""
 
