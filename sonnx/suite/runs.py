@@ -340,13 +340,13 @@ class _Run:
         size = sum(prod(array.shape) for array in given.values())
         element = case.call.partition("(")[2].partition(" ")[0]
         broken = case.broken if difference.kind == ACCEPTED else ""
-        key = (case.operator, difference.kind, element, explained, broken)
+        key = (case.operator, difference.kind, element, explained or "", broken)
         known = self.deviations.get(key)
         shown = {name: str(array.tolist()) for name, array in given.items()}
         new = Deviation(
             operator=case.operator, kind=difference.kind, element=element, number=1, case=case.id, data_set=number,
-            call=case.call, value_class=part.value_class if part else "", broken=case.broken or None, difference=difference,
-            inputs=shown, errata=tuple(errata), explained=explained, size=size,
+            call=case.call, value_class=part.value_class if part else "", broken=case.broken or None,
+            difference=difference, inputs=shown, errata=tuple(errata), explained=explained, size=size,
         )  # fmt: skip
         self.deviations[key] = new if known is None else known.with_another(new)
 
