@@ -23,6 +23,12 @@ BATCH = 64
 """Parts that are bounded at once."""
 TRIED_POINTS = 200
 """Points that look as if they violate the property, and are bounded."""
+USEFUL_CUT = 0.9
+"""The share of a part along an input that may be left for a cut to be made."""
+CUT_MARGIN = 2.0**-30
+"""The share of what a row changes along an input by which a cut lies outside where the row may be unsafe."""
+CUT_ERROR = 2.0**-6
+"""The share of the error that the row has at a cut, because the checker rounds the bounds of a slab up."""
 CERTIFIED = 2.0**-16
 """The share of what the lines take that a margin must exceed: the checker's lines are coarser, by less than this."""
 
@@ -85,18 +91,19 @@ def decide_chain(
             if sets.excluded(every[place]):
                 found.shown -= part.less
                 found.margin = min(found.margin, sets.least(every[place]))
-                part.tree["slopes"] = ["".join(_digit(each) for each in layer[place]) for layer in rows.slopes]
+                part.tree["slopes"] = _digits(rows, place)
                 continue
             if tries and sets.occurs(outputs[place] - sets.low) is not None:
                 tries -= 1
                 if is_violation(points[place]):
                     return found, tree
             stage = int(sets.excluded(ideal[place]))
-            now = part._replace(stage=stage)
+            now = _cut(part._replace(stage=stage), rows, place, every[place], sets)
+            found.shown += now.less - part.less
             if stage and not _holds_at_centre(chain, part, sets, atoms):
                 rest.append(now)
             else:
-                halves = _halves(now, np.abs(rows.influence[place, sets.nearest(ideal[place])]), order)
+                halves = _halves(now, rows.changes[place, sets.nearest(ideal[place])], order)
                 rest += [] if halves else [now]
                 for half in halves:
                     heapq.heappush(waiting, half)
@@ -114,6 +121,11 @@ def _conclude(found: Decision, rest: list[Waiting], name: str, shape: tuple[int,
         ({name: Interval(part.low.reshape(shape), part.high.reshape(shape))} for part in rest if part.stage), None
     )
     found.shown = min(found.shown, nextafter(1.0, 0.0)) if rest else 1.0
+
+
+def _digits(rows: Rows, place: int) -> list[str]:
+    """The slopes below each layer on a part, as a certificate has them."""
+    return ["".join(_digit(each) for each in layer[place]) for layer in rows.slopes]
 
 
 def _digit(slope: float) -> str:
@@ -141,6 +153,39 @@ def _holds_at_centre(chain: Chain, part: Waiting, sets: Sets, atoms: Array) -> b
     """Whether halving may help: at the centre the error leaves nothing open."""
     centre = (0.5 * part.low + 0.5 * part.high)[None]
     return sets.excluded(_margins(chain.rows(centre, centre, atoms), sets)[1][0])
+
+
+def _cut(part: Waiting, rows: Rows, place: int, every: Array, sets: Sets) -> Waiting:
+    """What is left of a part without the slabs at its ends on which its rows exclude all sets.
+
+    A row is at least `every + sum of influence * distance from the corner where it is least`; so along one input it is
+    positive from some distance on.  In a slab each set has an atom that excludes it.
+    """
+    influence, low, high = rows.influence[place], part.low.copy(), part.high.copy()
+    width = high - low
+    changes = np.abs(influence) * width
+    with np.errstate(all="ignore"):
+        needed = np.maximum(-every, 0.0) * (1 + CUT_MARGIN) + rows.error[place] * CUT_ERROR
+        share = needed[:, None] / changes + CUT_MARGIN
+    share = np.where((changes > 0) & np.isfinite(share), np.minimum(share, 1.0), 1.0)
+    upward = np.where(influence > 0, share, 1.0)  # unsafe up to this share of the width from below
+    downward = np.where(influence < 0, share, 1.0)
+    from_low, from_high = (
+        np.max([np.min(each[some], axis=0) for some in sets.sets], axis=0) for each in (upward, downward)
+    )
+    tree, less, digits = part.tree, part.less, _digits(rows, place)
+    for axis in np.flatnonzero(np.minimum(from_low, from_high) < USEFUL_CUT):
+        cuts = (
+            (from_low[axis], part.low[axis] + from_low[axis] * width[axis], high, ("below", "above")),
+            (from_high[axis], part.high[axis] - from_high[axis] * width[axis], low, ("above", "below")),
+        )
+        for kept, at, end, (inside, outside) in cuts:
+            if kept < USEFUL_CUT and low[axis] < at < high[axis]:
+                tree.update({"axis": int(axis), "at": repr(float(at)), inside: {}, outside: {"slopes": digits}})
+                before = high[axis] - low[axis]
+                end[axis], tree = at, tree[inside]
+                less *= float((high[axis] - low[axis]) / before)
+    return part._replace(low=low, high=high, less=less, tree=tree)
 
 
 def _halves(part: Waiting, influence: Array, order: count[int]) -> list[Waiting]:

@@ -30,6 +30,8 @@ class Rows(NamedTuple):
         error: of any implementation, of the same shape; infinite where a sum may overflow.
         lines: how much of `least` the lines above the Relus take, of the same shape.
         influence: the rows over the inputs that the bounds come from, of shape (boxes, rows, inputs).
+        changes: about how much an input moves a row, of the same shape: between what the bounds come from and the
+            steepest slope.
         slopes: for each layer the slopes below, 0 or 1, of shape (boxes, neurons).
     """
 
@@ -37,6 +39,7 @@ class Rows(NamedTuple):
     error: Array
     lines: Array
     influence: Array
+    changes: Array
     slopes: list[Array]
 
 
@@ -86,7 +89,8 @@ class Chain:
         on.roundings(len(self.W) - 1)
         wanted = np.broadcast_to(rows, (len(low), *rows.shape))
         least, lines, influence = on.least(wanted, len(self.W) - 1)
-        return Rows(least, on.error(wanted), lines, influence, on.slopes)
+        error, steepest = on.error(wanted)
+        return Rows(least, error, lines, influence, np.sqrt(np.abs(influence) * steepest), on.slopes)
 
 
 class Part:
@@ -95,6 +99,7 @@ class Part:
     Attributes:
         slopes, above, offset: the lines below and above each Relu, arrays of shape (boxes, neurons).
         passes, some: whether each Relu passes a difference on in every implementation, or in some.
+        ends: the ranges of the values that enter the next layer.
         reach: bounds of the absolute values that enter a layer, ideal; error: of those, in any implementation.
         size: bounds of the absolute values of the sums of a layer.
     """
@@ -106,6 +111,7 @@ class Part:
         self.offset: list[Array] = []
         self.passes: list[Array] = []
         self.some: list[Array] = []
+        self.ends = low, high
         self.reach = [np.maximum(np.abs(low), np.abs(high))]
         self.errors = [np.full(low.shape, TINY_INPUT)]
         self.local: list[Array] = []
@@ -120,7 +126,7 @@ class Part:
         both, _, _ = self.least(
             np.broadcast_to(np.concatenate([unit, -unit]), (len(self.low), 2 * len(b), len(b))), number
         )
-        low, high = both[:, : len(b)], -both[:, len(b) :]
+        low, high = self._nearer(number, both[:, : len(b)], -both[:, len(b) :])
         unsure = (low < 0) & (high > 0)
         width = np.where(unsure, high - low, 1.0)
         above = np.where(unsure, np.minimum(1.0, high / width * (1 + 4 * UNIT)), (low >= 0) * 1.0)
@@ -131,8 +137,19 @@ class Part:
         self.passes.append(low - whole > 0)
         self.some.append(high + whole >= 0)
         self.most.append(np.maximum(np.abs(low), np.abs(high)))
-        self.reach.append(np.maximum(high, 0.0))
+        self.ends = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        self.reach.append(self.ends[1])
         self.errors.append(np.where(self.some[-1], whole + TINY_INPUT, 0.0))
+
+    def _nearer(self, number: int, low: Array, high: Array) -> tuple[Array, Array]:
+        """Ends of a layer's neurons as the checker takes them: by intervals alone where these decide the sign."""
+        W, b = self.chain.W[number], self.chain.b[number]
+        positive, negative = np.maximum(W, 0.0).T, np.minimum(W, 0.0).T
+        slack = 2 * self.chain.gammas[number] * (np.maximum(*map(np.abs, self.ends)) @ np.abs(W).T + np.abs(b)) + TINY
+        least = self.ends[0] @ positive + self.ends[1] @ negative + b - slack
+        most = self.ends[1] @ positive + self.ends[0] @ negative + b + slack
+        unsure = (least < 0) & (most > 0)
+        return np.where(unsure, np.maximum(low, least), least), np.where(unsure, np.minimum(high, most), most)
 
     def roundings(self, number: int) -> Array:
         """The errors of the neurons of a layer before their Relu; what their own roundings add is kept."""
@@ -174,8 +191,8 @@ class Part:
         return total - 1.01 * slack - 8 * UNIT * np.abs(total) - TINY, lines, R
 
     @np.errstate(invalid="ignore")
-    def error(self, rows: Array) -> Array:
-        """The errors of rows over the outputs."""
+    def error(self, rows: Array) -> tuple[Array, Array]:
+        """The errors of rows over the outputs, and the largest absolute slope of each over each input."""
         low = high = rows
         total = np.zeros(rows.shape[:2])
         for place in range(len(self.chain.W) - 1, -1, -1):
@@ -189,7 +206,7 @@ class Part:
                 low = np.where(passes, low, np.where(some, np.minimum(low, 0.0), 0.0))
                 high = np.where(passes, high, np.where(some, np.maximum(high, 0.0), 0.0))
             total += TINY_INPUT * np.maximum(-low, high).sum(axis=2)
-        return np.where(np.isnan(total), np.inf, total * (1 + 1e-9))
+        return np.where(np.isnan(total), np.inf, total * (1 + 1e-9)), np.maximum(-low, high)
 
 
 TINY_INPUT = 2.0**-80
