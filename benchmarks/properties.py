@@ -1,22 +1,28 @@
 """The ten properties of ACAS Xu on networks of a folder: answers, parts, time, and the certificates.
 
-    python -m benchmarks.properties FOLDER [--seconds 116] [--checked-parts 200]
+    python -m benchmarks.properties FOLDER [--seconds 116] [--checked-parts 200] [--published RESULTS.csv]
 
 The properties are those of Katz et al., "Reluplex" (2017), in physical units; the networks, `ACASXU_run2a_A_B_*.onnx`,
-scale them.  A property is verified on the networks it is about; properties 1 to 4 on all.
+scale them.  A property is verified on the networks it is about; properties 1 to 4 on all: 186 with the 45 networks of
+VNN-COMP 2021.  Published results are a file of that competition, one for each tool, of lines such as
+
+    acasxu,.../ACASXU_run2a_1_1_batch_2000.onnx,.../prop_1.vnnlib,0.007,holds,1.41
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import sys
 import tempfile
 import time
+from collections import Counter
 from math import pi
 from pathlib import Path
 
 import sonnx
+from sonnx.base.escaping import plural
 from sonnx.properties import certificate_checker
 from sonnx.properties.options import VerifyOptions
 
@@ -68,8 +74,24 @@ def outputs(unsafe: str) -> str:
     return f"(assert (or {' '.join(sets)}))"
 
 
-def row(model: Path, number: int, folder: Path, seconds: float, most: int) -> str:
-    """A row of the table."""
+def network_of(name: str) -> str:
+    """The numbers of a network, such as 1_1."""
+    return "_".join(re.findall(r"\d+", name.partition("ACASXU_run2a_")[2])[:2])
+
+
+def published_answers(path: Path) -> dict[tuple[str, int], str]:
+    """What a tool answered in VNN-COMP 2021, by network and property."""
+    words = {"holds": "holds", "unsat": "holds", "violated": "violated", "sat": "violated"}
+    answers = {}
+    for fields in csv.reader(path.read_text("utf-8").splitlines()):
+        if fields and fields[0] == "acasxu" and fields[4].lower() in words:
+            number = int(re.findall(r"prop_(\d+)", fields[2])[0])
+            answers[network_of(fields[1]), number] = words[fields[4].lower()]
+    return answers
+
+
+def row(model: Path, number: int, folder: Path, seconds: float, most: int) -> tuple[str, str]:
+    """The answer, and a row of the table."""
     path = folder / f"property_{number}.vnnlib"
     path.write_text(vnnlib(number), "utf-8")
     started = time.monotonic()
@@ -81,15 +103,15 @@ def row(model: Path, number: int, folder: Path, seconds: float, most: int) -> st
     certificate, leaves = "", 0
     if found.certificate is not None:
         leaves = found.certificate.count('"slopes"')
-        certificate = f"{leaves} parts"
+        certificate = plural(leaves, "part")
     if found.certificate is not None and leaves <= most:
         started = time.monotonic()
         certificate_checker.check(model.read_bytes(), path.read_bytes(), found.certificate.encode())
         certificate += f", accepted in {time.monotonic() - started:.0f} s"
-    network = "_".join(re.findall(r"\d+", model.name.removeprefix("ACASXU_run2a_"))[:2])
     margin = f"{min(margins):.2g}" if margins and str(found.answer) == "holds" else ""
     share = "" if str(found.answer) == "violated" else f"{100 * shown:.2f} %"
-    return f"| {network} | {number} | {found.answer} | {parts} | {took:.1f} | {share} | {margin} | {certificate} |"
+    text = f"| {network_of(model.name)} | {number} | {found.answer} | {parts} | {took:.1f} | {share} | {margin} | "
+    return str(found.answer), f"{text}{certificate} |"
 
 
 def main(arguments: list[str]) -> int:
@@ -98,16 +120,26 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="of networks ACASXU_run2a_A_B_*.onnx")
     parser.add_argument("--seconds", type=float, default=116.0, help="of each search (default 116)")
     parser.add_argument("--checked-parts", type=int, default=200, help="of certificates that are checked (default 200)")
+    parser.add_argument("--published", type=Path, help="answers of a tool in VNN-COMP 2021, as CSV")
     options = parser.parse_args(arguments)
+    known = published_answers(options.published) if options.published else {}
+    answers, contradictions = Counter[str](), []
     print("| network | property | answer | parts | s | share shown | least margin | certificate |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for model in sorted(options.folder.glob("ACASXU_run2a_*.onnx")):
-            network = model.name.removeprefix("ACASXU_run2a_")[:3]
+            network = network_of(model.name)
             for number, (_, networks, _) in PROPERTIES.items():
                 if re.fullmatch(networks, network):
-                    text = row(model, number, Path(folder), options.seconds, options.checked_parts)
+                    answer, text = row(model, number, Path(folder), options.seconds, options.checked_parts)
                     print(text, flush=True)
+                    answers[answer] += 1
+                    other = known.get((network, number), answer)
+                    if answer in ("holds", "violated") and answer != other:
+                        contradictions.append(f"{network} {number}")
+    print(f"\n{sum(answers.values())} properties: {', '.join(f'{n} {answer}' for answer, n in answers.most_common())}")
+    if known:
+        print(f"against {len(known)} published answers: {', '.join(contradictions) or 'none'} contradict")
     return 0
 
 
