@@ -18,8 +18,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import pi
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import sonnx
 from sonnx.base.escaping import plural
@@ -90,32 +93,78 @@ def published_answers(path: Path) -> dict[tuple[str, int], str]:
     return answers
 
 
-def row(model: Path, number: int, folder: Path, seconds: float, most: int) -> tuple[str, str]:
-    """The answer, and a row of the table."""
+class Row(NamedTuple):
+    """A property of a network: its answer, and what it took."""
+
+    network: str
+    number: int
+    answer: str
+    parts: int
+    seconds: float
+    shown: float
+    margin: float | None
+    leaves: int
+    """Parts of its certificate."""
+    checked: float | None
+    """The seconds in which the checker accepted it."""
+
+    def text(self) -> str:
+        """The row of the table."""
+        share = "" if self.answer == "violated" else f"{100 * self.shown:.2f} %"
+        margin = "" if self.margin is None else f"{self.margin:.2g}"
+        certificate = plural(self.leaves, "part") if self.leaves else ""
+        accepted = "" if self.checked is None else f", accepted in {self.checked:.0f} s"
+        found = f"{self.answer} | {self.parts} | {self.seconds:.1f} | {share} | {margin}"
+        return f"| {self.network} | {self.number} | {found} | {certificate}{accepted} |"
+
+
+def verified(model: Path, number: int, folder: Path, seconds: float, most: int) -> Row:
+    """Verify a property on a network, and check its certificate if that has at most some parts."""
     path = folder / f"property_{number}.vnnlib"
     path.write_text(vnnlib(number), "utf-8")
     started = time.monotonic()
     found = sonnx.verify_property(model, path, VerifyOptions(unchecked=True, search=seconds))
     took = time.monotonic() - started
-    parts = sum(task.parts for task in found.tasks)
-    margins = [task.margin for task in found.tasks if task.margin is not None]
-    shown = min(task.shown for task in found.tasks)
-    certificate, leaves = "", 0
-    if found.certificate is not None:
-        leaves = found.certificate.count('"slopes"')
-        certificate = plural(leaves, "part")
+    answer = str(found.answer)
+    margins = [task.margin for task in found.tasks if task.margin is not None] if answer == "holds" else []
+    leaves = found.certificate.count('"slopes"') if found.certificate is not None else 0
+    checked = None
     if found.certificate is not None and leaves <= most:
         started = time.monotonic()
         certificate_checker.check(model.read_bytes(), path.read_bytes(), found.certificate.encode())
-        certificate += f", accepted in {time.monotonic() - started:.0f} s"
-    margin = f"{min(margins):.2g}" if margins and str(found.answer) == "holds" else ""
-    share = "" if str(found.answer) == "violated" else f"{100 * shown:.2f} %"
-    text = f"| {network_of(model.name)} | {number} | {found.answer} | {parts} | {took:.1f} | {share} | {margin} | "
-    return str(found.answer), f"{text}{certificate} |"
+        checked = time.monotonic() - started
+    parts, shown = sum(task.parts for task in found.tasks), min(task.shown for task in found.tasks)
+    return Row(
+        network_of(model.name), number, answer, parts, took, shown, min(margins, default=None), leaves, checked
+    )  # fmt: skip
+
+
+def summary(rows: Sequence[Row], known: Mapping[tuple[str, int], str]) -> str:
+    """A table by property, and what contradicts published answers."""
+    lines = ["| property | networks | holds | violated | open | s, median and most | parts, median and most | certificates checked |",
+             "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    for number in sorted({each.number for each in rows}):
+        some = [each for each in rows if each.number == number]
+        counts = [sum(each.answer == answer for each in some) for answer in ("holds", "violated")]
+        seconds, parts = ([getattr(each, name) for each in some] for name in ("seconds", "parts"))
+        checked = sum(each.checked is not None for each in some)
+        lines.append(
+            f"| {number} | {len(some)} | {counts[0]} | {counts[1]} | {len(some) - sum(counts)} | "
+            f"{median(seconds):.1f}, {max(seconds):.1f} | {median(parts):.0f}, {max(parts)} | {checked} |"
+        )
+    answers = Counter(each.answer for each in rows)
+    lines += ["", f"{len(rows)} properties: {', '.join(f'{n} {answer}' for answer, n in answers.most_common())}"]
+    against = [
+        f"{each.network} property {each.number}" for each in rows
+        if each.answer in ("holds", "violated") and known.get((each.network, each.number), each.answer) != each.answer
+    ]  # fmt: skip
+    if known:
+        lines.append(f"against {len(known)} published answers: {', '.join(against) or 'none'} contradict")
+    return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.properties", description="The properties of ACAS Xu.")
     parser.add_argument("folder", type=Path, help="of networks ACASXU_run2a_A_B_*.onnx")
     parser.add_argument("--seconds", type=float, default=116.0, help="of each search (default 116)")
@@ -123,23 +172,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--published", type=Path, help="answers of a tool in VNN-COMP 2021, as CSV")
     options = parser.parse_args(arguments)
     known = published_answers(options.published) if options.published else {}
-    answers, contradictions = Counter[str](), []
+    rows = []
     print("| network | property | answer | parts | s | share shown | least margin | certificate |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for model in sorted(options.folder.glob("ACASXU_run2a_*.onnx")):
-            network = network_of(model.name)
             for number, (_, networks, _) in PROPERTIES.items():
-                if re.fullmatch(networks, network):
-                    answer, text = row(model, number, Path(folder), options.seconds, options.checked_parts)
-                    print(text, flush=True)
-                    answers[answer] += 1
-                    other = known.get((network, number), answer)
-                    if answer in ("holds", "violated") and answer != other:
-                        contradictions.append(f"{network} {number}")
-    print(f"\n{sum(answers.values())} properties: {', '.join(f'{n} {answer}' for answer, n in answers.most_common())}")
-    if known:
-        print(f"against {len(known)} published answers: {', '.join(contradictions) or 'none'} contradict")
+                if re.fullmatch(networks, network_of(model.name)):
+                    rows.append(verified(model, number, Path(folder), options.seconds, options.checked_parts))
+                    print(rows[-1].text(), flush=True)
+    print(f"\n{summary(rows, known)}")
     return 0
 
 

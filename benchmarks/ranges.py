@@ -1,0 +1,119 @@
+"""Ranges of outputs on boxes around random inputs: `sonnx bound` beside CROWN and alpha-CROWN of auto_LiRPA.
+
+    python -m benchmarks.ranges MODEL … [--radius 0.001 --radius 0.01] [--inputs 5] [--peer PYTHON]
+
+PYTHON has auto_LiRPA, onnx2torch and torch; without it only the ranges of this tool are measured.  The peer computes
+ideal ranges in float32 without counting roundings; those of this tool include them, and each has an error besides.
+Both take one thread, in turns, on the same boxes.  A ratio below 1 means narrower, or faster, than the peer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from sonnx.bounds.analysis import Analyser, tightened
+from sonnx.bounds.box import box_of_arrays as make_box
+from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+
+PEER = r"""
+import json, sys, time, warnings
+warnings.filterwarnings("ignore")
+import numpy as np, onnx, torch, onnx2torch
+from auto_LiRPA import BoundedModule, BoundedTensor, PerturbationLpNorm
+torch.set_num_threads(1)
+path, inputs, radius = sys.argv[1], np.load(sys.argv[2]), float(sys.argv[3])
+net = onnx2torch.convert(onnx.load(path)).eval()
+name, first = next(iter(net.named_children()))
+if type(first).__name__ in ("Flatten", "OnnxFlatten"):  # CROWN of a Flatten of three axes has ranges of width 0
+    setattr(net, name, torch.nn.Identity())
+    inputs = inputs.reshape(len(inputs), 1, -1)
+bounded = BoundedModule(net, torch.from_numpy(inputs[0]), device="cpu")
+rows = []
+for x in inputs:
+    centre = torch.from_numpy(x)
+    given = BoundedTensor(centre, PerturbationLpNorm(norm=float("inf"), eps=radius))
+    row = {}
+    for method in ("CROWN", "alpha-CROWN"):
+        bounded.set_bound_opts({"optimize_bound_args": {"iteration": 20}})
+        start = time.perf_counter()
+        with torch.set_grad_enabled(method != "CROWN"):
+            low, high = bounded.compute_bounds(x=(given,), method=method)
+        row[method] = [(high - low).detach().double().flatten().tolist(), time.perf_counter() - start]
+    rows.append(row)
+print(json.dumps(rows))
+"""
+
+
+def ranges(path: Path, inputs: np.ndarray, radius: float) -> list[tuple[np.ndarray, float]]:
+    """The widths of the ideal ranges of the outputs, and the time of each analysis."""
+    model = read(path)
+    name, output = model.graph.inputs[0].name, model.graph.outputs[0].name
+    analyser, rows = Analyser(model, hypotheses_named("ieee-any"), path.parent), []
+    for x in inputs:
+        box = make_box(model, {name: (x - np.float32(radius), x + np.float32(radius))})
+        start = perf_counter()
+        value = tightened(analyser.run(box), output)
+        rows.append(((value.high - value.low).ravel(), perf_counter() - start))
+    return rows
+
+
+def peer_ranges(python: str, path: Path, inputs: np.ndarray, radius: float) -> list[dict[str, list]] | str:
+    """What the peer computes, or why it does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder, "inputs.npy"), inputs)
+        command = [python, "-c", PEER, str(path), str(Path(folder, "inputs.npy")), str(radius)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        )
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["?"])[-1][:80]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main(arguments: list[str]) -> int:
+    """Print a row for each model and radius."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ranges", description="Ranges beside auto_LiRPA's.")
+    parser.add_argument("models", type=Path, nargs="+")
+    parser.add_argument("--radius", type=float, action="append", default=[])
+    parser.add_argument("--inputs", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--peer", help="a Python with auto_LiRPA, onnx2torch and torch")
+    options = parser.parse_args(arguments)
+    print("| network | radius | width over CROWN's | over alpha-CROWN's | s | over CROWN's | over alpha-CROWN's |")
+    print("|---|---|---|---|---|---|---|")
+    for path in options.models:
+        [value] = [each for each in read(path).graph.inputs if each.type.shape]
+        shape = [each if isinstance(each, int) else 1 for each in value.type.shape]
+        inputs = np.random.default_rng(options.seed).uniform(0, 1, (options.inputs, *shape)).astype(np.float32)
+        for radius in options.radius or [0.001, 0.01]:
+            own = ranges(path, inputs, radius)
+            seconds = float(np.median([spent for _, spent in own]))
+            cells = [""] * 4
+            peer = peer_ranges(options.peer, path, inputs, radius) if options.peer else ""
+            if isinstance(peer, str):
+                cells[0] = peer
+            else:
+                for place, method in enumerate(("CROWN", "alpha-CROWN")):
+                    widths = [np.median(w / np.array(row[method][0])) for (w, _), row in zip(own, peer, strict=True)]
+                    times = [row[method][1] for row in peer]
+                    cells[place] = f"{np.median(widths):.3f}"
+                    cells[2 + place] = f"{seconds / float(np.median(times)):.2f}"
+            print(
+                f"| {path.stem} | {radius} | {cells[0]} | {cells[1]} | {seconds:.2f} | {cells[2]} | {cells[3]} |",
+                flush=True,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
