@@ -141,8 +141,10 @@ def verified(model: Path, number: int, folder: Path, seconds: float, most: int) 
 
 def summary(rows: Sequence[Row], known: Mapping[tuple[str, int], str]) -> str:
     """A table by property, and what contradicts published answers."""
-    lines = ["| property | networks | holds | violated | open | s, median and most | parts, median and most | certificates checked |",
-             "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        "| property | networks | holds | violated | open | s: median, most | parts: median, most | certificates checked |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for number in sorted({each.number for each in rows}):
         some = [each for each in rows if each.number == number]
         counts = [sum(each.answer == answer for each in some) for answer in ("holds", "violated")]

@@ -25,6 +25,8 @@ from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 
+LEAST = 1e-6
+"""Widths well below it count as equal."""
 PEER = r"""
 import json, sys, time, warnings
 warnings.filterwarnings("ignore")
@@ -104,7 +106,10 @@ def main(arguments: list[str]) -> int:
                 cells[0] = peer
             else:
                 for place, method in enumerate(("CROWN", "alpha-CROWN")):
-                    widths = [np.median(w / np.array(row[method][0])) for (w, _), row in zip(own, peer, strict=True)]
+                    widths = [
+                        np.median((w + LEAST) / (np.array(row[method][0]) + LEAST))
+                        for (w, _), row in zip(own, peer, strict=True)
+                    ]
                     times = [row[method][1] for row in peer]
                     cells[place] = f"{np.median(widths):.3f}"
                     cells[2 + place] = f"{seconds / float(np.median(times)):.2f}"
