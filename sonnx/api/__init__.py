@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -75,15 +76,21 @@ def verify_property(
     from sonnx.properties.options import VerifyOptions
     from sonnx.properties.verification import verify_model
 
+    chosen = options or VerifyOptions()
     found = encoded(source)
     folder = None if isinstance(found, bytes) else Path(found).parent
     data = found if isinstance(found, bytes) else file_bytes(found, repr(os.fspath(found)))
     model = read(data, "model" if isinstance(found, bytes) else repr(os.fspath(found)), limits, folder)
     sized = bind_symbols(model, dict(bind or {}), dict(input_shapes or {}))
+    elsewhere = None
+    if chosen.jobs is not None or chosen.cluster is not None:
+        from sonnx.workers.properties import PartsElsewhere  # most runs need none
+        from sonnx.workers.tasks import Place
+
+        elsewhere = partial(PartsElsewhere, data, place=Place(jobs=chosen.jobs, cluster=chosen.cluster))
     return verify_model(
-        sized, data, name_of(found, name), folder, None if stated is None else Path(stated),
-        options or VerifyOptions(), progress,
-    )  # fmt: skip
+        sized, data, name_of(found, name), folder, None if stated is None else Path(stated), chosen, progress, elsewhere
+    )
 
 
 def make_suite(folder: str | os.PathLike[str], options: MakeOptions | None = None) -> SuiteReport:

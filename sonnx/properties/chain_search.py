@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from itertools import count
 from math import nextafter
 from time import monotonic
@@ -11,13 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sonnx.bounds.analysis import Analyser
-from sonnx.bounds.box import Interval
-from sonnx.model.ir import Value
+from sonnx.bounds.box import Box, Interval
 from sonnx.numerics.formats import Array
 from sonnx.properties.chains import Chain, Rows
-from sonnx.properties.property import Task
-from sonnx.properties.search import Decision, Sets, Witness, numbers_at, occurring
+from sonnx.properties.search import Decision, Sets, Witness
 
 BATCH = 64
 """Parts that are bounded at once."""
@@ -36,6 +33,10 @@ Tree = dict[str, Any]
 """A part of a certificate: its halves, or the slopes of its layers."""
 
 
+FINAL = 2
+"""The stage of a part of which only the error leaves something open, and halving does not help."""
+
+
 class Waiting(NamedTuple):
     """A part that is to be bounded, in the order of the search."""
 
@@ -48,37 +49,60 @@ class Waiting(NamedTuple):
     tree: Tree
 
 
+class ChainTask(NamedTuple):
+    """A task about a chain of layers, and how an input that seems to violate the property is confirmed."""
+
+    chain: Chain
+    name: str
+    shape: tuple[int, ...]
+    low: Array
+    high: Array
+    sets: Sets
+    confirmed: Callable[[Array], Witness | None]
+    """Of an input, flat."""
+
+    @property
+    def atoms(self) -> Array:
+        """The rows of the atoms, of shape (atoms, outputs)."""
+        return self.sets.rows.reshape(len(self.sets.rows), -1)
+
+
+def open_parts(tree: Tree, low: Array, high: Array) -> list[Waiting]:
+    """The leaves of a tree that are not shown, with their shares of the volume."""
+    order, found, pending = count(), list[Waiting](), [(tree, low, high, -1.0)]
+    while pending:
+        node, low, high, less = pending.pop()
+        if "axis" in node:
+            axis, at = node["axis"], float(node["at"])
+            share = float((at - low[axis]) / (high[axis] - low[axis]))
+            inner, outer = high.copy(), low.copy()
+            inner[axis] = outer[axis] = at
+            pending.append((node["above"], outer, high, less * (1 - share)))
+            pending.append((node["below"], low, inner, less * share))
+        elif "slopes" not in node:
+            found.append(Waiting(int(node.get("open", 0)), less, next(order), low, high, node))
+    return found
+
+
 def decide_chain(
-    chain: Chain, analyser: Analyser, output: Value, elements: Mapping[str, str], task: Task, end: float,
-    progress: Callable[[str], None] | None = None,
-) -> tuple[Decision, Tree]:  # fmt: skip
-    """Decide a task; the tree of its parts is complete where the property holds.
+    task: ChainTask, end: float, parts: Sequence[Waiting], progress: Callable[[str], None] | None = None
+) -> Decision:
+    """Decide a task on parts of its box, and complete their trees.
 
     Args:
-        chain: the model.
-        analyser: of the model, which bounds a point that violates the property.
-        output: the output, with its shape in numbers.
-        elements: the element type of each input.
-        task: the box and the unsafe sets.
+        task: what is decided.
         end: the time, as `monotonic` has it, after which no part is bounded.
+        parts: what is open; each leaf of their trees gets its slopes where the property is shown, or `open`, its stage.
         progress: told how far it is.
     """
-    [(name, whole)] = task.box.items()
-    shape, order, tree = np.shape(whole.low), count(), Tree()
-    sets = Sets(task, [extent for extent in output.type.shape or () if isinstance(extent, int)])
-    atoms = sets.rows.reshape(len(sets.rows), -1)
-    found, tries = Decision(), TRIED_POINTS
-    waiting = [Waiting(0, -1.0, next(order), np.ravel(whole.low), np.ravel(whole.high), tree)]
-    rest: list[Waiting] = []
-
-    def is_violation(point: Array) -> bool:
-        box = {name: whole}
-        near = numbers_at({name: point.reshape(shape)}, box, elements)
-        unsafe = None if near is None else occurring(analyser, output.name, sets, near)
-        if unsafe is not None and near is not None:
-            found.witness = Witness(near, unsafe)
-        return unsafe is not None
-
+    chain, sets, atoms = task.chain, task.sets, task.atoms
+    found, tries, order = Decision(), TRIED_POINTS, count(len(parts))
+    found.shown = 1.0 + sum(part.less for part in parts)
+    rest = [part for part in parts if part.stage == FINAL]
+    waiting = [part for part in parts if part.stage != FINAL]
+    heapq.heapify(waiting)
+    for part in parts:
+        part.tree.clear()
     while waiting and (found.parts == 0 or monotonic() < end):
         batch = [heapq.heappop(waiting) for _ in range(min(BATCH, len(waiting)))]
         low, high = np.array([part.low for part in batch]), np.array([part.high for part in batch])
@@ -93,15 +117,14 @@ def decide_chain(
                 found.margin = min(found.margin, sets.least(every[place]))
                 part.tree["slopes"] = _digits(rows, place)
                 continue
-            if tries and sets.occurs(outputs[place] - sets.low) is not None:
+            if tries and found.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
                 tries -= 1
-                if is_violation(points[place]):
-                    return found, tree
+                found.witness = task.confirmed(points[place])
             stage = int(sets.excluded(ideal[place]))
             now = _cut(part._replace(stage=stage), rows, place, every[place], sets)
             found.shown += now.less - part.less
-            if stage and not _holds_at_centre(chain, part, sets, atoms):
-                rest.append(now)
+            if stage and not _holds_at_centre(chain, now, sets, atoms):
+                rest.append(now._replace(stage=FINAL))
             else:
                 halves = _halves(now, rows.changes[place, sets.nearest(ideal[place])], order)
                 rest += [] if halves else [now]
@@ -109,18 +132,26 @@ def decide_chain(
                     heapq.heappush(waiting, half)
         if progress is not None:
             progress(f"{found.parts} parts, {found.shown:.1%} of the volume shown, {len(waiting)} open")
-    rest += waiting
-    _conclude(found, rest, name, shape)
-    return found, tree
+        if found.witness is not None:
+            break
+    conclude(found, [*rest, *waiting], task)
+    found.waiting = len(waiting)
+    return found
 
 
-def _conclude(found: Decision, rest: list[Waiting], name: str, shape: tuple[int, ...]) -> None:
+def conclude(found: Decision, rest: Sequence[Waiting], task: ChainTask) -> None:
+    """Complete what is known of a task by the parts that are left."""
+    for part in rest:
+        part.tree["open"] = part.stage
     found.left, found.open = len(rest), sum(not part.stage for part in rest)
     found.ideal = -sum(part.less for part in rest if part.stage)
-    found.place = next(
-        ({name: Interval(part.low.reshape(shape), part.high.reshape(shape))} for part in rest if part.stage), None
-    )
-    found.shown = min(found.shown, nextafter(1.0, 0.0)) if rest else 1.0
+    found.place = next((_box(part, task) for part in rest if part.stage), None)
+    # The volumes are rounded: a part may be too small to count in their sum.
+    found.shown = min(max(0.0, 1.0 + sum(part.less for part in rest)), nextafter(1.0, 0.0)) if rest else 1.0
+
+
+def _box(part: Waiting, task: ChainTask) -> Box:
+    return {task.name: Interval(part.low.reshape(task.shape), part.high.reshape(task.shape))}
 
 
 def _digits(rows: Rows, place: int) -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from sonnx.base.options import Argument, Options, positive
+from sonnx.base.options import Argument, Options, amount, positive
 
 
 class VerifyOptions(Options, frozen=True, kw_only=True):
@@ -22,6 +22,16 @@ class VerifyOptions(Options, frozen=True, kw_only=True):
     search: Annotated[
         float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive)
     ] = 60.0
+    jobs: Annotated[
+        int | None,
+        Argument("processes that analyse the box (default: this one)", "N", read=amount("processes")),
+    ] = None
+    cluster: Annotated[
+        str | None, Argument("analyse parts of the box on the Dask cluster with this scheduler", metavar="ADDRESS")
+    ] = None
+    resume: Annotated[
+        Path | None, Argument("keep the parts of the box in FILE, and go on from those it has", "FILE", read=Path)
+    ] = None
     witness: Annotated[
         Path | None, Argument("write a violating input to NAME.npy files in this new folder", "DIR", read=Path)
     ] = None

@@ -89,6 +89,7 @@ class Decision:
         parts: how many parts were analysed.
         left: on how many it is not shown in every implementation.
         open: on how many it is not even shown for ideal values.
+        waiting: on how many a longer search would go on.
         shown: the share of the volume on which the property holds in every implementation.
         ideal: the share on which it holds for the ideal values only.
         witness: an input that violates it.
@@ -99,6 +100,7 @@ class Decision:
     parts: int = 0
     left: int = 0
     open: int = 0
+    waiting: int = 0
     shown: float = 0.0
     ideal: float = 0.0
     witness: Witness | None = None

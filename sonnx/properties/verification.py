@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -19,18 +19,19 @@ from sonnx.bounds.box import wanted
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import ModelRunner, check_conforming
 from sonnx.executor.tensor_files import read_file
-from sonnx.model.ir import Model
+from sonnx.model.ir import Model, Value
 from sonnx.model.reader import Unreadable, file_bytes
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
 from sonnx.properties.certificate_checker import CLAIM, FORMAT, Refused
-from sonnx.properties.chain_search import Tree, decide_chain
+from sonnx.properties.chain_search import ChainTask, Tree
 from sonnx.properties.chains import Chain
 from sonnx.properties.options import VerifyOptions
-from sonnx.properties.property import Property, elements_of, output_of
+from sonnx.properties.property import Property, Task, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
 from sonnx.properties.result import PropertyAnswer, PropertyResult, TaskAnswer
-from sonnx.properties.search import Decision, decide, parts_of
+from sonnx.properties.rounds import Elsewhere, PartsFile, decide_in_rounds
+from sonnx.properties.search import Decision, Sets, Witness, decide, numbers_at, occurring, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
 
 MAX_BYTES = 1 << 28
@@ -39,7 +40,7 @@ MAX_BYTES = 1 << 28
 
 def verify_model(
     model: Model, data: bytes, name: str, folder: Path | None, source: Path | None, options: VerifyOptions,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None, elsewhere: Callable[[Task], Elsewhere] | None = None,
 ) -> PropertyResult:  # fmt: skip
     """Verify a property of a model.
 
@@ -51,6 +52,7 @@ def verify_model(
         source: the file of the property, .vnnlib or .toml; None for robustness.
         options: what is verified.
         progress: told how far it is.
+        elsewhere: what decides parts of a task in other processes.
 
     Raises:
         BadInput: the property is malformed, or about other inputs or outputs.
@@ -69,8 +71,18 @@ def verify_model(
     about, content = _property(model, folder, source, options)
     elements = {value.name: value.type.element or "" for value in wanted(model)}
     chain, why = _chain(data, sum(elements_of(each) for each in wanted(model)), elements_of(output))
-    if options.certificate is not None and chain is None:
-        raise UsageError(f"no certificate can be written of this model: {why}")
+    for option, refused in (("certificate", "no certificate can be written of this model"),
+                            ("resume", "--resume keeps no parts of this model"),
+                            ("jobs", "--jobs does not divide the search for this model"),
+                            ("cluster", "--cluster does not divide the search for this model")):  # fmt: skip
+        if chain is None and getattr(options, option) is not None:
+            raise UsageError(f"{refused}: {why}")
+    stated = hashlib.sha256(content or b"").hexdigest()
+    digest = hashlib.sha256(data).hexdigest()
+    file = None
+    if options.resume is not None:
+        about_parts = (digest, stated, *map(repr, (about, hypotheses)))
+        file = PartsFile(options.resume, about_parts)
     end = monotonic() + options.search
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
@@ -80,7 +92,9 @@ def verify_model(
         share = end - monotonic()
         until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
         if chain is not None and any(task.unsafe):
-            found, tree = decide_chain(chain, analyser, output, elements, task, until, progress)
+            on_chain = _chain_task(chain, analyser, output, elements, task)
+            away = None if elsewhere is None else elsewhere(task)
+            found, tree = decide_in_rounds(on_chain, number, until, file, away, progress)
             trees.append(tree)
         else:
             found = decide(analyser, output.name, elements, task, until, progress)
@@ -89,11 +103,10 @@ def verify_model(
             witness = dict(found.witness.point)
             violated = " and ".join(map(str, task.unsafe[found.witness.unsafe])) or "every output"
             break
-    digest = hashlib.sha256(data).hexdigest()
     holds = len(trees) == len(about.tasks) and all(each.answer is PropertyAnswer.HOLDS for each in answers)
     return PropertyResult(
         model=name, sha256=digest, subject=about.name,
-        subject_sha256="" if content is None else hashlib.sha256(content).hexdigest(),
+        subject_sha256="" if content is None else stated,
         edition=analyser.active.edition.name, hypotheses=hypotheses.name, about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
         certificate=certificate_of(data, content, trees) if holds and content is not None else None,
@@ -114,6 +127,22 @@ def _chain(data: bytes, inputs: int, outputs: int) -> tuple[Chain | None, str]:
         return None, str(error)
     except (ValueError, KeyError, IndexError, TypeError, struct.error):
         return None, "the model is not read by the checker of certificates"
+
+
+def _chain_task(
+    chain: Chain, analyser: Analyser, output: Value, elements: Mapping[str, str], task: Task
+) -> ChainTask:  # fmt: skip
+    """The task for the search, with an analyser that bounds inputs which seem to violate the property."""
+    [(name, whole)] = task.box.items()
+    sets = Sets(task, [extent for extent in output.type.shape or () if isinstance(extent, int)])
+
+    def confirmed(point: Array) -> Witness | None:
+        near = numbers_at({name: point.reshape(np.shape(whole.low))}, {name: whole}, elements)
+        unsafe = None if near is None else occurring(analyser, output.name, sets, near)
+        return None if unsafe is None or near is None else Witness(near, unsafe)
+
+    low, high = np.ravel(whole.low), np.ravel(whole.high)
+    return ChainTask(chain, name, np.shape(whole.low), low, high, sets, confirmed)
 
 
 def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree]) -> str:

@@ -1,0 +1,137 @@
+"""Parts of the box of a property, decided in child processes: the work of a child, and the run in the parent."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from sonnx.base.errors import UsageError
+from sonnx.properties.chain_search import ChainTask, Tree, Waiting, decide_chain
+from sonnx.properties.chains import Chain
+from sonnx.properties.property import Atom, Task
+from sonnx.properties.search import Decision, Sets, Witness
+from sonnx.workers.pools import answers_to
+from sonnx.workers.tasks import Answer, Place, Work
+from sonnx.workers.tasks import Task as WorkerTask
+
+GROUPS = 2
+"""Groups of parts for each process and round: one that ends early takes another."""
+TRIED_POINTS = 4
+"""Points that seem to violate the property, and for which a group of parts is left early."""
+JOBS_OF_CLUSTER = 16
+"""Processes for which a cluster gets groups, where --jobs does not say."""
+
+
+# ------------------------------------------------------------------ in a child process
+
+
+def prepare() -> None:
+    """Nothing: the first request has the model."""
+
+
+def answer(request: Mapping[str, Any]) -> Answer:
+    """What is known of parts after some seconds: their trees, and a point that seems to violate the property."""
+    chain = _chain(request["model"])
+    unsafe = tuple(tuple(_atom(each) for each in atoms) for atoms in request["unsafe"])
+    points: list[Any] = []
+
+    def candidate(point: Any) -> Witness | None:
+        points.append(point)
+        return Witness({}, 0) if request["searching"] else None
+
+    nothing = np.zeros(0)
+    task = ChainTask(
+        chain, "", (chain.inputs,), nothing, nothing, Sets(Task({}, unsafe), (chain.outputs_count,)), candidate
+    )  # fmt: skip
+    parts = [
+        Waiting(stage, -1.0, place, _numbers(low), _numbers(high), Tree())
+        for place, (stage, low, high) in enumerate(request["parts"])
+    ]
+    found = decide_chain(task, monotonic() + request["seconds"], parts)
+    return {
+        "word": "bounded", "trees": [part.tree for part in parts], "parts": found.parts, "margin": repr(found.margin),
+        "waiting": found.waiting, "point": _texts(points[0]) if points else None,
+    }  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _chain(model: str) -> Chain:
+    return Chain(base64.b64decode(model))
+
+
+def _atom(data: Sequence[Any]) -> Atom:
+    coefficients, bound = data
+    return Atom(tuple((index, Fraction(factor)) for index, factor in coefficients), Fraction(bound))
+
+
+def _numbers(texts: Sequence[str]) -> Any:
+    return np.array([float.fromhex(each) for each in texts])
+
+
+# ------------------------------------------------------------------ in the parent process
+
+
+class PartsElsewhere:
+    """Decides parts of a task in child processes or on a cluster."""
+
+    def __init__(self, data: bytes, task: Task, place: Place) -> None:
+        """Prepare the requests.
+
+        Args:
+            data: the bytes of the model.
+            task: the box and the unsafe sets.
+            place: where parts are decided.
+        """
+        self.place, self.work = place, Work("sonnx.workers.properties", "bounded", packages=("numpy", "msgspec"))
+        self.unsafe = [
+            [[[[index, str(factor)] for index, factor in atom.coefficients], str(atom.bound)] for atom in atoms]
+            for atoms in task.unsafe
+        ]
+        self.model = base64.b64encode(data).decode()
+        self.refuted = 0
+
+    def __call__(self, task: ChainTask, parts: Sequence[Waiting], seconds: float) -> Decision:
+        """Decide the parts for some seconds.
+
+        Raises:
+            UsageError: the cluster cannot be used, or a process failed.
+        """
+        jobs = self.place.jobs or (JOBS_OF_CLUSTER if self.place.cluster else 1)
+        ranked = sorted(parts)
+        groups = [ranked[first :: GROUPS * jobs] for first in range(min(len(ranked), GROUPS * jobs))]
+        tasks = [
+            WorkerTask(str(number), {
+                "model": self.model, "unsafe": self.unsafe, "seconds": seconds / GROUPS,
+                "searching": self.refuted < TRIED_POINTS,
+                "parts": [[each.stage, _texts(each.low), _texts(each.high)] for each in group],
+            })
+            for number, group in enumerate(groups)
+        ]  # fmt: skip
+        answers, interrupted = answers_to(tasks, self.work, self.place)
+        if interrupted:
+            raise KeyboardInterrupt
+        found = Decision()
+        for number, group in enumerate(groups):
+            given = answers[str(number)]
+            if "trees" not in given:
+                raise UsageError(f"a group of parts {given['sentence']}")
+            found.parts += given["parts"]
+            found.waiting += given["waiting"]
+            found.margin = min(found.margin, float(given["margin"]))
+            for part, tree in zip(group, given["trees"], strict=True):
+                part.tree.clear()
+                part.tree.update(tree)
+            if given["point"] is not None and found.witness is None:
+                found.witness = task.confirmed(_numbers(given["point"])) if self.refuted < TRIED_POINTS else None
+                self.refuted += found.witness is None
+        return found
+
+
+def _texts(numbers: Any) -> list[str]:
+    return [each.hex() for each in numbers.tolist()]
