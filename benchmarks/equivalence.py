@@ -1,7 +1,7 @@
 """The comparison of models: mutants against exact runs, and models against optimizers.
 
     python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes 60 --record FILE
-    python -m benchmarks.equivalence optimizers [--held-out] MODEL …
+    python -m benchmarks.equivalence optimizers [--runs N] MODEL …
     python -m benchmarks.equivalence optimizers --light
 
 A campaign with a record goes on after the last seed of the record, if the code that decides is still the same.
