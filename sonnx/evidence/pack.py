@@ -32,6 +32,7 @@ from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
 from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
 from sonnx.evidence.derivation import Derivation, derivation
+from sonnx.evidence.objectives import absent_files, objectives_data
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
 from sonnx.evidence.signature import SIGNATURE, sign
@@ -162,6 +163,9 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     files |= _exchanged(about, model, matrix)
     files["index.html"] = pack_page.page(about, report).encode("ascii")
     files["statement.html"] = pack_page.statement(about, report).encode("ascii")
+    absent = absent_files({*files, MANIFEST, RUN})
+    files["objectives.html"] = pack_page.objectives(absent).encode("ascii")
+    files["objectives.json"] = as_bytes(objectives_data(absent))
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
     return EvidencePack(files, report, code)

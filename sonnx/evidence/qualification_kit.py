@@ -10,12 +10,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from sonnx.base.errors import UsageError
 from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
 from sonnx.evidence.mutation import MutationRecord, mutation_record
+from sonnx.evidence.objectives import objectives_page, standards
 from sonnx.evidence.verification import CommandLine, ProcedureResult, Requirement, perform, requirements, run_cases
 
 FORMAT = 1
@@ -152,7 +155,9 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
     yield "known-problems.md", _page("Known problems", PROBLEM_HEADS, known)
     yield "configuration.md", _page("Configuration index", PART_HEADS, _parts(kit))
     yield "sbom.cdx.json", json.dumps(bill_of_materials(kit.configuration), indent=1) + "\n"
-    yield "kit.json", json.dumps({"format": FORMAT, "passed": kit.passed, **asdict(kit)}, indent=1) + "\n"
+    yield "objectives.md", objectives_page()
+    about = {"format": FORMAT, "passed": kit.passed, **asdict(kit), "objectives": to_builtins(standards())}
+    yield "kit.json", json.dumps(about, indent=1) + "\n"
 
 
 PROBLEM_HEADS = ("id", "affects", "problem", "effect on verdicts", "workaround")
@@ -171,10 +176,11 @@ FIRST_PAGE = """\
 | known-problems.md | problems of this version | problem reports |
 | configuration.md | what is installed, and its licences | configuration and environment index |
 | sbom.cdx.json | the same, for programs | software bill of materials (CycloneDX 1.6) |
+| objectives.md | objectives of standards, what the tool gives, what remains for the applicant | compliance matrices |
 | kit.json | everything, for programs | |
 
-Tool qualification usually asks for these data (DO-330 TQL-5, ISO 26262-8 clause 11, EN 50128 class T2).
-The kit does not claim conformance to any of them: the project and its authority decide.
+objectives.md says which objectives of which standards these data serve. The kit does not claim conformance to any
+of them: the project and its authority decide.
 """
 
 
