@@ -37,6 +37,8 @@ from sonnx.profile.index import rules_by_slug
 LABELS = Path(__file__).parent.parent / "tests" / "data" / "label_map"
 OPERATORS = ("ArgMax", "Cast", "Max", "ReduceMax")
 """Operators whose deviations are shown by default: of the seeds and of the first reports."""
+REQUIREMENT = re.compile(r"(REQ|RECO|T\d|GR|AI|THAV|BOSCH|ARCYS)")
+"""The labels of requirements, of the graph, of general restrictions, and of the needs of users."""
 FIRST = 20
 
 
@@ -193,18 +195,19 @@ def yes(holds: bool) -> str:
 
 
 def requirements() -> Iterator[str]:
-    """Each labelled requirement of the texts with the identifiers of the rules that decide it, or the reason."""
+    """Each labelled requirement of the texts with what shows it, or the reason why nothing does."""
     edition, rules = catalogue.editions().default, rules_by_slug()
     yield "| page | label | about | shown by |"
     yield "|---|---|---|---|"
     for path in sorted(LABELS.glob("*.toml")):
         found = tomllib.loads(path.read_text("utf-8"))
         for each in found["statements"]:
-            if not re.match(r"(REQ|RECO|T\d|AI|GR)", each["label"]):
+            if not REQUIREMENT.match(each["label"]):
                 continue
             shown = [requirement_identifier(rules[name], edition) for name in each.get("rules", ()) if name in rules]
             shown += [f"value: {name}" for name in each.get("values", ())]
             shown += [f"erratum {name}" for name in each.get("errata", ())]
+            shown += [f"`sonnx {name}`" for name in each.get("commands", ())]
             text = "; ".join(shown) or each.get("none", "")
             yield f"| {Path(found['page']).stem} | {each['label']} | {each.get('quote', '')} | {text} |"
 

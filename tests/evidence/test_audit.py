@@ -191,7 +191,7 @@ def test_the_page_says_the_main_things_and_loads_nothing(made: Path) -> None:
     about = json.loads((made / "audit.json").read_bytes())
     links = Links()
     links.feed(page)
-    assert links.found == ["report.html", "statement.html", "argument.svg"]
+    assert links.found == ["report.html", "statement.html", "objectives.html", "argument.svg"]
     assert (made / "report.html").is_file()
     for text in (*about["limits"], about["model"]["sha256"], about["model"]["canonical_sha256"]):
         assert text in page

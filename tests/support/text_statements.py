@@ -43,7 +43,10 @@ _TYPES = re.compile(r"^\s*[-*]\s*[`*]*[A-Za-z]+[`*]*\s+\[?operator.*?[\[(]([^\])
 _ELEMENT = re.compile(
     r"\b(?:b?float(?:16|32|64)?|double|u?int(?:2|4|8|16|32|64)|bool|string|fp(?:16|32|64))\b", re.IGNORECASE
 )
-_REQUIREMENT = re.compile(r"^#+\s*<a name=[^>]*>\s*</a>\s*((?:REQ|RECO)[ -][A-Z]{2}[ -]\d+)\s*:\s*(.*)$")
+_REQUIREMENT = re.compile(
+    r"^#+\s*(?:<a name=[^>]*>\s*</a>\s*((?:REQ|RECO)[ -][A-Z]{2}[ -]\d+)\s*:\s*(.*)"
+    r"|NEED `?([A-Z]+-\d+)`?\s*:\s*`?(.*?)`?)$"
+)
 _GENERIC = {
     "signature", "restrictions", "function", "informal specification", "error conditions", "attributes", "inputs",
     "outputs", "output", "formal specification", "numeric accuracy", "numerical accuracy", "inputs and outputs",
@@ -132,7 +135,8 @@ def _raw(page: str) -> Iterator[tuple[str, str, str, str]]:
             continue
         requirement = _REQUIREMENT.match(line)
         if requirement:
-            yield "", "", requirement[1].replace(" ", "-"), requirement[2]
+            label, title = filter(None, requirement.groups())
+            yield "", "", label.replace(" ", "-"), title
             continue
         heading = _HEADING.match(line)
         if heading:

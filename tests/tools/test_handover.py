@@ -38,7 +38,10 @@ def test_requirements_have_a_rule_or_a_reason(pages: dict[str, str]) -> None:
     assert len(rows) > 40
     assert [row for row in rows if len(row) != 4 or not row[3].strip(" |")] == []
     [tool] = [row for row in rows if row[1] == "REQ-TO-000"]
-    assert tool[3] == "The commands check and prove are such a tool. |"
+    assert tool[3] == "`sonnx check`; `sonnx prove` |"
+    needs = {row[1] for row in rows if row[0] == "| needs"}
+    assert {f"AI-{number:03}" for number in range(14)} <= needs
+    assert {f"THAV-{number:03}" for number in range(4)} <= needs
 
 
 def test_formulas_and_bounds(pages: dict[str, str]) -> None:
