@@ -19,7 +19,15 @@ from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
 from sonnx.evidence.mutation import MutationRecord, mutation_record
 from sonnx.evidence.objectives import objectives_page, standards
-from sonnx.evidence.verification import CommandLine, ProcedureResult, Requirement, perform, requirements, run_cases
+from sonnx.evidence.verification import (
+    CommandLine,
+    ProcedureResult,
+    Requirement,
+    perform,
+    requirements,
+    run_cases,
+    run_command_cases,
+)
 
 FORMAT = 1
 HERE = Path(__file__).parent
@@ -84,7 +92,8 @@ class Kit:
 
 def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
     """Run all cases and procedures, with `run` as the command line that `parser` describes; seconds, no network."""
-    wanted, cases, procedures = requirements(parser), tuple(run_cases()), tuple(perform(run))
+    wanted, procedures = requirements(parser), tuple(perform(run))
+    cases = (*run_cases(), *run_command_cases(run))
     covered: dict[str, list[str]] = {each.id: [] for each in wanted}
     unknown: dict[str, None] = {}
     for result in (*cases, *procedures):

@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sonnx.cli import main
+from sonnx.equivalence.result import Answer
 from sonnx.evidence import configuration, qualification_kit, verification
 from sonnx.evidence.bill_of_materials import bill_of_materials
+from sonnx.evidence.command_cases import output_cases, pair_cases
+from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.evidence.verification import requirements, wrong
 from sonnx.profile.cases import cases
 from tests.support.cases import spread
@@ -21,10 +25,14 @@ from tests.support.paths import ROOT
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[qualification_kit.Kit]:
-    """In a deep run with all cases, else some are run and the others, which `test_cases.py` runs, taken for right."""
+    """In a deep run with all cases, else with some; the others, which other tests run, count as right."""
     chosen = {case.id for case in spread(cases(), 100)}
+    rewritten = {case.title for case in spread(rewrite_cases(), 12)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "wrong", lambda case, edition: wrong(case, edition) if case.id in chosen else "")
+        patch.setattr(
+            verification, "wrong_rewrite", lambda case, run: wrong_rewrite(case, run) if case.title in rewritten else ""
+        )
         yield qualification_kit.make(main.run, main.parser())
 
 
@@ -53,6 +61,31 @@ def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "check_case", lambda *_: report)
     assert wrong(conforming, "") == ""
     assert wrong(failing, "") == "says nothing, not invalid Max.input-count"
+
+
+def test_a_wrong_rewrite_is_seen() -> None:
+    """Each way in which the result of `fix` can differ from a case."""
+    cases_by_title = {each.title: each for each in rewrite_cases()}
+    case, other = cases_by_title["declarations, computed through a chain"], cases_by_title["a matrix times a vector"]
+    assert wrong_rewrite(case, main.run) == ""
+    assert wrong_rewrite(case, lambda _: 4) == "no record is written"
+    changed = {
+        "rewrites": (("dead-nodes",), "makes the rewrites explicit-declarations, not dead-nodes"),
+        "remaining": (("explicit-shape",), "leaves nothing, not explicit-shape"),
+        "function": ("different", "answers 'identical' for all inputs, not 'different'"),
+        "after": (case.before, "writes other value_info"),
+    }
+    for name, (value, sentence) in changed.items():
+        assert wrong_rewrite(replace(case, **{name: value}), main.run) == sentence
+    assert "writes other inputs" in wrong_rewrite(replace(case, after=other.after), main.run)
+
+
+def test_a_wrong_answer_or_judgement_is_seen() -> None:
+    """A case with each other answer, and with each other list of kinds, fails."""
+    for pair in (each for each in pair_cases() if each.answer in (Answer.IDENTICAL, Answer.DIFFERENT)):
+        assert replace(pair, second=pair.first, answer=Answer.DIFFERENT).wrong() == "answers identical, not different"
+    for output in output_cases():
+        assert replace(output, kinds=("fault",)).wrong().startswith("reports ")
 
 
 def test_a_procedure_that_comes_out_otherwise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
