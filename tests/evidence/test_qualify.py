@@ -20,6 +20,7 @@ from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.evidence.verification import requirements, wrong
 from sonnx.profile.cases import cases
 from tests.support.cases import spread
+from tests.support.exchange_formats import cyclonedx_faults
 from tests.support.paths import ROOT
 
 
@@ -167,6 +168,7 @@ def test_the_configuration_and_the_bill_of_materials_name_what_the_tool_needs() 
     made = bill_of_materials(found)
     names = [made["metadata"]["component"]["name"], *(each["name"] for each in made["components"])]
     assert sorted(names) == sorted(listed)
+    assert cyclonedx_faults(made) == []
     references = {each["ref"] for each in made["dependencies"]}
     assert references == {f"pkg:pypi/{each.name}@{each.version}" for each in found.distributions}
     assert all(references.issuperset(each["dependsOn"]) for each in made["dependencies"])
