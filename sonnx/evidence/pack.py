@@ -34,7 +34,7 @@ from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
 from sonnx.evidence.derivation import Derivation, derivation
 from sonnx.evidence.objectives import absent_files, objectives_data
 from sonnx.evidence.options import AuditOptions
-from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
+from sonnx.evidence.requirements_exchange import requirements_document
 from sonnx.evidence.signature import SIGNATURE, sign
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
@@ -44,6 +44,7 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.profile.requirement_identifiers import requirement_identifier
 from sonnx.report import box_evidence, rewrites_json
 from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.formats import CheckRun, render

@@ -17,7 +17,8 @@ from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
-from sonnx.evidence.mutation import MutationRecord, mutation_record
+from sonnx.evidence.mutation import MutationRecord, command_mutants, mutation_record
+from sonnx.evidence.mutation_page import cell, mutation_lines
 from sonnx.evidence.objectives import objectives_page, standards
 from sonnx.evidence.verification import (
     CommandLine,
@@ -155,7 +156,7 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
         "verification.md",
         _page("Procedures, cases and their results", ("procedure or case", "verifies", "result"), results),
     )
-    yield "mutation.md", "".join(f"{line}\n" for line in _mutation(kit.mutation))
+    yield "mutation.md", "".join(f"{line}\n" for line in mutation_lines(kit.mutation, command_mutants()))
     found = ((each["id"], each["text"], each["effect"], " ".join(each["measures"])) for each in kit.errors)
     yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), found)
     known = (
@@ -165,7 +166,13 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
     yield "configuration.md", _page("Configuration index", PART_HEADS, _parts(kit))
     yield "sbom.cdx.json", json.dumps(bill_of_materials(kit.configuration), indent=1) + "\n"
     yield "objectives.md", objectives_page()
-    about = {"format": FORMAT, "passed": kit.passed, **asdict(kit), "objectives": to_builtins(standards())}
+    about = {
+        "format": FORMAT,
+        "passed": kit.passed,
+        **asdict(kit),
+        "command_mutants": to_builtins(command_mutants()),
+        "objectives": to_builtins(standards()),
+    }
     yield "kit.json", json.dumps(about, indent=1) + "\n"
 
 
@@ -193,22 +200,6 @@ of them: the project and its authority decide.
 """
 
 
-def _mutation(found: MutationRecord) -> Iterator[str]:
-    yield "# Strength of the cases"
-    yield ""
-    yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a"
-    yield "bound by one, omits a conjunct, replaces all by any. A case detects the change if the result of that rule"
-    yield "changes."
-    yield ""
-    yield "| changed rules | detected by a case | not detected, for a reason |"
-    yield "|---|---|---|"
-    yield f"| {found.mutants} | {found.detected} | {len(found.survivors)} |"
-    for group in found.groups:
-        yield from ("", f"## {group.id}: {len(group.survivors)}", "", group.reason, "")
-        yield from ("| rule | condition | changed to |", "|---|---|---|")
-        yield from (f"| {' | '.join(map(_cell, (each.rule, each.text, each.mutant)))} |" for each in group.survivors)
-
-
 def _result(found: ProcedureResult) -> str:
     return "as expected" if found.passed else f"NOT AS EXPECTED: {found.actual}"
 
@@ -225,10 +216,5 @@ def _parts(kit: Kit) -> Iterator[Sequence[str]]:
 
 def _page(title: str, heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
     lines = [f"# {title}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    lines += [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """A cell of a Markdown table; a rule's condition may contain a bar."""
-    return " ".join(text.replace("|", "\\|").split())

@@ -13,16 +13,16 @@ import pytest
 from reqif.parser import ReqIFParser
 
 import sonnx
-from sonnx.base.resources import folder as data_folder
+from sonnx.checker import profile_validation
 from sonnx.cli.main import run
 from sonnx.evidence.argument import argument
-from sonnx.evidence.requirements_exchange import ATTRIBUTES, NAMESPACE, requirement_identifier
+from sonnx.evidence.requirements_exchange import ATTRIBUTES, NAMESPACE
 from sonnx.evidence.signature import SIGNATURE
 from sonnx.profile.index import rules_by_slug
+from sonnx.profile.requirement_identifiers import register, register_faults
 from tests.support.exchange_formats import cyclonedx_faults, reqif_faults
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-REGISTER = data_folder("restrictions") / "requirement_identifiers.txt"
 SSH = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen of OpenSSH is not installed")
 
 
@@ -92,14 +92,26 @@ def test_requirements_follow_the_format(after: Path, tmp_path: Path) -> None:
         assert len(reqif_faults(changed)) == 1
 
 
-def test_no_identifier_is_lost_or_used_twice() -> None:
-    lines = [each.split() for each in REGISTER.read_text("utf-8").splitlines() if not each.startswith("#")]
-    listed = [name for name, *_ in lines]
-    withdrawn = {name for name, *state in lines if state == ["withdrawn"]}
-    assert sorted(set(listed)) == listed
-    known = [requirement_identifier(rule, "").partition("/")[2] for rule in rules_by_slug().values()]
-    assert len(set(known)) == len(known)
-    assert set(known) == set(listed) - withdrawn, "list a new identifier; mark one whose rule is gone as withdrawn"
+def test_no_identifier_is_lost_or_used_twice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules, text = list(rules_by_slug().values()), register()
+    assert list(register_faults(text, rules)) == []
+    used = "Max/broadcastable\n"
+    changed = {
+        f"{text}{used}": "Max/broadcastable is listed twice in requirement_identifiers.txt.",
+        text.replace(used, ""): "Max/broadcastable is not listed in requirement_identifiers.txt.",
+        text.replace(used, f"{used[:-1]} withdrawn\n"): "Max/broadcastable was withdrawn, and is that of a rule again.",
+        f"{text}Max/gone\n": "Max/gone has no rule; mark it as withdrawn in requirement_identifiers.txt.",
+    }
+    for other, sentence in changed.items():
+        assert list(register_faults(other, rules)) == [f"The requirement identifier {sentence}"]
+    assert "The requirement identifier Max/broadcastable is used twice." in register_faults(
+        text, [*rules, *(each for each in rules if each.slug == "Max.broadcastable")]
+    )
+    monkeypatch.setattr(profile_validation, "register", lambda: f"{text}{used}")
+    assert run(["selfcheck"]) == 1
+    assert capsys.readouterr().out.count("The requirement identifier Max/broadcastable is listed twice") == 1
 
 
 # ------------------------------------------------------------------ bill of materials and argument

@@ -12,7 +12,7 @@ from tools import handover
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    return dict(handover.pages(()))
+    return dict(handover.pages())
 
 
 def test_every_erratum_is_on_the_page_of_its_text(pages: dict[str, str]) -> None:
@@ -55,6 +55,11 @@ def test_formulas_and_bounds(pages: dict[str, str]) -> None:
 
 def test_deviations_of_a_runtime_have_a_model_and_both_values() -> None:
     pytest.importorskip("onnxruntime")
-    text = handover.defects("LeakyRelu")
+    found = dict(handover.defects(("LeakyRelu", "Shape")))
+    assert found.keys() == {"defects/leakyrelu.md", "defects/index.md"}
+    text = found["defects/leakyrelu.md"]
     assert text.startswith("# LeakyRelu: deviations of onnxruntime ")
     assert "sonnx suite make FOLDER --operator LeakyRelu" in text
+    rows = [line for line in found["defects/index.md"].splitlines() if line.startswith("| LeakyRelu ")]
+    assert len(rows) == text.count("\n## ") > 0
+    assert text.count("the runtime gives `") == len(rows)
