@@ -58,9 +58,9 @@ def judging() -> Iterator[KitCase]:
 
 
 COMMANDS = {
+    "suite": ("sonnx/suite/judge.py", judging),
     "fix": ("sonnx/rewriter/rewrites/*.py", rewriting),
     "equivalent": ("sonnx/equivalence/*.py", comparing),
-    "suite": ("sonnx/suite/judge.py", judging),
 }
 """The modules of each command, and its cases.  The other modules of a suite make cases and start processes."""
 
@@ -83,7 +83,7 @@ def main() -> int:
             sys.exit(f"a case fails without a mutant: {failed[0]}")
         for path in sorted(ROOT.glob(pattern)):
             lines += tried(command, path, known, options.sample, options.seed)
-    COMMAND_RECORD.write_text("\n".join(lines) + "\n", "utf-8")
+            COMMAND_RECORD.write_text("\n".join(lines) + "\n", "utf-8")
     return 0
 
 

@@ -26,6 +26,7 @@ from sonnx.equivalence.result import Answer
 from sonnx.evidence.command_cases import output_cases, pair_cases
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.model.text_form import from_text, from_textproto
+from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.rewrites import rewrite_descriptions
@@ -67,7 +68,7 @@ def procedures() -> tuple[Procedure, ...]:
 
 
 def _data() -> Mapping[str, Any]:
-    return tomllib.loads(DATA.read_text("utf-8"))
+    return tomllib.loads(DATA.read_text("utf-8").replace("@newest@", catalogue.editions().default))
 
 
 CommandLine = Callable[[Sequence[str]], int]

@@ -29,18 +29,32 @@ def register() -> str:
 
 
 def register_faults(text: str, rules: Iterable[Rule]) -> Iterator[str]:
-    """One sentence for each identifier that is listed or used twice, lost, or used again after it was withdrawn."""
-    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    listed = Counter(name for name, *_ in lines)
-    withdrawn = {name for name, *state in lines if state == [WITHDRAWN]}
-    used = Counter(map(_name, rules))
+    """One sentence for each identifier that is listed or used twice, or used again after it was withdrawn."""
+    listed, withdrawn, used = _listed(text), _withdrawn(text), Counter(map(_name, rules))
     for name in sorted(name for name, number in listed.items() if number > 1):
         yield f"The requirement identifier {name} is listed twice in {FILE}."
     for name in sorted(name for name, number in used.items() if number > 1):
         yield f"The requirement identifier {name} is used twice."
     for name in sorted(used.keys() & withdrawn):
         yield f"The requirement identifier {name} was withdrawn, and is that of a rule again."
-    for name in sorted(used.keys() - listed.keys()):
+
+
+def register_gaps(text: str, rules: Iterable[Rule]) -> Iterator[str]:
+    """One sentence for each identifier that a release must still list, or mark as withdrawn."""
+    listed, withdrawn, used = _listed(text), _withdrawn(text), set(map(_name, rules))
+    for name in sorted(used - listed.keys()):
         yield f"The requirement identifier {name} is not listed in {FILE}."
-    for name in sorted(listed.keys() - used.keys() - withdrawn):
+    for name in sorted(listed.keys() - used - withdrawn):
         yield f"The requirement identifier {name} has no rule; mark it as {WITHDRAWN} in {FILE}."
+
+
+def _listed(text: str) -> Counter[str]:
+    return Counter(name for name, *_ in _lines(text))
+
+
+def _withdrawn(text: str) -> set[str]:
+    return {name for name, *state in _lines(text) if state == [WITHDRAWN]}
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    yield from (line.split() for line in text.splitlines() if line and not line.startswith("#"))

@@ -34,6 +34,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.queries import questions
 from sonnx.suite.result import Counts, SuiteRun
+from tests.support.editions import NEWEST
 
 ROOT = Path(__file__).parent.parent.parent
 OPTIONS = ("--tailoring", "t.toml", "--deviations", "d.toml", "--date", "2026-11-21", "--bind", "N=3")
@@ -62,7 +63,7 @@ def prepare(folder: Path) -> None:
     shutil.copy(EXPORTED, folder / "model.onnx")
     page = (ROOT / "docs" / "deviations.md").read_text("utf-8")
     (folder / "d.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], "utf-8")
-    (folder / "t.toml").write_text('name = "P"\nedition = "2026-11"\noperators = ["Max", "ArgMax"]\n', "utf-8")
+    (folder / "t.toml").write_text(f'name = "P"\nedition = "{NEWEST}"\noperators = ["Max", "ArgMax"]\n', "utf-8")
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_identity(made: Path) -> None:
     assert packages["onnx"] == onnx.__version__
     said = " ".join(about["command"])
     assert said == (
-        "sonnx audit model.onnx --edition 2026-11 --bind N=3 --tailoring configuration/tailoring/t.toml "
+        f"sonnx audit model.onnx --edition {NEWEST} --bind N=3 --tailoring configuration/tailoring/t.toml "
         "--deviations configuration/deviations/d.toml --date 2026-11-21"
     )
     assert about["exit"] == 1

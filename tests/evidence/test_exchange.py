@@ -19,7 +19,7 @@ from sonnx.evidence.argument import argument
 from sonnx.evidence.requirements_exchange import ATTRIBUTES, NAMESPACE
 from sonnx.evidence.signature import SIGNATURE
 from sonnx.profile.index import rules_by_slug
-from sonnx.profile.requirement_identifiers import register, register_faults
+from sonnx.profile.requirement_identifiers import register, register_faults, register_gaps
 from tests.support.exchange_formats import cyclonedx_faults, reqif_faults
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -96,7 +96,7 @@ def test_no_identifier_is_lost_or_used_twice(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rules, text = list(rules_by_slug().values()), register()
-    assert list(register_faults(text, rules)) == []
+    assert [*register_faults(text, rules), *register_gaps(text, rules)] == []
     used = "Max/broadcastable\n"
     changed = {
         f"{text}{used}": "Max/broadcastable is listed twice in requirement_identifiers.txt.",
@@ -105,7 +105,8 @@ def test_no_identifier_is_lost_or_used_twice(
         f"{text}Max/gone\n": "Max/gone has no rule; mark it as withdrawn in requirement_identifiers.txt.",
     }
     for other, sentence in changed.items():
-        assert list(register_faults(other, rules)) == [f"The requirement identifier {sentence}"]
+        found = [*register_faults(other, rules), *register_gaps(other, rules)]
+        assert found == [f"The requirement identifier {sentence}"]
     assert "The requirement identifier Max/broadcastable is used twice." in register_faults(
         text, [*rules, *(each for each in rules if each.slug == "Max.broadcastable")]
     )

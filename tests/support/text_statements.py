@@ -62,8 +62,13 @@ def element_types(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_ALIAS.get(name, name) for name in found))
 
 
-def statements(page: str) -> list[Statement]:
-    """Every statement of a page, in its order; equal places are numbered (`C1`, `C1 (2)`)."""
+def statements(page: str, whole: bool = False) -> list[Statement]:
+    """Every statement of a page, in its order; equal places are numbered (`C1`, `C1 (2)`).
+
+    Args:
+        page: its text.
+        whole: whether quotations are whole; else they are shortened.
+    """
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
     for section, part, label, quote in _raw(page):
@@ -71,14 +76,20 @@ def statements(page: str) -> list[Statement]:
         number = seen[section, part, label]
         numbered = label in ("formula", "shape", "error", "restriction", "types", "demand")
         name = f"{label} {number}" if numbered else label if number == 1 else f"{label} ({number})"
-        found.append(Statement(section, part, name, quote if label == "types" else _shortened(quote)))
+        shown = quote if label == "types" else plain(quote) if whole else shortened(quote)
+        found.append(Statement(section, part, name, shown))
     return found
 
 
-def _shortened(quote: str) -> str:
-    plain = re.sub(r"<[^>]*>", "", quote)
-    plain = re.sub(r"\s+", " ", plain).strip()
-    return plain if len(plain) <= QUOTE_LENGTH else plain[:QUOTE_LENGTH].rstrip() + "…"
+def shortened(quote: str) -> str:
+    """The quotation as plain text, up to QUOTE_LENGTH characters."""
+    text = plain(quote)
+    return text if len(text) <= QUOTE_LENGTH else text[:QUOTE_LENGTH].rstrip() + "…"
+
+
+def plain(quote: str) -> str:
+    """The quotation without tags and line ends."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", quote)).strip()
 
 
 class _Place:
