@@ -19,6 +19,7 @@ from msgspec.structs import asdict, replace
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import json_value, whole_bytes, write_folder
+from sonnx.base.resources import tool_version
 from sonnx.checker import deviation_records, deviations
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -377,11 +378,15 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     Raises:
         Unreadable, UsageError: as `pack`; the pack does not state its options.
     """
+    document: Any = None
     try:
         document = json_value(whole_bytes(folder / AUDIT))
         options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
     except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
-        raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
+        raise UsageError(
+            f"{folder / AUDIT} does not state the options of the pack as this version writes them "
+            f"({type(reason).__name__}){_another_version(document)}"
+        ) from None
     if (options.derived_from is None) != (original is None):
         raise UsageError(
             "the pack has no comparison with an original: leave out --derived-from" if options.derived_from is None
@@ -393,6 +398,18 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
     options = replace(options, **paths | {"name": name, "derived_from": original})
     return pack(model, options, folder).files
+
+
+def _another_version(document: Any) -> str:
+    """What to do where another version of the tool made a pack; "" where it was this one, or is not stated."""
+    tool = document.get("tool") if isinstance(document, dict) else None
+    made = tool.get("version") if isinstance(tool, dict) else None
+    own = tool_version()
+    return (
+        ""
+        if made in (None, own)
+        else f"; sonnx {escape(str(made))} made it: verify it with that version, this is {own}"
+    )
 
 
 # ------------------------------------------------------------------ verification

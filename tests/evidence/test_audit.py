@@ -269,6 +269,20 @@ def test_a_pack_that_cannot_be_made_again_says_so(pack: Path, text: str, capsys:
     assert "cannot be rebuilt" in said
 
 
+def test_a_pack_of_an_older_version_names_the_version(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that this version reads differs in its tool; of another one it says which version verifies it."""
+    about = json.loads((pack / "audit.json").read_bytes())
+    about["tool"]["version"] = "0.0.9"
+    (pack / "audit.json").write_text(json.dumps(about))
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert 'audit.json: tool differs: version is "0.0.9", a fresh run gives ' in said
+    (pack / "audit.json").write_text(json.dumps({**about, "options": {"option-of-old": 1}}))
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert "; sonnx 0.0.9 made it: verify it with that version, this is " in said
+
+
 # ------------------------------------------------------------------ the record of rewrites
 
 REWRITTEN = ROOT / "tests" / "models" / "cnn_torchscript.onnx"
