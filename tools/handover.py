@@ -10,6 +10,7 @@
     bounds.md      the operators that have a page on accuracy, and those that only this tool bounds
     requirements.md  each requirement of the texts with what shows it
     data.md        the rules as data: where they stand and how to read them
+    test_guide.md  defects of the guide to tests
 
 The texts themselves are not needed.  The defects of all operators take eight minutes of processor time.
 """
@@ -72,7 +73,8 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "accuracy.md", page("Formulas of the pages on accuracy", formulas())
     yield "bounds.md", page("Operators with bounds", bounds())
     yield "requirements.md", page("Requirements of the texts", requirements())
-    yield "data.md", (Path(__file__).parent / "handover_guide.md").read_text("utf-8")
+    for name, file in (("data.md", "handover_guide.md"), ("test_guide.md", "handover_test_guide.md")):
+        yield name, (Path(__file__).parent / file).read_text("utf-8")
 
 
 def page(title: str, parts: Iterable[str]) -> str:

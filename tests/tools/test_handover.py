@@ -53,6 +53,22 @@ def test_formulas_and_bounds(pages: dict[str, str]) -> None:
     assert "| Not | no | " in pages["bounds.md"]
 
 
+def test_the_figures_about_the_test_guide_hold(pages: dict[str, str]) -> None:
+    """The classes that the guide prints for Div of 8-bit integers, against the pairs whose divisor is not 0."""
+    numbers = range(-128, 128)
+    domain = {(x, y) for x in numbers for y in numbers if y != 0}
+    inner = [x for x in numbers if -127 < x < 128]
+    negative, positive = [y for y in numbers if -128 < y < 0], [y for y in numbers if 0 < y < 127]
+    printed = {(-128, -128), (-128, 0), (-128, 127), (127, -128), (127, 0), (127, 127)}
+    printed |= {(x, y) for x in (-128, 127) for y in (*negative, *positive)}
+    printed |= {(x, y) for x in inner for y in (-128, 127, *positive)}
+    assert printed - domain == {(-128, 0), (127, 0)}
+    assert f"leave out {len(domain - printed):,} of the {len(domain):,} pairs" in pages["test_guide.md"].replace(
+        "\n", " "
+    )
+    assert [(x, y) for x, y in domain if not -128 <= x / y <= 127] == [(-128, -1)]
+
+
 def test_deviations_of_a_runtime_have_a_model_and_both_values() -> None:
     pytest.importorskip("onnxruntime")
     found = dict(handover.defects(("LeakyRelu", "Shape")))
