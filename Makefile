@@ -51,7 +51,7 @@ mutants: $(VENV)/installed
 proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check
 
-# What the working group can merge or discuss, in the folder handover; some minutes.
+# What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
 handover: $(VENV)/installed
 	rm -rf handover
 	$(BIN)/python -m tools.handover handover

@@ -60,6 +60,7 @@ CONTENTS = {
         "threat-model",
         "robustness",
         "qualification",
+        "objectives",
         "decisions/index",
     ],
     "Build": ["profile-format", "rule-language", "cases", "reading-guide", "above/CONTRIBUTING", "above/SECURITY"],

@@ -48,6 +48,9 @@ TESTS = {
     "sonnx.numerics.enclosures": ("tests/bounds",),
     "sonnx.bounds": ("tests/bounds",),
     "sonnx.report": ("tests/report",),
+    "sonnx.rewriter": ("tests/rewriter/test_fix.py", "tests/rewriter/test_sums_and_signs.py"),
+    "sonnx.equivalence": ("tests/equivalence",),
+    "sonnx.suite": ("tests/suite/test_suite.py", "tests/suite/test_deviations.py"),
 }
 """The tests of each package, by the longest prefix of a module's name."""
 MAX_TEST_SECONDS = 20.0

@@ -4,13 +4,15 @@
 
     errata/        for each page of the texts: the place, what is wrong, an example, and the reading that settles it
     first.md       the twenty to begin with: runtimes compute different values, or a theorem shows the defect of a rule
-    defects/       for each operator: deviations of the installed onnxruntime, each with a model, inputs and the value
+    defects/       for each operator the deviations of the installed onnxruntime, with a node, inputs and the value;
+                   index.md counts them
     accuracy.md    the formulas of the pages on accuracy, with those that do not hold
     bounds.md      the operators that have a page on accuracy, and those that only this tool bounds
     requirements.md  each requirement of the texts with what shows it
     data.md        the rules as data: where they stand and how to read them
+    test_guide.md  defects of the guide to tests
 
-The texts themselves are not needed.  The defects take about a minute for each operator.
+The texts themselves are not needed.  The defects of all operators take eight minutes of processor time.
 """
 
 from __future__ import annotations
@@ -24,19 +26,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 
 from sonnx.base.escaping import plural
 from sonnx.base.resources import folder as data_folder
-from sonnx.evidence.requirements_exchange import requirement_identifier
 from sonnx.operators.registry import find_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Erratum
 from sonnx.profile.index import rules_by_slug
+from sonnx.profile.requirement_identifiers import requirement_identifier
+from sonnx.suite.result import Deviation
 
 LABELS = Path(__file__).parent.parent / "tests" / "data" / "label_map"
-OPERATORS = ("ArgMax", "Cast", "Max", "ReduceMax")
-"""Operators whose deviations are shown by default: of the seeds and of the first reports."""
+REQUIREMENT = re.compile(r"(REQ|RECO|T\d|GR|AI|THAV|BOSCH|ARCYS)")
+"""The labels of requirements, of the graph, of general restrictions, and of the needs of users."""
 FIRST = 20
 
 
@@ -44,11 +48,11 @@ def main() -> int:
     """Write the folder, which must not exist."""
     parser = argparse.ArgumentParser(description="Write what the working group can merge.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--operator", action="append", metavar="NAME", help=f"default: {', '.join(OPERATORS)}")
+    parser.add_argument("--operator", action="append", metavar="NAME", help="default: all of the edition")
     options = parser.parse_args()
     if options.folder.exists():
         sys.exit(f"{options.folder} exists; name a new folder")
-    for name, text in pages(options.operator or OPERATORS):
+    for name, text in chain(pages(), defects(options.operator or ())):
         path = options.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -56,8 +60,8 @@ def main() -> int:
     return 0
 
 
-def pages(operators: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Every page by its name."""
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page by its name, but the defects."""
     every = catalogue.errata()
     first = sorted(every.values(), key=urgency)[:FIRST]
     yield "first.md", page("Errata to begin with", map(erratum_text, first))
@@ -66,12 +70,11 @@ def pages(operators: Sequence[str]) -> Iterator[tuple[str, str]]:
         by_page[page_of(each)].append(each)
     for name, found in sorted(by_page.items()):
         yield f"errata/{name}.md", page(f"Errata of {name}", map(erratum_text, found))
-    for operator in operators:
-        yield f"defects/{operator.lower()}.md", defects(operator)
     yield "accuracy.md", page("Formulas of the pages on accuracy", formulas())
     yield "bounds.md", page("Operators with bounds", bounds())
     yield "requirements.md", page("Requirements of the texts", requirements())
-    yield "data.md", (Path(__file__).parent / "handover_guide.md").read_text("utf-8")
+    for name, file in (("data.md", "handover_guide.md"), ("test_guide.md", "handover_test_guide.md")):
+        yield name, (Path(__file__).parent / file).read_text("utf-8")
 
 
 def page(title: str, parts: Iterable[str]) -> str:
@@ -122,8 +125,12 @@ def erratum_text(each: Erratum) -> str:
 # ------------------------------------------------------------------ defects of a runtime
 
 
-def defects(operator: str) -> str:
-    """The deviations of the installed onnxruntime in the suite of an operator, one section for each kind."""
+def defects(operators: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The deviations of the installed onnxruntime that no erratum explains: a page for each operator that has some.
+
+    Args:
+        operators: those that are tried; none for all of the edition.
+    """
     from sonnx.report.document import Standing
     from sonnx.suite.cases import make_suite
     from sonnx.suite.options import MakeOptions, RunOptions
@@ -134,11 +141,26 @@ def defects(operator: str) -> str:
     except PackageNotFoundError:
         sys.exit("the defects need the package onnxruntime")
     with tempfile.TemporaryDirectory() as folder:
-        make_suite(Path(folder) / "suite", MakeOptions(operator=(operator,)))
+        make_suite(Path(folder) / "suite", MakeOptions(operator=tuple(operators)))
         run = run_suite(Path(folder) / "suite", RunOptions())
+    found = defaultdict[str, list[Deviation]](list)
+    for each in run.deviations:
+        if each.standing is Standing.BAD:
+            found[each.operator].append(each)
+    kinds = plural(sum(map(len, found.values())), "kind")
+    lines = [f"{kinds} of deviation in {plural(len(found), 'operator')}, by operator and element type.", ""]
+    lines += ["| operator | kind | element type | data sets |", "|---|---|---|---|"]
+    for operator, deviations in sorted(found.items()):
+        lines += [f"| {operator} | {each.kind} | {each.element} | {each.number} |" for each in deviations]
+        yield f"defects/{operator.lower()}.md", defect_page(operator, deviations, runtime)
+    yield "defects/index.md", page(f"Deviations of {runtime}", lines)
+
+
+def defect_page(operator: str, deviations: Iterable[Deviation], runtime: str) -> str:
+    """The page of an operator: each kind with its smallest example."""
     command = f"sonnx suite make FOLDER --operator {operator}`, `sonnx suite run FOLDER"
     lines = [f"Runtime: {runtime}. Repeat with `{command}`.", ""]
-    for each in sorted(run.deviations, key=lambda each: each.standing is not Standing.BAD):
+    for each in deviations:
         difference = each.difference
         lines += [
             f"## {each.kind}, {each.element}: {plural(each.number, 'data set')}",
@@ -151,8 +173,6 @@ def defects(operator: str) -> str:
             *([f"*Breaks.* {each.broken}", ""] if each.broken else []),
             *([f"*Decided by.* {', '.join(each.errata)}", ""] if each.errata else []),
         ]
-    if not run.deviations:
-        lines += ["No deviation was found."]
     return page(f"{operator}: deviations of {runtime}", lines)
 
 
@@ -193,18 +213,19 @@ def yes(holds: bool) -> str:
 
 
 def requirements() -> Iterator[str]:
-    """Each labelled requirement of the texts with the identifiers of the rules that decide it, or the reason."""
+    """Each labelled requirement of the texts with what shows it, or the reason why nothing does."""
     edition, rules = catalogue.editions().default, rules_by_slug()
     yield "| page | label | about | shown by |"
     yield "|---|---|---|---|"
     for path in sorted(LABELS.glob("*.toml")):
         found = tomllib.loads(path.read_text("utf-8"))
         for each in found["statements"]:
-            if not re.match(r"(REQ|RECO|T\d|AI|GR)", each["label"]):
+            if not REQUIREMENT.match(each["label"]):
                 continue
             shown = [requirement_identifier(rules[name], edition) for name in each.get("rules", ()) if name in rules]
             shown += [f"value: {name}" for name in each.get("values", ())]
             shown += [f"erratum {name}" for name in each.get("errata", ())]
+            shown += [f"`sonnx {name}`" for name in each.get("commands", ())]
             text = "; ".join(shown) or each.get("none", "")
             yield f"| {Path(found['page']).stem} | {each['label']} | {each.get('quote', '')} | {text} |"
 

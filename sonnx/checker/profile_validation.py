@@ -32,6 +32,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Edition, Editions, Formal, Operator, Rule, Tag, at, expand, is_slug
 from sonnx.profile.index import rules_by_slug
+from sonnx.profile.requirement_identifiers import register, register_faults
 from sonnx.profile.signature import Signature, active_condition, every_rule, resolve
 
 CLASSES = ("validity", "restriction", "error-condition")
@@ -65,6 +66,7 @@ def problems() -> Iterator[str]:
             yield f"{rule.slug} is decided by a function and also has a condition."
     for definition in operators:
         yield from _operator(definition, known)
+    yield from register_faults(register(), rules_by_slug().values())
 
 
 def _built_ins() -> Iterator[str]:

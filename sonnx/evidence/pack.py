@@ -19,6 +19,7 @@ from msgspec.structs import asdict, replace
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import json_value, whole_bytes, write_folder
+from sonnx.base.resources import tool_version
 from sonnx.checker import deviation_records, deviations
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -32,8 +33,9 @@ from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
 from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
 from sonnx.evidence.derivation import Derivation, derivation
+from sonnx.evidence.objectives import absent_files, objectives_data
 from sonnx.evidence.options import AuditOptions
-from sonnx.evidence.requirements_exchange import requirement_identifier, requirements_document
+from sonnx.evidence.requirements_exchange import requirements_document
 from sonnx.evidence.signature import SIGNATURE, sign
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
@@ -43,6 +45,7 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.profile.requirement_identifiers import requirement_identifier
 from sonnx.report import box_evidence, rewrites_json
 from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.formats import CheckRun, render
@@ -162,6 +165,9 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     files |= _exchanged(about, model, matrix)
     files["index.html"] = pack_page.page(about, report).encode("ascii")
     files["statement.html"] = pack_page.statement(about, report).encode("ascii")
+    absent = absent_files({*files, MANIFEST, RUN})
+    files["objectives.html"] = pack_page.objectives(absent).encode("ascii")
+    files["objectives.json"] = as_bytes(objectives_data(absent))
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
     return EvidencePack(files, report, code)
@@ -372,11 +378,15 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     Raises:
         Unreadable, UsageError: as `pack`; the pack does not state its options.
     """
+    document: Any = None
     try:
         document = json_value(whole_bytes(folder / AUDIT))
         options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
     except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
-        raise UsageError(f"{folder / AUDIT} does not state the options of the pack ({type(reason).__name__})") from None
+        raise UsageError(
+            f"{folder / AUDIT} does not state the options of the pack as this version writes them "
+            f"({type(reason).__name__}){_another_version(document)}"
+        ) from None
     if (options.derived_from is None) != (original is None):
         raise UsageError(
             "the pack has no comparison with an original: leave out --derived-from" if options.derived_from is None
@@ -388,6 +398,18 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
     options = replace(options, **paths | {"name": name, "derived_from": original})
     return pack(model, options, folder).files
+
+
+def _another_version(document: Any) -> str:
+    """What to do where another version of the tool made a pack; "" where it was this one, or is not stated."""
+    tool = document.get("tool") if isinstance(document, dict) else None
+    made = tool.get("version") if isinstance(tool, dict) else None
+    own = tool_version()
+    return (
+        ""
+        if made in (None, own)
+        else f"; sonnx {escape(str(made))} made it: verify it with that version, this is {own}"
+    )
 
 
 # ------------------------------------------------------------------ verification

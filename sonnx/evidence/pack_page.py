@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report
+from sonnx.evidence.objectives import standards
 from sonnx.evidence.pack_parts import totals
 from sonnx.prover.results import KINDS
 from sonnx.report.html import code
@@ -49,6 +50,11 @@ def statement(about: Mapping[str, Any], report: Report) -> str:
         report=report,
         phrase=verdict_phrase(report),
     )
+
+
+def objectives(absent: Collection[str]) -> str:
+    """The tables of objectives of standards, for a pack that has not the files named `absent`."""
+    return whole_page("objectives.html", title="sonnx: objectives of standards", standards=standards(), absent=absent)
 
 
 def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:

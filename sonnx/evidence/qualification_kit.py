@@ -10,13 +10,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from sonnx.base.errors import UsageError
 from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
-from sonnx.evidence.mutation import MutationRecord, mutation_record
-from sonnx.evidence.verification import CommandLine, ProcedureResult, Requirement, perform, requirements, run_cases
+from sonnx.evidence.mutation import MutationRecord, command_mutants, mutation_record
+from sonnx.evidence.mutation_page import cell, mutation_lines
+from sonnx.evidence.objectives import objectives_page, standards
+from sonnx.evidence.verification import (
+    CommandLine,
+    ProcedureResult,
+    Requirement,
+    perform,
+    requirements,
+    run_cases,
+    run_command_cases,
+)
 
 FORMAT = 1
 HERE = Path(__file__).parent
@@ -81,7 +93,8 @@ class Kit:
 
 def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
     """Run all cases and procedures, with `run` as the command line that `parser` describes; seconds, no network."""
-    wanted, cases, procedures = requirements(parser), tuple(run_cases()), tuple(perform(run))
+    wanted, procedures = requirements(parser), tuple(perform(run))
+    cases = (*run_cases(), *run_command_cases(run))
     covered: dict[str, list[str]] = {each.id: [] for each in wanted}
     unknown: dict[str, None] = {}
     for result in (*cases, *procedures):
@@ -143,7 +156,7 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
         "verification.md",
         _page("Procedures, cases and their results", ("procedure or case", "verifies", "result"), results),
     )
-    yield "mutation.md", "".join(f"{line}\n" for line in _mutation(kit.mutation))
+    yield "mutation.md", "".join(f"{line}\n" for line in mutation_lines(kit.mutation, command_mutants()))
     found = ((each["id"], each["text"], each["effect"], " ".join(each["measures"])) for each in kit.errors)
     yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), found)
     known = (
@@ -152,7 +165,15 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
     yield "known-problems.md", _page("Known problems", PROBLEM_HEADS, known)
     yield "configuration.md", _page("Configuration index", PART_HEADS, _parts(kit))
     yield "sbom.cdx.json", json.dumps(bill_of_materials(kit.configuration), indent=1) + "\n"
-    yield "kit.json", json.dumps({"format": FORMAT, "passed": kit.passed, **asdict(kit)}, indent=1) + "\n"
+    yield "objectives.md", objectives_page()
+    about = {
+        "format": FORMAT,
+        "passed": kit.passed,
+        **asdict(kit),
+        "command_mutants": to_builtins(command_mutants()),
+        "objectives": to_builtins(standards()),
+    }
+    yield "kit.json", json.dumps(about, indent=1) + "\n"
 
 
 PROBLEM_HEADS = ("id", "affects", "problem", "effect on verdicts", "workaround")
@@ -171,27 +192,12 @@ FIRST_PAGE = """\
 | known-problems.md | problems of this version | problem reports |
 | configuration.md | what is installed, and its licences | configuration and environment index |
 | sbom.cdx.json | the same, for programs | software bill of materials (CycloneDX 1.6) |
+| objectives.md | objectives of standards, what the tool gives, what remains for the applicant | compliance matrices |
 | kit.json | everything, for programs | |
 
-Tool qualification usually asks for these data (DO-330 TQL-5, ISO 26262-8 clause 11, EN 50128 class T2).
-The kit does not claim conformance to any of them: the project and its authority decide.
+objectives.md says which objectives of which standards these data serve. The kit does not claim conformance to any
+of them: the project and its authority decide.
 """
-
-
-def _mutation(found: MutationRecord) -> Iterator[str]:
-    yield "# Strength of the cases"
-    yield ""
-    yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a"
-    yield "bound by one, omits a conjunct, replaces all by any. A case detects the change if the result of that rule"
-    yield "changes."
-    yield ""
-    yield "| changed rules | detected by a case | not detected, for a reason |"
-    yield "|---|---|---|"
-    yield f"| {found.mutants} | {found.detected} | {len(found.survivors)} |"
-    for group in found.groups:
-        yield from ("", f"## {group.id}: {len(group.survivors)}", "", group.reason, "")
-        yield from ("| rule | condition | changed to |", "|---|---|---|")
-        yield from (f"| {' | '.join(map(_cell, (each.rule, each.text, each.mutant)))} |" for each in group.survivors)
 
 
 def _result(found: ProcedureResult) -> str:
@@ -210,10 +216,5 @@ def _parts(kit: Kit) -> Iterator[Sequence[str]]:
 
 def _page(title: str, heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
     lines = [f"# {title}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    lines += [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """A cell of a Markdown table; a rule's condition may contain a bar."""
-    return " ".join(text.replace("|", "\\|").split())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sonnx.evidence.traceability import Trace
-from sonnx.profile.definitions import Rule
+from sonnx.profile.requirement_identifiers import requirement_identifier
 
 NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 ATTRIBUTES = {
@@ -27,12 +27,6 @@ ATTRIBUTES = {
     "result": "Result for this model",
 }
 """The attributes of a requirement by their names in ReqIF; those with a prefix are named by the ReqIF implementers."""
-
-
-def requirement_identifier(rule: Rule, edition: str) -> str:
-    """The identifier of a rule as a requirement of an edition: `SONNX-2026-11/Max/broadcastable`."""
-    operator, dot, name = rule.slug.partition(".")
-    return f"SONNX-{edition}/{operator}/{name}" if dot else f"SONNX-{edition}/general/{operator}"
 
 
 def requirements_document(matrix: Sequence[Trace], edition: str, answers: Mapping[str, Mapping[str, int]]) -> bytes:

@@ -1,4 +1,4 @@
-"""Requirements of the tool, and what verifies them: procedures (procedures.toml) and the cases of the rules."""
+"""Requirements of the tool, and what verifies them: procedures (procedures.toml), cases of rules and commands."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ from sonnx.base.errors import EXIT_CODES, TOOL_FAILED
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
+from sonnx.equivalence.result import Answer
+from sonnx.evidence.command_cases import output_cases, pair_cases
+from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.model.text_form import from_text, from_textproto
+from sonnx.profile import catalogue
 from sonnx.profile.cases import Case, cases
 from sonnx.profile.index import rules_by_slug
+from sonnx.profile.rewrites import rewrite_descriptions
+from sonnx.suite.judge import KINDS
 
 DATA = Path(__file__).with_name("procedures.toml")
 
@@ -62,7 +68,7 @@ def procedures() -> tuple[Procedure, ...]:
 
 
 def _data() -> Mapping[str, Any]:
-    return tomllib.loads(DATA.read_text("utf-8"))
+    return tomllib.loads(DATA.read_text("utf-8").replace("@newest@", catalogue.editions().default))
 
 
 CommandLine = Callable[[Sequence[str]], int]
@@ -187,6 +193,25 @@ def run_cases() -> Iterator[ProcedureResult]:
             yield ProcedureResult(title, tuple(named), not actual, actual)
 
 
+BOUND = "bound-symbol"
+"""What a record calls the effect of --bind, which is no rewrite of rewrites.toml."""
+
+
+def run_command_cases(run: CommandLine) -> Iterator[ProcedureResult]:
+    """Every case of the commands `fix`, `equivalent` and `suite`."""
+    for rewritten in rewrite_cases():
+        names = tuple("fix --bind" if name == BOUND else f"rewrite {name}" for name in rewritten.rewrites)
+        actual = wrong_rewrite(rewritten, run)
+        yield ProcedureResult(f"fix: {rewritten.title}", names, not actual, actual)
+    for pair in pair_cases():
+        actual = pair.wrong()
+        yield ProcedureResult(f"equivalent: {pair.title}", (f"answer {pair.answer}",), not actual, actual)
+    for output in output_cases():
+        actual = output.wrong()
+        names = tuple(f"deviation {kind}" for kind in output.kinds)
+        yield ProcedureResult(f"suite: {output.title}", names, not actual, actual)
+
+
 def model_bytes(case: Case) -> bytes:
     """The encoded model of a case; the onnx package parses its text, which a check never does."""
     return (from_text if case.language == "onnx" else from_textproto)(case.text) + case.append
@@ -194,13 +219,10 @@ def model_bytes(case: Case) -> bytes:
 
 # ------------------------------------------------------------------ requirements
 
-NOT_VERIFIED = "fix"
-"""This command writes models and is not verified here; `check` examines its output like any other file."""
-
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What the tool must do; `id` is `rule SLUG`, `check`, `check --bind`, or `exit 3`."""
+    """What the tool must do; `id` is `rule SLUG`, `rewrite NAME`, `check`, `check --bind`, or `exit 3`, for example."""
 
     id: str
     text: str
@@ -208,14 +230,44 @@ class Requirement:
 
 
 def requirements(parser: argparse.ArgumentParser) -> tuple[Requirement, ...]:
-    """One requirement for each rule, and for each command, option and exit code of the command line."""
-    return (*_rules(), *_commands(parser), *_exit_codes())
+    """One requirement for each rule, rewrite, answer and deviation, and for each command, option and exit code."""
+    return (*_rules(), *_rewrites(), *_answers(), *_deviations(), *_commands(parser), *_exit_codes())
 
 
 def _rules() -> Iterator[Requirement]:
     for slug, rule in rules_by_slug().items():
         text = f"`check` reports {slug} exactly where this does not hold: {rule.statement}"
         yield Requirement(f"rule {slug}", text, rule.source)
+
+
+def _rewrites() -> Iterator[Requirement]:
+    for each in rewrite_descriptions().values():
+        kept = "It keeps every value bit for bit."
+        if each.option:
+            kept = f"Only with --{each.option.replace('_', '-')}: it keeps the ideal values, and rounds in another way."
+        yield Requirement(
+            f"rewrite {each.name}", f"`fix` makes the rewrite {each.name}: {each.title}. {kept}",
+            "restrictions/rewrites.toml",
+        )  # fmt: skip
+
+
+ANSWERS = {
+    Answer.IDENTICAL: "only if the exact values of both models are equal for every input",
+    Answer.ROUNDING: "only if the ideal values of both models are equal for every input",
+    Answer.DIFFERENT: "only with an input on which the exact values differ",
+    Answer.UNDECIDED: "where it can show none of the others",
+}
+
+
+def _answers() -> Iterator[Requirement]:
+    for answer, condition in ANSWERS.items():
+        yield Requirement(f"answer {answer}", f"`equivalent` answers {answer!r} {condition}.", "docs/equivalence.md")
+
+
+def _deviations() -> Iterator[Requirement]:
+    for kind in KINDS:
+        text = f"`suite run` and `suite judge` report a deviation of the kind {kind!r} exactly where one is."
+        yield Requirement(f"deviation {kind}", text, "docs/suite.md")
 
 
 def _commands(parser: argparse.ArgumentParser, parent: str = "") -> Iterator[Requirement]:
@@ -225,8 +277,6 @@ def _commands(parser: argparse.ArgumentParser, parent: str = "") -> Iterator[Req
         helps = {choice.dest: choice.help for choice in action._choices_actions}
         for word, command in action.choices.items():
             name = f"{parent} {word}".lstrip()
-            if name == NOT_VERIFIED:
-                continue
             yield Requirement(name, f"`sonnx {name}`: {helps[word]}.", "the command line")
             yield from _options(name, command)
             yield from _commands(command, name)

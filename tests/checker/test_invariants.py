@@ -19,9 +19,10 @@ from sonnx.model.scopes import scopes
 from sonnx.profile.cases import cases
 from sonnx.profile.catalogue import editions, general_rules, graph_rules
 from tests.support.cases import each_case, examples, spread
+from tests.support.editions import NEWEST
 from tests.support.invariants import BAD, GOOD, INDEPENDENT, harmless, one_sentence
 
-EDITIONS = ("2026-11", "2025-10", "2025-11")
+EDITIONS = (NEWEST, "2025-10", "2025-11")
 
 
 @pytest.fixture(scope="module")

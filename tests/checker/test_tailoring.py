@@ -20,12 +20,13 @@ from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile.cases import cases
 from tests.support.cases import spread
+from tests.support.editions import NEWEST
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMA = json.loads((ROOT / "sonnx" / "schema" / "tailoring.json").read_text("utf-8"))
 PAGE = (ROOT / "docs" / "tailoring.md").read_text("utf-8")
 EXAMPLE = PAGE.partition("```toml\n")[2].partition("```")[0]
-HEAD = 'name = "P"\nedition = "2026-11"\n'
+HEAD = f'name = "P"\nedition = "{NEWEST}"\n'
 MODEL = """<ir_version: 10, opset_import: ["" : 18]>
 g (float[2, 3] a, float[2, 3] b) => (float[2, 3] y, int64[2] i)
 <float[1] w = {1.0}, float[2, 2] v = {1.0, 2.0, 3.0, 4.0}>
@@ -137,7 +138,7 @@ def test_nothing_the_edition_refuses_is_accepted(tmp_path: Path) -> None:
     number = 0
     for case in spread(cases(), 120):
         source = model_bytes(case)
-        whole = sonnx.check(source, "2026-11", strict_versions=True)
+        whole = sonnx.check(source, NEWEST, strict_versions=True)
         report = judged(tmp_path, EVERYTHING, source)
         own = [each for each in report.findings if each.rule.startswith("tailoring.")]
         assert [each for each in report.findings if each not in own] == list(whole.findings), case.id
@@ -219,7 +220,7 @@ def test_the_edition_is_that_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(text, "utf-8")
     model = str(ROOT / "examples" / "conforming.onnx")
     assert sonnx.check(model, tailoring=tmp_path / "t.toml").edition == "2025-10"
-    assert run(["check", model, "--tailoring", str(tmp_path / "t.toml"), "--edition", "2026-11"]) == 2
+    assert run(["check", model, "--tailoring", str(tmp_path / "t.toml"), "--edition", NEWEST]) == 2
     assert run(["check", model, "--tailoring", str(tmp_path / "t.toml"), "--select", "Max"]) == 2
 
 

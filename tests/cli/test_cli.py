@@ -18,6 +18,7 @@ import pytest
 from sonnx.base import progress
 from sonnx.cli.main import CommandParser, parser, run
 from tests.support.cases import each_case
+from tests.support.editions import NEWEST
 from tests.support.model_texts import TEXTS
 
 FINE, RUN_TIME = TEXTS["fine"], TEXTS["run_time"]
@@ -118,7 +119,7 @@ def test_partial_never_conforms(models: dict[str, str], capsys: pytest.CaptureFi
 
 def test_bound_symbols_stand_in_the_headline(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", models["symbol"], "--bind", "N=4"])
-    assert "symbol.onnx: conforms (edition 2026-11, for N=4)\n" in capsys.readouterr().out
+    assert f"symbol.onnx: conforms (edition {NEWEST}, for N=4)\n" in capsys.readouterr().out
 
 
 def test_json_says_what_the_library_says(models: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

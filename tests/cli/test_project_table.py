@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sonnx.cli.main import run
+from tests.support.editions import NEWEST
 from tests.support.paths import ROOT
 
 CONFORMING, EXPORTED = (str(ROOT / "examples" / f"{name}.onnx") for name in ("conforming", "as_exported"))
@@ -51,13 +52,13 @@ def test_the_table_holds_and_every_format_shows_it(folder: Path, capsys: pytest.
 
 def test_options_replace_keys_and_ignore_adds(folder: Path) -> None:
     table(folder, f'[tool.sonnx]\nedition = "2026-08"\n{IGNORED}')
-    report = report_of(folder, "--edition", "2026-11", "--ignore", "no-dead-node")
-    assert report["edition"]["name"] == "2026-11"
+    report = report_of(folder, "--edition", NEWEST, "--ignore", "no-dead-node")
+    assert report["edition"]["name"] == NEWEST
     assert report["partial"] == "without graph-named, no-dead-node"
 
 
 def test_a_tailoring_is_taken_from_the_table(folder: Path) -> None:
-    (folder / "own.toml").write_text('name = "small"\nedition = "2026-11"\nlargest.nodes = 0\n')
+    (folder / "own.toml").write_text(f'name = "small"\nedition = "{NEWEST}"\nlargest.nodes = 0\n')
     table(folder, '[tool.sonnx]\ntailoring = "own.toml"\n')
     report = report_of(folder)
     assert report["tailoring"]["name"] == "small"

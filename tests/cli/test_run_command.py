@@ -19,6 +19,7 @@ from sonnx.cli.main import run
 from sonnx.executor import tensor_files
 from sonnx.executor.distance import first_difference
 from sonnx.executor.tensor_files import read_file
+from tests.support.editions import NEWEST
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -79,7 +80,7 @@ def test_files_in_and_out(inputs, form, capsys):
     [(name, values)] = read_file(written).items()
     assert (name, written.name) == ("y", {"npz": "outputs.npz", "pb": "output_0.pb"}[form])
     assert first_difference(values.view(ml_dtypes.bfloat16), Y) is None
-    assert capsys.readouterr().out == f"max.onnx: conforms to edition 2026-11\nwrote out/values/{written.name}\n"
+    assert capsys.readouterr().out == f"max.onnx: conforms to edition {NEWEST}\nwrote out/values/{written.name}\n"
     assert [entry.name for entry in Path("out").iterdir()] == ["values"]
 
 

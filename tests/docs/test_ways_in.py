@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sonnx.cli.main import parser
+from tests.support.editions import NEWEST
 from tests.support.paths import ROOT
 
 HOOK = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
@@ -57,7 +58,7 @@ def performed(folder: Path, models: str, options: str = "") -> subprocess.Comple
 @pytest.mark.parametrize(("name", "code"), [("conforming", 0), ("as_exported", 1)])
 def test_the_action_judges_and_writes_all_it_says(tmp_path: Path, name: str, code: int) -> None:
     (tmp_path / "a model.onnx").write_bytes((ROOT / "examples" / f"{name}.onnx").read_bytes())
-    done = performed(tmp_path, "a model.onnx\n", "--edition 2026-11 --strict-versions")
+    done = performed(tmp_path, "a model.onnx\n", f"--edition {NEWEST} --strict-versions")
     assert done.returncode == code
     assert (tmp_path / "output").read_text() == f"exit-code={code}\n"
     [run] = json.loads((tmp_path / "out.sarif").read_text())["runs"]

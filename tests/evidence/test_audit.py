@@ -34,6 +34,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.queries import questions
 from sonnx.suite.result import Counts, SuiteRun
+from tests.support.editions import NEWEST
 
 ROOT = Path(__file__).parent.parent.parent
 OPTIONS = ("--tailoring", "t.toml", "--deviations", "d.toml", "--date", "2026-11-21", "--bind", "N=3")
@@ -62,7 +63,7 @@ def prepare(folder: Path) -> None:
     shutil.copy(EXPORTED, folder / "model.onnx")
     page = (ROOT / "docs" / "deviations.md").read_text("utf-8")
     (folder / "d.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], "utf-8")
-    (folder / "t.toml").write_text('name = "P"\nedition = "2026-11"\noperators = ["Max", "ArgMax"]\n', "utf-8")
+    (folder / "t.toml").write_text(f'name = "P"\nedition = "{NEWEST}"\noperators = ["Max", "ArgMax"]\n', "utf-8")
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_identity(made: Path) -> None:
     assert packages["onnx"] == onnx.__version__
     said = " ".join(about["command"])
     assert said == (
-        "sonnx audit model.onnx --edition 2026-11 --bind N=3 --tailoring configuration/tailoring/t.toml "
+        f"sonnx audit model.onnx --edition {NEWEST} --bind N=3 --tailoring configuration/tailoring/t.toml "
         "--deviations configuration/deviations/d.toml --date 2026-11-21"
     )
     assert about["exit"] == 1
@@ -191,7 +192,7 @@ def test_the_page_says_the_main_things_and_loads_nothing(made: Path) -> None:
     about = json.loads((made / "audit.json").read_bytes())
     links = Links()
     links.feed(page)
-    assert links.found == ["report.html", "statement.html", "argument.svg"]
+    assert links.found == ["report.html", "statement.html", "objectives.html", "argument.svg"]
     assert (made / "report.html").is_file()
     for text in (*about["limits"], about["model"]["sha256"], about["model"]["canonical_sha256"]):
         assert text in page
@@ -266,6 +267,20 @@ def test_a_pack_that_cannot_be_made_again_says_so(pack: Path, text: str, capsys:
     code, said = verified(pack, capsys)
     assert code == 1
     assert "cannot be rebuilt" in said
+
+
+def test_a_pack_of_an_older_version_names_the_version(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that this version reads differs in its tool; of another one it says which version verifies it."""
+    about = json.loads((pack / "audit.json").read_bytes())
+    about["tool"]["version"] = "0.0.9"
+    (pack / "audit.json").write_text(json.dumps(about))
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert 'audit.json: tool differs: version is "0.0.9", a fresh run gives ' in said
+    (pack / "audit.json").write_text(json.dumps({**about, "options": {"option-of-old": 1}}))
+    code, said = verified(pack, capsys)
+    assert code == 1
+    assert "; sonnx 0.0.9 made it: verify it with that version, this is " in said
 
 
 # ------------------------------------------------------------------ the record of rewrites

@@ -14,9 +14,10 @@ import sonnx
 from sonnx.cli.main import run
 from sonnx.evidence.options import AuditOptions
 from tests.evidence.test_audit import CONFORMING, EXPORTED, prepare
+from tests.support.editions import NEWEST
 
 TEXTS: dict[str, list[str]] = {
-    "edition": ["--edition", "2026-11"],
+    "edition": ["--edition", NEWEST],
     "bind": ["--bind", "N=3"],
     "input_shapes": ["--input-shape", "floor=1,7"],
     "limits": ["--limit", "findings=1,steps=100000"],

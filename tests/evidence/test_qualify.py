@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
@@ -9,22 +10,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sonnx.cli import main
+from sonnx.equivalence.result import Answer
 from sonnx.evidence import configuration, qualification_kit, verification
 from sonnx.evidence.bill_of_materials import bill_of_materials
+from sonnx.evidence.command_cases import output_cases, pair_cases
+from sonnx.evidence.mutation import command_mutants, mutation_record
+from sonnx.evidence.mutation_page import mutation_lines
+from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.evidence.verification import requirements, wrong
 from sonnx.profile.cases import cases
 from tests.support.cases import spread
+from tests.support.exchange_formats import cyclonedx_faults
 from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[qualification_kit.Kit]:
-    """In a deep run with all cases, else some are run and the others, which `test_cases.py` runs, taken for right."""
+    """In a deep run with all cases, else with some; the others, which other tests run, count as right."""
     chosen = {case.id for case in spread(cases(), 100)}
+    rewritten = {case.title for case in spread(rewrite_cases(), 12)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "wrong", lambda case, edition: wrong(case, edition) if case.id in chosen else "")
+        patch.setattr(
+            verification, "wrong_rewrite", lambda case, run: wrong_rewrite(case, run) if case.title in rewritten else ""
+        )
         yield qualification_kit.make(main.run, main.parser())
 
 
@@ -53,6 +65,47 @@ def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "check_case", lambda *_: report)
     assert wrong(conforming, "") == ""
     assert wrong(failing, "") == "says nothing, not invalid Max.input-count"
+
+
+def test_a_wrong_rewrite_is_seen() -> None:
+    """Each way in which the result of `fix` can differ from a case."""
+    cases_by_title = {each.title: each for each in rewrite_cases()}
+    case, other = cases_by_title["declarations, computed through a chain"], cases_by_title["a matrix times a vector"]
+    assert wrong_rewrite(case, main.run) == ""
+    assert wrong_rewrite(case, lambda _: 4) == "no record is written"
+    changed = {
+        "rewrites": (("dead-nodes",), "makes the rewrites explicit-declarations, not dead-nodes"),
+        "remaining": (("explicit-shape",), "leaves nothing, not explicit-shape"),
+        "function": ("different", "answers 'identical' for all inputs, not 'different'"),
+        "after": (case.before, "writes other value_info"),
+    }
+    for name, (value, sentence) in changed.items():
+        assert wrong_rewrite(replace(case, **{name: value}), main.run) == sentence
+    assert "writes other inputs" in wrong_rewrite(replace(case, after=other.after), main.run)
+
+
+def test_a_wrong_answer_or_judgement_is_seen() -> None:
+    """A case with each other answer, and with each other list of kinds, fails."""
+    for pair in (each for each in pair_cases() if each.answer in (Answer.IDENTICAL, Answer.DIFFERENT)):
+        assert replace(pair, second=pair.first, answer=Answer.DIFFERENT).wrong() == "answers identical, not different"
+    for output in output_cases():
+        assert replace(output, kinds=("fault",)).wrong().startswith("reports ")
+
+
+def test_the_strength_of_the_cases_of_commands_is_stated() -> None:
+    """The record is about modules that exist; a module that has changed since is counted."""
+    found = command_mutants()
+    assert {each.command for each in found.module} == {"fix", "equivalent", "suite"}
+    for each in found.module:
+        assert 0 <= each.detected <= each.tried <= min(each.mutants, found.sample)
+        assert (ROOT / each.name.replace(".", "/")).with_suffix(".py").is_file(), each.name
+    first = found.module[0]
+    path = (ROOT / first.name.replace(".", "/")).with_suffix(".py")
+    assert replace(first, sha256=hashlib.sha256(path.read_bytes()).hexdigest()).current
+    assert not replace(first, sha256="0" * 64).current
+    changed = replace(found, module=(replace(first, sha256="0" * 64),))
+    numbers = f"{first.mutants} | {first.tried} | {first.detected}"
+    assert f"| {first.command} | 1 | 1 | {numbers} |" in list(mutation_lines(mutation_record(), changed))
 
 
 def test_a_procedure_that_comes_out_otherwise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +187,7 @@ def test_the_configuration_and_the_bill_of_materials_name_what_the_tool_needs() 
     made = bill_of_materials(found)
     names = [made["metadata"]["component"]["name"], *(each["name"] for each in made["components"])]
     assert sorted(names) == sorted(listed)
+    assert cyclonedx_faults(made) == []
     references = {each["ref"] for each in made["dependencies"]}
     assert references == {f"pkg:pypi/{each.name}@{each.version}" for each in found.distributions}
     assert all(references.issuperset(each["dependsOn"]) for each in made["dependencies"])

@@ -22,7 +22,7 @@ from sonnx.numerics.formats import ELEMENTS, format_of, patterns
 from tests.support.cases import each_case
 from tests.support.definitions import run_by_definitions
 from tests.support.models import FLOAT, INT64, MAX, VIOLATING, chain, graph, node_model
-from tests.support.seed_examples import CASES, EDITIONS, elements
+from tests.support.seed_examples import CASES, EDITIONS, elements, violated
 from tests.support.seed_examples import model as example_model
 
 A, B = numpy.zeros((2, 3), "f4"), numpy.array([1, -1, numpy.nan], "f4")
@@ -44,7 +44,7 @@ def test_examples_of_the_texts(case, edition):
     """The stated results, to the bit; where the edition refuses the model it says so, and runs it unchecked."""
     source = example_model(case).SerializeToString()
     given = {f"x{m}": tensor(x) for m, x in enumerate(case["inputs"])}
-    violates = case["violates"].get(edition, [])
+    violates = violated(case, edition)
     if violates:
         with pytest.raises(sonnx.NotConforming) as refused:
             sonnx.run(source, given, edition)

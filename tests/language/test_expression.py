@@ -26,6 +26,7 @@ from sonnx.profile.catalogue import editions, general_rules, operators
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import resolve, signature
 from tests.support.cases import each_case, examples
+from tests.support.editions import NEWEST
 
 PROFILE = settings(max_examples=examples(25, 200))
 MANY = settings(max_examples=examples(70, 400))
@@ -105,7 +106,7 @@ def test_the_stronger_cause_is_reported():
 
 EXTENT = st.integers(0, 3)
 SHAPES = st.lists(st.lists(EXTENT, max_size=3).map(tuple), min_size=1, max_size=3)
-MAX_RULES = [rule for version in (6, 13) for rule in signature("Max", version, "2026-11").rules]
+MAX_RULES = [rule for version in (6, 13) for rule in signature("Max", version, NEWEST).rules]
 MAX_TEXTS = sorted({rule.require.text for rule in MAX_RULES} | {"onnx_broadcastable(x.shape for x in X)"})
 TYPES = ["float", "int32", "bool"]
 OTHER_TEXTS = [
@@ -256,7 +257,7 @@ def everything():
     """Every text of the catalogue that is judged at a node, with its signature."""
     for described in operators():
         for version in described.versions:
-            made = signature(described.name, version, "2026-11") or signature(described.name, version, "2025-10")
+            made = signature(described.name, version, NEWEST) or signature(described.name, version, "2025-10")
             for rule in made.rules:
                 yield made, rule
 
@@ -347,7 +348,7 @@ def test_large_facts_end_within_the_fuel(operator, version, names, monkeypatch):
     part = examples(20, 1)
     monkeypatch.setattr(Evaluator.__init__, "__defaults__", (FUEL // part,))
     started = time.process_time()
-    for rule in signature(operator, version, "2026-11").rules:
+    for rule in signature(operator, version, NEWEST).rules:
         evaluate_rule(rule, rule.require, names)
     assert time.process_time() - started < 30 / part
 
@@ -463,5 +464,5 @@ def test_every_text_is_what_it_was_parsed_from():
 
 def test_resolving_is_pure():
     for described in operators():
-        made = signature(described.name, described.specified_first[0], "2026-11")
-        assert resolve(described, described.specified_first[0], made.text, editions(), "2026-11").rules == made.rules
+        made = signature(described.name, described.specified_first[0], NEWEST)
+        assert resolve(described, described.specified_first[0], made.text, editions(), NEWEST).rules == made.rules

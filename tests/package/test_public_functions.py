@@ -20,6 +20,7 @@ import pytest
 import sonnx
 from sonnx.cli.main import run as command
 from sonnx.report.formats import HASHED
+from tests.support.editions import NEWEST
 from tests.support.model_texts import TEXTS, model_of
 from tests.support.paths import ROOT
 
@@ -98,7 +99,7 @@ def test_a_run_maps_outputs_to_values(fine: Path, tmp_path: Path, capsys: pytest
     report = sonnx.run(fine, INPUTS)
     assert isinstance(report, sonnx.RunReport)
     assert (list(report), len(report), report["y"].tolist()) == (["y"], 1, [1, 2])
-    assert (report.edition, report.exit_code, report.assumed) == ("2026-11", 0, False)
+    assert (report.edition, report.exit_code, report.assumed) == (NEWEST, 0, False)
     assert isinstance(report.check, sonnx.CheckReport)
     np.save(tmp_path / "a.npy", INPUTS["a"])
     given = f"a={tmp_path / 'a.npy'}"

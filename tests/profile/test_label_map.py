@@ -1,8 +1,9 @@
 """Every statement of the texts of 2026-08 and 2026-10 is mapped to what shows it, in both directions.
 
 tests/data/label_map holds a file for each page: its hash, and each printed label, type list, shape, formula and error
-condition with the rules, values or errata that show it, or the reason why none does.  Where the environment variable
-SONNX_TEXTS names a folder with the pages, they are read again and compared; elsewhere only the records are checked.
+condition with the rules, values, errata or commands that show it, or the reason why none does.  Where the environment
+variable SONNX_TEXTS names a folder with the pages, they are read again and compared; elsewhere only the records are
+checked.
 """
 
 import hashlib
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from sonnx.cli import main
+from sonnx.evidence.verification import requirements
 from sonnx.operators.registry import find_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import at, expand
@@ -24,7 +27,7 @@ from tests.support.text_statements import element_types, statements
 FILES = sorted((Path(__file__).parent.parent / "data" / "label_map").glob("*.toml"))
 PAGES = [tomllib.loads(path.read_text("utf-8")) for path in FILES]
 TEXTS = {page["text"] for page in PAGES}
-SHOWS = ("rules", "values", "errata")
+SHOWS = ("rules", "values", "errata", "commands")
 LABEL = re.compile(r"(C\d|R\d|R[Xx]|GR\d|T\d|E_|REQ|RECO)")
 """A printed label; the other statements are named by their kind and a number."""
 
@@ -71,10 +74,12 @@ def test_every_statement_is_mapped(page):
 def test_what_is_named_exists():
     rules, errata = set(rules_by_slug()), set(catalogue.errata())
     operators = {each.name for each in catalogue.operators()}
+    commands = {each.id for each in requirements(main.parser())}
     for each in (each for page in PAGES for each in page["statements"]):
         assert set(each.get("rules", ())) <= rules, each
         assert set(each.get("errata", ())) <= errata, each
         assert set(each.get("values", ())) <= operators, each
+        assert set(each.get("commands", ())) <= commands, each
         assert all(map(find_operator, each.get("values", ()))), each
 
 

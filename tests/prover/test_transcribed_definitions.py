@@ -22,6 +22,7 @@ from sonnx.operators import argmax as argmax_kernel
 from sonnx.proofs import auto_padding, clip, integer_wraparound, kernels, quantization, signs, slices
 from sonnx.prover.expression_claims import checker_verdict
 from tests.support.cases import each_case
+from tests.support.editions import NEWEST
 
 SIXTEEN = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
@@ -35,7 +36,7 @@ def evaluated(operator, *inputs):
     """The result of the executor's definition."""
     [found] = [each for name, each in all_operators().items() if name.lower() == operator]
     with np.errstate(all="ignore"):
-        return found.define(Application(operator, 13, "2026-11"), list(inputs))[0]
+        return found.define(Application(operator, 13, NEWEST), list(inputs))[0]
 
 
 def same(found, wanted, made):

@@ -45,6 +45,7 @@ from sonnx.report.rules import rules_of
 from sonnx.report.theorems import TheoremReport
 from sonnx.rewriter import fix_report
 from sonnx.rewriter.fix import fix
+from tests.support.editions import NEWEST
 from tests.support.model_texts import HOSTILE
 from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
@@ -227,7 +228,7 @@ def test_sarif_of_a_model_declares_every_rule_and_states_the_hash(tmp_path: Path
     run(["prove", SYMBOLIC, "--format", "sarif"])
     [run_] = json.loads(capsys.readouterr().out)["runs"]
     declared = {rule["id"] for rule in run_["tool"]["driver"]["rules"]}
-    assert {rule.slug for rule in rules_of(catalogue.editions().editions["2026-11"])} < declared
+    assert {rule.slug for rule in rules_of(catalogue.editions().editions[NEWEST])} < declared
     assert run_["artifacts"][0]["hashes"] == {"sha-256": hashlib.sha256(Path(SYMBOLIC).read_bytes()).hexdigest()}
 
 

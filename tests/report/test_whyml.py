@@ -14,6 +14,7 @@ from sonnx.language.type_checker import SHAPE, TENSOR, ListType
 from sonnx.language.whyml import identifier, names_as_written, written
 from sonnx.report import whyml
 from tests.support.cases import each_case
+from tests.support.editions import NEWEST
 
 PROOFS = Path(__file__).parents[2] / "proofs" / "why3"
 LIMIT = "60"
@@ -77,7 +78,7 @@ def results(file: Path, library: Path) -> dict[str, set[str]]:
 
 @needs_why3
 @pytest.mark.campaign
-@pytest.mark.parametrize("edition", ["2025-10", "2026-08", "2026-11"])
+@pytest.mark.parametrize("edition", ["2025-10", "2026-08", NEWEST])
 def test_why3_accepts_the_types_of_the_export(edition: str, tmp_path: Path) -> None:
     library = export(tmp_path, edition)
     for name in (whyml.BUILT_INS, whyml.ORDER, whyml.OPERATORS):
@@ -89,7 +90,7 @@ def test_why3_accepts_the_types_of_the_export(edition: str, tmp_path: Path) -> N
 @pytest.mark.campaign
 def test_why3_proves_the_inductions(tmp_path: Path) -> None:
     """All goals; with a maximum that takes the smaller of two values, some are not proved."""
-    library = export(tmp_path, "2026-11")
+    library = export(tmp_path, NEWEST)
     proved = results(PROOFS / "induction.mlw", library)
     assert len(proved) > 40 and not {place: each for place, each in proved.items() if "Valid" not in each}
     order = (library / whyml.ORDER).read_text()

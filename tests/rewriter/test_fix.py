@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from pathlib import Path
 
 import numpy
@@ -16,6 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from benchmarks import fix as table
 from sonnx import fix
 from sonnx.checker.verdicts import Verdict
+from sonnx.evidence.rewrite_cases import rewrite_cases
 from sonnx.executor.executor import required_inputs
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
@@ -28,36 +28,22 @@ from sonnx.rewriter.sample_inputs import sample_inputs
 from tests.support.cases import each_case
 
 ROOT = Path(__file__).parent.parent.parent
-CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "fix_cases.toml").read_text("utf-8"))["case"]
+CASES = rewrite_cases()
 PAGE = (ROOT / "docs" / "fix.md").read_text("utf-8")
-ALL = each_case("case", CASES, ids=lambda case: case["title"])
+ALL = each_case("case", CASES, ids=lambda case: case.title)
 
 
 def parsed(text: str) -> onnx.ModelProto:
-    """A model from its text; a graph called "unnamed" has no name."""
-    model = onnx.parser.parse_model(text)
-    if model.graph.name == "unnamed":
-        model.graph.name = ""
-    for attribute in (each for node in model.graph.node for each in node.attribute if each.HasField("g")):
-        attribute.g.name = "" if attribute.g.name == "unnamed" else attribute.g.name
-    return model
+    return onnx.parser.parse_model(text)
 
 
 def original(case):
-    """The model before, with its sparse initializers, which the text format does not have."""
-    model = parsed(case["before"])
-    for name, sparse in case.get("sparse", {}).items():
-        numbers, places = numpy.array(sparse["values"], numpy.float32), numpy.array(sparse["indices"], numpy.int64)
-        values, indices = numpy_helper.from_array(numbers, name), numpy_helper.from_array(places)
-        model.graph.sparse_initializer.add(values=values, indices=indices, dims=sparse["dims"])
-    again = [each for each in model.graph.initializer if each.name in case.get("twice", ())]
-    model.graph.initializer.extend(again)
-    return model
+    return onnx.ModelProto.FromString(case.model_bytes())
 
 
 def fixed_again(case):
     data = original(case).SerializeToString()
-    return fix(data, bind=case.get("bind"), **given(case))
+    return fix(data, bind=case.bind or None, **given(case))
 
 
 FIXED = {}
@@ -65,19 +51,14 @@ FIXED = {}
 
 def fixed(case):
     """The result of a case, for all tests."""
-    if case["title"] not in FIXED:
-        FIXED[case["title"]] = fixed_again(case)
-    return FIXED[case["title"]]
+    if case.title not in FIXED:
+        FIXED[case.title] = fixed_again(case)
+    return FIXED[case.title]
 
 
 def given(case):
-    """The other arguments of `fix`."""
-    return {
-        "select": case.get("select", ()),
-        "fold_batch_normalization": case.get("fold_batch_normalization", False),
-        "within_bound": case.get("within_bound", False),
-        "strict_versions": case.get("strict", False),
-    }
+    """The other options of `fix`."""
+    return {name: value for name, value in case.options().items() if name != "bind"}
 
 
 def shown(model: onnx.ModelProto) -> dict:
@@ -129,53 +110,32 @@ EVALUATORS = {"onnx": ReferenceEvaluator, "onnxruntime": runtime}
 @ALL
 def test_the_model_becomes(case):
     found = fixed(case)
-    made, wanted = (shown(model) for model in (onnx.ModelProto.FromString(found.model_bytes()), parsed(case["after"])))
-    for part in case.get("only", wanted):
+    made, wanted = (shown(model) for model in (onnx.ModelProto.FromString(found.model_bytes()), parsed(case.after)))
+    for part in case.only or wanted:
         assert made[part] == wanted[part], part
-    assert list(dict.fromkeys(each.name for each in found.rewrites)) == case["rewrites"]
-
-
-NOT_SHOWN = {
-    "nodes out of order, a node nothing depends on, an initializer nothing uses",
-    "the sum of two by Add, Greater by Less",
-    "the sign of a number, with both zeros and NaN",
-    "the sign of an integer, the least one among them",
-    "the largest integer that is not above a number",
-    "equal numbers, and truth values as numbers",
-    "a constant that gets the type of a value",
-    "an integer that the type does not hold is not folded",
-}
-"""Cases that are only run: the comparison of terms does not match them, or the original is not valid ONNX."""
-BROADCAST = {
-    "bounds of one element become scalars", "a divisor that is not constant, broadcast by Max with -Inf",
-}  # fmt: skip
-"""Cases whose operands the comparison of terms broadcasts, which it does over the reals only."""
+    assert list(dict.fromkeys(each.name for each in found.rewrites)) == [*case.rewrites]
 
 
 @ALL
 def test_the_model_is_the_same_function_for_all_inputs(case):
     answer = fixed(case).validation.for_all_inputs
-    if case["title"] in NOT_SHOWN:
-        assert answer == "not decided"
-    else:
-        rounds = case.get("fold_batch_normalization") or case.get("within_bound") or case["title"] in BROADCAST
-        assert answer == ("equal up to rounding" if rounds else "identical")
+    assert answer == case.function
 
 
 @ALL
 def test_the_remaining_failures(case):
     found = fixed(case)
     failing = {each.rule for each in found.after.roots if each.verdict is Verdict.FAIL}
-    assert failing == set(case.get("remaining", ()))
+    assert failing == set(case.remaining)
 
 
 @ALL
 def test_another_evaluator_gives_the_same_values(case):
     """Independent of the executor that validates: every bit, for generated inputs with special values."""
     found, before = fixed(case), original(case)
-    if "bind" in case or case.get("oracle") == "none":
+    if case.bind or case.oracle == "none":
         return  # an evaluator of shapes with symbols has nothing to compare but what is bound
-    if "sorted-nodes" in case["rewrites"]:
+    if "sorted-nodes" in case.rewrites:
         return  # the evaluator runs in the order of the file
     for values in sample_inputs(required_inputs(read(before.SerializeToString())), 3):
         pair = []
@@ -183,7 +143,7 @@ def test_another_evaluator_gives_the_same_values(case):
             names = {value.name for value in model.graph.input}
             inputs = {name: each for name, each in values.items() if name in names}
             with numpy.errstate(all="ignore"):
-                pair.append(EVALUATORS[case.get("oracle", "onnx")](model).run(None, inputs))
+                pair.append(EVALUATORS[case.oracle](model).run(None, inputs))
         for one, other in zip(*pair, strict=True):
             assert (numpy.asarray(one).dtype, numpy.asarray(one).shape) == (other.dtype, other.shape)
             assert numpy.asarray(one).tobytes() == other.tobytes()
@@ -204,7 +164,7 @@ def test_the_same_input_gives_the_same_bytes(case):
 
 @ALL
 def test_the_output_is_valid_onnx(case):
-    if "remaining" not in case:
+    if not case.remaining:
         onnx.checker.check_model(onnx.ModelProto.FromString(fixed(case).model_bytes()), full_check=True)
 
 
@@ -216,7 +176,7 @@ def test_no_rule_fails_that_did_not_fail_before(case):
 
 
 def test_every_rewrite_has_a_case():
-    made = {name for case in CASES for name in case["rewrites"]} - {"bound-symbol"}
+    made = {name for case in CASES for name in case.rewrites} - {"bound-symbol"}
     assert made == every_rewrite().keys()
 
 

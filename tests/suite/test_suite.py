@@ -23,6 +23,7 @@ from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import Difference, differences
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
+from tests.support.editions import NEWEST
 from tests.support.faulty_runtimes import Exact
 
 SCHEMAS = Path(sonnx.__file__).parent / "report"
@@ -191,7 +192,7 @@ def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends
     model = read(onnx.parser.parse_model(text).SerializeToString())
     inputs = {"X": np.array(values, np.float32)}
     exact = ModelRunner(model, None, None, unchecked=True).run(inputs).values
-    [found] = Tolerances(model, hypotheses_named("ieee-any"), "2026-11").ends(inputs, exact)
+    [found] = Tolerances(model, hypotheses_named("ieee-any"), NEWEST).ends(inputs, exact)
     assert found.ends is not None
     return found.decides, found.ends
 

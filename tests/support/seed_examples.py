@@ -34,6 +34,14 @@ def cases() -> Iterator[tuple[str, Case]]:
 
 
 CASES = dict(cases())
+LAST = max(edition for case in CASES.values() for edition in case["violates"])
+"""The last edition that a case names; later ones are expected to give the same."""
+
+
+def violated(case: Case, edition: str) -> list[str]:
+    """The rules that fail in an edition."""
+    rules: list[str] = case["violates"].get(min(edition, LAST), [])
+    return rules
 
 
 def pattern(element_type: str, value: Any) -> int:

@@ -43,7 +43,10 @@ _TYPES = re.compile(r"^\s*[-*]\s*[`*]*[A-Za-z]+[`*]*\s+\[?operator.*?[\[(]([^\])
 _ELEMENT = re.compile(
     r"\b(?:b?float(?:16|32|64)?|double|u?int(?:2|4|8|16|32|64)|bool|string|fp(?:16|32|64))\b", re.IGNORECASE
 )
-_REQUIREMENT = re.compile(r"^#+\s*<a name=[^>]*>\s*</a>\s*((?:REQ|RECO)[ -][A-Z]{2}[ -]\d+)\s*:\s*(.*)$")
+_REQUIREMENT = re.compile(
+    r"^#+\s*(?:<a name=[^>]*>\s*</a>\s*((?:REQ|RECO)[ -][A-Z]{2}[ -]\d+)\s*:\s*(.*)"
+    r"|NEED `?([A-Z]+-\d+)`?\s*:\s*`?(.*?)`?)$"
+)
 _GENERIC = {
     "signature", "restrictions", "function", "informal specification", "error conditions", "attributes", "inputs",
     "outputs", "output", "formal specification", "numeric accuracy", "numerical accuracy", "inputs and outputs",
@@ -59,8 +62,13 @@ def element_types(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_ALIAS.get(name, name) for name in found))
 
 
-def statements(page: str) -> list[Statement]:
-    """Every statement of a page, in its order; equal places are numbered (`C1`, `C1 (2)`)."""
+def statements(page: str, whole: bool = False) -> list[Statement]:
+    """Every statement of a page, in its order; equal places are numbered (`C1`, `C1 (2)`).
+
+    Args:
+        page: its text.
+        whole: whether quotations are whole; else they are shortened.
+    """
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
     for section, part, label, quote in _raw(page):
@@ -68,14 +76,20 @@ def statements(page: str) -> list[Statement]:
         number = seen[section, part, label]
         numbered = label in ("formula", "shape", "error", "restriction", "types", "demand")
         name = f"{label} {number}" if numbered else label if number == 1 else f"{label} ({number})"
-        found.append(Statement(section, part, name, quote if label == "types" else _shortened(quote)))
+        shown = quote if label == "types" else plain(quote) if whole else shortened(quote)
+        found.append(Statement(section, part, name, shown))
     return found
 
 
-def _shortened(quote: str) -> str:
-    plain = re.sub(r"<[^>]*>", "", quote)
-    plain = re.sub(r"\s+", " ", plain).strip()
-    return plain if len(plain) <= QUOTE_LENGTH else plain[:QUOTE_LENGTH].rstrip() + "…"
+def shortened(quote: str) -> str:
+    """The quotation as plain text, up to QUOTE_LENGTH characters."""
+    text = plain(quote)
+    return text if len(text) <= QUOTE_LENGTH else text[:QUOTE_LENGTH].rstrip() + "…"
+
+
+def plain(quote: str) -> str:
+    """The quotation without tags and line ends."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", quote)).strip()
 
 
 class _Place:
@@ -132,7 +146,8 @@ def _raw(page: str) -> Iterator[tuple[str, str, str, str]]:
             continue
         requirement = _REQUIREMENT.match(line)
         if requirement:
-            yield "", "", requirement[1].replace(" ", "-"), requirement[2]
+            label, title = filter(None, requirement.groups())
+            yield "", "", label.replace(" ", "-"), title
             continue
         heading = _HEADING.match(line)
         if heading:

@@ -26,6 +26,7 @@ from sonnx.workers.models import answer, request_data, with_hashes
 from sonnx.workers.processes import Run, end_run, forget_run, run_task
 from sonnx.workers.tasks import Task, Work
 from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
+from tests.support.editions import NEWEST
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts
 from tests.support.model_texts import model_of
 from tests.support.paths import ROOT
@@ -88,7 +89,7 @@ def test_a_cluster_says_what_a_local_run_says(cluster: Cluster, mischief: Path, 
         (tmp_path / f"{name}.onnx").write_bytes(model_of(FINE))
     (tmp_path / "wrong.onnx").write_bytes(model_of(WRONG))
     (tmp_path / "text.onnx").write_text("hello")
-    (tmp_path / "own.toml").write_text('name = "own"\nedition = "2026-11"\n[largest]\nnodes = 0\n')
+    (tmp_path / "own.toml").write_text(f'name = "own"\nedition = "{NEWEST}"\n[largest]\nnodes = 0\n')
     names = ["fine.onnx", "deeper", ".", "missing.onnx", *LIMITS, "--tailoring", "own.toml"]
     here = Command(tmp_path, mischief, *names).end()
     there = Command(tmp_path, mischief, *names, "--cluster", cluster.address).end()
@@ -250,7 +251,7 @@ def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
     from sonnx.checker import tailoring
 
     own, path = tmp_path / "own.toml", tmp_path / "model.onnx"
-    own.write_text('name = "own"\nedition = "2026-11"\n[largest]\nnodes = 9\n')
+    own.write_text(f'name = "own"\nedition = "{NEWEST}"\n[largest]\nnodes = 9\n')
     path.write_bytes(model_of(FINE))
     request = request_data(CheckRequest(tailoring=tailoring.read(own)), str(own), hashed=False, drawn=False)
     request |= {"model": str(path), "inline": None}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from sonnx.evidence.objectives import objectives_page
 from sonnx.evidence.traceability import of_operator, traces
 from sonnx.profile import catalogue
 from sonnx.proofs.registry import theorems
@@ -42,6 +43,7 @@ def generated() -> Mapping[str, str]:
             whole.setdefault(of_operator(theorem), []).append(theorem.id)
     made: dict[str, str] = {
         **{f"docs/{name}": text for name, text in traceability.pages(traced, proved).items()},
+        "docs/objectives.md": f"{operators.GENERATED}\n\n{objectives_page()}",
         **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),
     }

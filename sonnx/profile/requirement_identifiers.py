@@ -1,0 +1,60 @@
+"""Identifiers of rules as requirements, and the register of all that were ever stated: requirement_identifiers.txt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from sonnx.base.resources import folder
+from sonnx.profile.definitions import Rule
+
+FILE = "requirement_identifiers.txt"
+WITHDRAWN = "withdrawn"
+
+
+def requirement_identifier(rule: Rule, edition: str) -> str:
+    """The identifier of a rule as a requirement of an edition: `SONNX-2026-11/Max/broadcastable`."""
+    return f"SONNX-{edition}/{_name(rule)}"
+
+
+def _name(rule: Rule) -> str:
+    """The identifier without the edition."""
+    operator, dot, name = rule.slug.partition(".")
+    return f"{operator}/{name}" if dot else f"general/{operator}"
+
+
+def register() -> str:
+    """The register: a line for each identifier that was ever stated, with the word withdrawn where its rule is gone."""
+    return (folder("restrictions") / FILE).read_text("utf-8")
+
+
+def register_faults(text: str, rules: Iterable[Rule]) -> Iterator[str]:
+    """One sentence for each identifier that is listed or used twice, or used again after it was withdrawn."""
+    listed, withdrawn, used = _listed(text), _withdrawn(text), Counter(map(_name, rules))
+    for name in sorted(name for name, number in listed.items() if number > 1):
+        yield f"The requirement identifier {name} is listed twice in {FILE}."
+    for name in sorted(name for name, number in used.items() if number > 1):
+        yield f"The requirement identifier {name} is used twice."
+    for name in sorted(used.keys() & withdrawn):
+        yield f"The requirement identifier {name} was withdrawn, and is that of a rule again."
+
+
+def register_gaps(text: str, rules: Iterable[Rule]) -> Iterator[str]:
+    """One sentence for each identifier that a release must still list, or mark as withdrawn."""
+    listed, withdrawn, used = _listed(text), _withdrawn(text), set(map(_name, rules))
+    for name in sorted(used - listed.keys()):
+        yield f"The requirement identifier {name} is not listed in {FILE}."
+    for name in sorted(listed.keys() - used - withdrawn):
+        yield f"The requirement identifier {name} has no rule; mark it as {WITHDRAWN} in {FILE}."
+
+
+def _listed(text: str) -> Counter[str]:
+    return Counter(name for name, *_ in _lines(text))
+
+
+def _withdrawn(text: str) -> set[str]:
+    return {name for name, *state in _lines(text) if state == [WITHDRAWN]}
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    yield from (line.split() for line in text.splitlines() if line and not line.startswith("#"))
