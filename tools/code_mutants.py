@@ -50,6 +50,8 @@ TESTS = {
     "sonnx.report": ("tests/report",),
 }
 """The tests of each package, by the longest prefix of a module's name."""
+TESTS_OF_BOUNDS = ("tests/bounds",)
+"""The tests of the functions `bound` of the operators."""
 MAX_TEST_SECONDS = 20.0
 """Processor time of the tests that one mutant must pass, as it was traced: several times what it is otherwise."""
 MAX_TRACED_CALLS = 100
@@ -385,8 +387,10 @@ def _patched(session: Any, job: Job, items: Sequence[Any]) -> int:
 # ------------------------------------------------------------------ the test
 
 
-def tests_of(module: str) -> tuple[str, ...]:
-    """The folders of tests of a module."""
+def tests_of(module: str, function: str = "") -> tuple[str, ...]:
+    """The folders of tests of a function of a module."""
+    if module.startswith("sonnx.operators.") and function.partition(".")[0] == "bound":
+        return TESTS_OF_BOUNDS
     prefix = max((each for each in TESTS if f"{module}.".startswith(f"{each}.")), key=len)
     return TESTS[prefix]
 
@@ -418,7 +422,7 @@ def reaching(module: str, place: Place, source: str) -> list[str]:
     name = str(module_path(module).relative_to(ROOT))
     changed, function = set(range(place.first, place.last + 1)), _function_lines(source, place.first)
     found = []
-    for test, seen in traced(tests_of(module)).items():
+    for test, seen in traced(tests_of(module, place.mutant.function)).items():
         own = set(seen["lines"].get(name, ()))
         if own and (function is None or own & function):
             found.append((function is not None and not own & changed, seen["seconds"], test))
@@ -443,8 +447,8 @@ def _function_lines(source: str, line: int) -> set[int] | None:
 
 
 def _job(module: str, place: Place, source: str) -> Job:
-    tests = reaching(module, place, source)
-    return Job(module, place, tests, sum(traced(tests_of(module))[test]["seconds"] for test in tests))
+    tests, seen = reaching(module, place, source), traced(tests_of(module, place.mutant.function))
+    return Job(module, place, tests, sum(seen[test]["seconds"] for test in tests))
 
 
 def imported_anew(job: Job) -> str:
@@ -474,6 +478,8 @@ class ModuleResult:
 def mutation_test(module: str, sample: int, seed: int, end: float, before: ModuleResult | None = None) -> ModuleResult:
     """Try the mutants of a module, or a sample of them, until the time is over.
 
+    Declarations of a module whose functions no test runs are left out: they are tested where they are used.
+
     Args:
         module: its name.
         sample: how many, 0 for all.
@@ -482,7 +488,7 @@ def mutation_test(module: str, sample: int, seed: int, end: float, before: Modul
         before: an earlier result; only its survivors without a reason are tried again.
     """
     source = module_path(module).read_text("utf-8")
-    known = places(source)
+    known = [place for place in places(source) if place.mutant.function or reaching(module, place, source)]
     chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))  # noqa: S311
     result = ModuleResult(module, digest(source), len(known), len(chosen))
     if before is not None:
