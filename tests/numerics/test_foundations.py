@@ -26,6 +26,7 @@ from sonnx.numerics.summation import two_product
 from sonnx.numerics.windows import windows
 from tests.support.applications import application, written
 from tests.support.cases import each_case
+from tests.support.nodes import by_kernel
 
 SINGLE = numpy.dtype("f4")
 TIE = 1 + 2.0**-24
@@ -111,12 +112,9 @@ def test_packed_elements(name, values, data):
 # ------------------------------------------------------------------ rounding
 
 
-def test_the_unit_is_half_the_spacing_at_1():
-    assert numpy.finfo(numpy.float64).eps == 2 * UNIT
-
-
 def test_a_relative_and_an_absolute_error():
     assert Bound(0.5, 0.25).of(numpy.array([-4.0, 2.0])).tolist() == [2.25, 1.25]
+    assert numpy.finfo(numpy.float64).eps == 2 * UNIT
 
 
 def test_a_bound_of_0_decides_beside_others():
@@ -141,7 +139,7 @@ def test_an_element_alone_is_open_where_it_is_open_beside_others(relative):
 
 def test_a_subnormal_result_is_rounded_once():
     """2^-15 + 2^-25 + 2^-40 in float16, whose subnormal numbers are multiples of 2^-24."""
-    once = rounding_context(numpy.dtype("f2"))
+    once = rounding_context.__wrapped__(numpy.dtype("f2"))
     assert float(once.add(gmpy2.mpfr(2.0**-15), gmpy2.mpfr(2.0**-25 + 2.0**-40))) == 2.0**-15 + 2.0**-24
 
 
@@ -223,3 +221,14 @@ def test_patches_by_the_formula_of_convolution(extents, kernel, strides, dilatio
     shifted = [place + shift for place in range(slid.places[0]) for shift, _ in patches.starts]
     read = max(place * strides[0] + rest for place in shifted for rest in range(patches.rests))
     assert read < patches.padded[0]
+
+
+def test_zeros_of_both_signs_under_a_kernel_in_parts():
+    """Minus one times +0 is -0, times -0 is +0; a sum of zeros is -0 only if all are."""
+    W = numpy.full((1, TALL, 2, 1), -1, "f4")
+    for row, sign in ((None, True), (0, False), (1, False)):
+        X = numpy.zeros((1, TALL, 2, 1), "f4")
+        if row is not None:
+            X[0, 3, row] = -0.0
+        found = by_kernel("Conv", [X, W])
+        assert (found.item(), bool(numpy.signbit(found))) == (0, sign)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from operator import ne
 
 import numpy
 import onnx
@@ -13,7 +14,17 @@ from sonnx.base.errors import NotExecutable
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS
-from sonnx.operators import all_operators, cast, constants, gemm, globalmaxpool, pad, quantizelinear, resize
+from sonnx.operators import (
+    all_operators,
+    cast,
+    comparisons,
+    constants,
+    gemm,
+    globalmaxpool,
+    pad,
+    quantizelinear,
+    resize,
+)
 from sonnx.operators.globalmaxpool import spatial_axes
 from sonnx.operators.stated_signature import UNBOUNDED, common_type
 from tests.support.applications import agreed, written
@@ -57,6 +68,7 @@ def test_numbers_of_types_are_those_of_onnx():
     [types] = [each.allowed_type_strs for each in allowed.type_constraints if each.type_param_str == "T3"]
     assert {quantizelinear.TYPES[number] for number in quantizelinear.TYPES} >= {each[7:-1] for each in types}
     assert {number: names[number] for number in quantizelinear.TYPES if number} | {0: "uint8"} == quantizelinear.TYPES
+    assert quantizelinear.spread_values(node("QuantizeLinear", 25), (2,), floats(3)).tolist() == [3, 3]
 
 
 @each_case("name", [name for name, each in OPERATORS.items() if each.signature is not None])
@@ -70,14 +82,11 @@ def test_the_greatest_number_of_inputs_is_that_of_onnx():
     assert onnx.defs.get_schema("Max").max_input == UNBOUNDED
 
 
-def test_only_shape_reads_no_elements():
-    assert [name for name, each in OPERATORS.items() if each.reads_shapes_only] == ["Shape"]
-
-
 def test_a_kernel_is_for_one_output():
     described, made = OPERATORS["Add"], written("Add")
     assert described.implementation(made, single=True, definitions_only=False)[1] is not None
     assert described.implementation(made, single=False, definitions_only=False)[1] is None
+    assert [name for name, each in OPERATORS.items() if each.reads_shapes_only] == ["Shape"]
 
 
 # ------------------------------------------------------------------ truths, comparisons, broadcasting along an axis
@@ -110,7 +119,15 @@ def test_two_tensors_by_rows_and_along_an_axis():
             assert define(made, [A, B])[0].tolist() == wanted, name
             assert kernel([A, B], numpy.empty_like(wanted)).tolist() == wanted, name
     assert run("Not", 1, [RIGHT]).tolist() == [True, False]
-    assert OPERATORS["And"].signature is OPERATORS["Or"].signature
+    assert OPERATORS["And"].signature.inputs == OPERATORS["Or"].signature.inputs == (2, 2)
+
+
+def test_a_comparison_is_broadcast_along_an_axis():
+    unequal = comparisons._comparison("Unequal", ne, numpy.not_equal, None)
+    made = written("Unequal", 6, broadcast=1, axis=0)
+    define, kernel = unequal.implementation(made, single=True, definitions_only=False)
+    for found in (define(made, [TWO_BY_TWO, RIGHT])[0], kernel([TWO_BY_TWO, RIGHT], numpy.empty((2, 2), bool))):
+        assert found.tolist() == [[True, True], [True, True]]
 
 
 # ------------------------------------------------------------------ values by hand
@@ -211,9 +228,18 @@ def test_extrapolation_at_the_ends_of_a_type(value, kind):
         resize.extrapolation(outside, ELEMENTS[kind])
 
 
+def test_a_length_is_whole_but_for_the_rounding_of_a_scale():
+    """Three elements times a float near 5/3, whose unit is 2^-23: a length of 5 may be off by 5 * 2^-23."""
+    for units, whole in ((-3, False), (-1, True), (0, True), (1, True), (3, False)):
+        scale = float(numpy.float32(5 / 3)) + units * 2.0**-23
+        names = {"named": [0], "resized": [5], "scales": [scale], "coordinate_transformation_mode": "align_corners"}
+        assert resize.whole_lengths(node("Resize", 19, **names), [numpy.zeros(3, "f4"), None]) == whole
+
+
 def test_the_shape_after_a_global_pool():
     for shape, wanted in (((2, 3, 4, 5), (2, 3, 1, 1)), ((2, 3, 4), (2, 3, 1)), ((2, 3), (2, 3))):
         assert globalmaxpool.output_specs(written("GlobalMaxPool"), [(shape, "kind")]) == ((wanted, "kind"),)
+    assert globalmaxpool.OPERATOR.signature.inputs == (1, 1)
 
 
 def test_before_version_8_a_sum_has_one_shape():
