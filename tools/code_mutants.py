@@ -28,7 +28,7 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import _lru_cache_wrapper, cache, partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -53,6 +53,8 @@ TESTS = {
     "sonnx.suite": ("tests/suite/test_suite.py", "tests/suite/test_deviations.py"),
 }
 """The tests of each package, by the longest prefix of a module's name."""
+TESTS_OF_BOUNDS = ("tests/bounds",)
+"""The tests of the functions `bound` of the operators."""
 MAX_TEST_SECONDS = 20.0
 """Processor time of the tests that one mutant must pass, as it was traced: several times what it is otherwise."""
 MAX_TRACED_CALLS = 100
@@ -321,6 +323,9 @@ def patch(module: str, text: str) -> None:
                 found += 1
     if not found:
         raise ValueError
+    for each in gc.get_objects():  # what the functions have computed before
+        if isinstance(each, _lru_cache_wrapper) and each.__wrapped__.__module__.startswith(tuple(TESTS)):
+            each.cache_clear()
 
 
 def _codes(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
@@ -336,12 +341,16 @@ def _inside(inner: tuple[str, int], outer: tuple[str, int]) -> bool:
 
 
 class Job(NamedTuple):
-    """A mutant to be tried, the tests that reach it, and their processor time."""
+    """A mutant to be tried, the tests that reach it, and their processor time.
+
+    `at_import` says that the line runs only while modules are imported, so that a patch comes too late.
+    """
 
     module: str
     place: Place
     tests: Sequence[str]
     seconds: float
+    at_import: bool
 
 
 class Trials(Quick):
@@ -373,6 +382,8 @@ class Trials(Quick):
 
 def _patched(session: Any, job: Job, items: Sequence[Any]) -> int:
     """The number of the first test that fails, from 1; 0 if none does."""
+    if job.at_import:
+        return OTHERWISE
     try:
         patch(job.module, job.place.text)
     except ValueError:
@@ -388,8 +399,10 @@ def _patched(session: Any, job: Job, items: Sequence[Any]) -> int:
 # ------------------------------------------------------------------ the test
 
 
-def tests_of(module: str) -> tuple[str, ...]:
-    """The folders of tests of a module."""
+def tests_of(module: str, function: str = "") -> tuple[str, ...]:
+    """The folders of tests of a function of a module."""
+    if module.startswith("sonnx.operators.") and function.partition(".")[0] == "bound":
+        return TESTS_OF_BOUNDS
     prefix = max((each for each in TESTS if f"{module}.".startswith(f"{each}.")), key=len)
     return TESTS[prefix]
 
@@ -413,22 +426,37 @@ def traced(folders: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def reaching(module: str, place: Place, source: str) -> list[str]:
-    """The tests of a changed line, those of the fewest seconds first: that run it, then that run its function.
+def reaching(module: str, place: Place, source: str) -> Job:
+    """A changed line with its tests, those of the fewest seconds first: that run it, then that run its function.
 
-    Of code outside functions, all tests of the module.
+    If no test of the package runs the function, they are those of bounds.  Of code that runs at import, outside
+    functions or in a function that no test runs, they are all tests that run a line of the module.
     """
-    name = str(module_path(module).relative_to(ROOT))
-    changed, function = set(range(place.first, place.last + 1)), _function_lines(source, place.first)
-    found = []
-    for test, seen in traced(tests_of(module)).items():
-        own = set(seen["lines"].get(name, ()))
-        if own and (function is None or own & function):
-            found.append((function is not None and not own & changed, seen["seconds"], test))
+    name, function = str(module_path(module).relative_to(ROOT)), _function_lines(source, place.first)
+    usual = tests_of(module, place.mutant.function)
+    ways = [(usual, function)]
+    if function is not None:
+        ways += [(TESTS_OF_BOUNDS, function)] if usual == TESTS["sonnx.operators"] else []
+        ways += [(usual, None)]
+    for folders, lines in ways:
+        seen = traced(folders)
+        running = {test: own for test, each in seen.items() if (own := set(each["lines"].get(name, ())))}
+        if lines is not None:
+            running = {test: own for test, own in running.items() if own & lines}
+        if running:
+            changed = set(range(place.first, place.last + 1))
+            order = sorted(running, key=lambda test: (not running[test] & changed, seen[test]["seconds"], test))
+            tests = _within_limit(order, seen)
+            return Job(module, place, tests, sum(seen[test]["seconds"] for test in tests), lines is None)
+    return Job(module, place, (), 0.0, at_import=True)
+
+
+def _within_limit(tests: Sequence[str], seen: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The first tests that take MAX_TEST_SECONDS together, at least one."""
     chosen: list[str] = []
     total = 0.0
-    for _, seconds, test in sorted(found):
-        total += seconds
+    for test in tests:
+        total += seen[test]["seconds"]
         if chosen and total > MAX_TEST_SECONDS:
             break
         chosen.append(test)
@@ -443,11 +471,6 @@ def _function_lines(source: str, line: int) -> set[int] | None:
         if isinstance(node, ast.FunctionDef)
     ]
     return min((body for body in bodies if line in body), key=len, default=None)
-
-
-def _job(module: str, place: Place, source: str) -> Job:
-    tests = reaching(module, place, source)
-    return Job(module, place, tests, sum(traced(tests_of(module))[test]["seconds"] for test in tests))
 
 
 def imported_anew(job: Job) -> str:
@@ -477,6 +500,8 @@ class ModuleResult:
 def mutation_test(module: str, sample: int, seed: int, end: float, before: ModuleResult | None = None) -> ModuleResult:
     """Try the mutants of a module, or a sample of them, until the time is over.
 
+    Declarations of a module whose functions no test runs are left out: they are tested where they are used.
+
     Args:
         module: its name.
         sample: how many, 0 for all.
@@ -485,14 +510,14 @@ def mutation_test(module: str, sample: int, seed: int, end: float, before: Modul
         before: an earlier result; only its survivors without a reason are tried again.
     """
     source = module_path(module).read_text("utf-8")
-    known = places(source)
-    chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))  # noqa: S311
-    result = ModuleResult(module, digest(source), len(known), len(chosen))
-    if before is not None:
-        result.survivors = {place.mutant: before.survivors.get(place.mutant, "") for place in chosen}
-        result.survivors = {mutant: why for mutant, why in result.survivors.items() if why}
-        chosen = [place for place in chosen if before.survivors.get(place.mutant) == ""]
-    jobs = [_job(module, place, source) for place in chosen]
+    if before is None:
+        known = [place for place in places(source) if place.mutant.function or reaching(module, place, source).tests]
+        chosen = random.Random(f"{seed} {module}").sample(known, min(sample or len(known), len(known)))  # noqa: S311
+        result = ModuleResult(module, digest(source), len(known), len(chosen))
+    else:
+        chosen = [place for place in places(source) if before.survivors.get(place.mutant) == ""]
+        result = replace(before, survivors={mutant: why for mutant, why in before.survivors.items() if why})
+    jobs = [reaching(module, place, source) for place in chosen]
     target = ROOT / "build" / "mutants" / "outcomes"
     files = sorted({test.partition("::")[0] for job in jobs for test in job.tests})
     in_child(lambda: 0 * run_tests(files, Trials(jobs, target, end)), 3600)

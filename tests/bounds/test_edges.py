@@ -118,6 +118,19 @@ EDGES = {
     "a number that stays one": Edge(
         "(float x) => (float y) { y = Resize (x, , s) }", {"s": np.zeros(0, np.float32)}, 1, 2, (1, 2, 0),
     ),
+    "places beside each other of a scale that is a power of two": Edge(
+        "(float[2] x) => (float[4] y) { y = Resize <coordinate_transformation_mode=\"asymmetric\"> (x, , s) }",
+        {"s": np.array([2], np.float32)}, [1, 3], [2, 4], ([1, 1, 3, 3], [2, 2, 4, 4], [0, 0, 0, 0]),
+    ),
+    "a place in the middle of a scale that is no power of two": Edge(
+        "(float[2] x) => (float[6] y) { y = Resize <coordinate_transformation_mode=\"asymmetric\"> (x, , s) }",
+        {"s": np.array([3], np.float32)}, [1, 3], [2, 4], "place is not shown",
+    ),
+    "a pad below zero beside one above": Edge(
+        "(float[1,1,3,3] x) => (float[1,1,3,3] y) { y = ConvTranspose <pads=[-1,1,1,-1]> (x, w) }",
+        {"w": np.ones((1, 1, 1, 1), np.float32)}, np.zeros((1, 1, 3, 3)), np.ones((1, 1, 3, 3)),
+        "a bound for pads of at least 0",
+    ),
     "a number out of a list of one": Edge(
         "(float[1] x) => (float y) { y = Squeeze (x) }", {}, [1], [2], (1, 2, 0),
     ),
@@ -180,6 +193,17 @@ def test_the_edge(name: str) -> None:
         if expected is not None:
             assert value.shape == np.shape(expected), what
             assert value.tolist() == pytest.approx(np.array(expected, float), rel=1e-6, abs=1e-30), what
+
+
+def test_an_average_of_neighbours_is_off_by_few_roundings() -> None:
+    """Weights follow from places, which are off by a few roundings of numbers up to 8."""
+    text = '(float[2] x) => (float[4] y) { y = Resize <mode="linear"> (x, , s) }'
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 13]> g {text}')
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2], np.float32), "s"))
+    found = bound(model, {"x": (np.array([1.0, 3.0]), np.array([2.0, 4.0]))}, "ieee-any", unchecked=True)["y"]
+    assert found.low.tolist() == pytest.approx([1, 1.5, 2.5, 3])
+    assert found.high.tolist() == pytest.approx([2, 2.5, 3.5, 4])
+    assert 0 < found.error.max() < 128 * 8 * 2.0**-24
 
 
 @each_case("element", FORMATS)

@@ -14,6 +14,7 @@ from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import Interval
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.values import Value
 from tests.support.cases import each_case
 
 HEAD = '<ir_version: 9, opset_import: ["" : 13]> g '
@@ -30,6 +31,14 @@ LINEAR = {
         "double[2, 4, 3] x", "double[2, 6, 6] y", "double[4, 3, 2] w",
         "y = ConvTranspose <group = 2, kernel_shape = [2], strides = [2]> (x, w)",
     ),
+    "transposed with padding on both sides": (
+        "double[1, 2, 3] x", "double[1, 1, 3] y", "double[2, 1, 3] w",
+        "y = ConvTranspose <kernel_shape = [3], pads = [1, 1]> (x, w)",
+    ),
+    "integers with padding at the beginning": (
+        "uint8[1, 1, 3, 2] x", "int32[1, 2, 4, 1] y", "uint8[2, 1, 2, 2] w",
+        "y = ConvInteger <pads = [1, 0, 0, 0]> (x, w)",
+    ),
     "scaled product": (
         "double[3, 4] x", "double[2, 4] y", "double[3, 2] w", "y = Gemm <transA = 1, alpha = 2.5> (w, x)",
     ),
@@ -43,26 +52,34 @@ def shape_of(text: str) -> list[int]:
     return [int(each) for each in text.partition("[")[2].partition("]")[0].split(",")]
 
 
+def moved_back(value: Value, rows: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The rows over a value, moved back to the input x, times its deviation."""
+    if value.name == "x":
+        return (rows * deviation).reshape(len(rows), -1).sum(axis=1)
+    made = np.zeros(len(rows))
+    assert value.transfer is not None
+    for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+        made += moved_back(each, pull(rows), deviation)
+    return made
+
+
 @each_case("name", LINEAR)
 def test_rows_over_an_output_are_those_over_its_inputs(name: str) -> None:
     """Σ rows · f(d) = Σ pull(rows) · d for a linear operator; the inputs are small integers, so all sums are exact."""
     given, made, weights, body = LINEAR[name]
     draw = np.random.default_rng(5)
-    w = draw.integers(-4, 5, shape_of(weights)).astype(float)
+    kind = np.dtype(given.partition("[")[0])
+    shift = 4 if kind == np.uint8 else 0
+    w = (draw.integers(-4, 5, shape_of(weights)) + shift).astype(kind)
     model = onnx.parser.parse_model(f"{HEAD}({given}) => ({made}) {{ {body} }}")
     model.graph.initializer.append(onnx.numpy_helper.from_array(w, "w"))
     source = model.SerializeToString()
-    x = draw.integers(-4, 5, shape_of(given)).astype(float)
+    x = (draw.integers(-4, 5, shape_of(given)) + 2 * shift).astype(float)
     value = Analyser(read(source), hypotheses_named("ieee-any")).run({"x": Interval(x - 1, x + 1)}).values["y"]
-    assert value.transfer is not None
     rows = draw.integers(-3, 4, (3, *value.shape)).astype(float)
-    deviation = draw.integers(-2, 3, x.shape).astype(float)
+    deviation = (draw.integers(-2, 3, x.shape) + shift).astype(kind)
     wanted = [float((row * sonnx.run(source, {"x": deviation}, unchecked=True)["y"]).sum()) for row in rows]
-    pulled = np.zeros(len(rows))
-    for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
-        if each.name == "x":
-            pulled = pulled + (pull(rows) * deviation).reshape(len(rows), -1).sum(axis=1)
-    assert pulled.tolist() == wanted
+    assert moved_back(value, rows, deviation).tolist() == wanted
 
 
 @each_case("ends", [(1, 4), (-4, -1), (0.25, 0.5), (-3, -2), (2, 1024)])
