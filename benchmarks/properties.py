@@ -142,7 +142,7 @@ def verified(model: Path, number: int, folder: Path, seconds: float, most: int) 
 def summary(rows: Sequence[Row], known: Mapping[tuple[str, int], str]) -> str:
     """A table by property, and what contradicts published answers."""
     lines = [
-        "| property | networks | holds | violated | open | s: median, most | parts: median, most | certificates checked |",
+        "| property | networks | holds | violated | open | s: median, most | parts: median, most | checked |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for number in sorted({each.number for each in rows}):
