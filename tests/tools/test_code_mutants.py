@@ -95,6 +95,34 @@ def test_tests_of_a_module(module: str, folder: str) -> None:
     assert (ROOT / folder).is_dir()
 
 
+def test_which_tests_reach_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the package; of a function they do not run, those of bounds; else all of the module, imported anew."""
+    module = "sonnx.operators.averages"
+    source = module_path(module).read_text("utf-8")
+    first = {function: place.first for place in reversed(places(source)) if (function := place.mutant.function)}
+    lines = {
+        code_mutants.TESTS["sonnx.operators"]: {"slow": (2, "global_average"), "quick": (1, "global_average")},
+        code_mutants.TESTS_OF_BOUNDS: {"of bounds": (1, "fast_global_average")},
+    }
+
+    def traced(folders: tuple[str, ...]) -> object:
+        name = str(module_path(module).relative_to(ROOT))
+        return {
+            test: {"seconds": seconds, "lines": {name: [first[function]]}}
+            for test, (seconds, function) in lines[folders].items()
+        }
+
+    monkeypatch.setattr(code_mutants, "traced", traced)
+    jobs = {x.mutant.function: code_mutants.reaching(module, x, source) for x in places(source)}
+    found = {function: (list(job.tests), job.at_import) for function, job in jobs.items()}
+    assert found == {
+        "global_average": (["quick", "slow"], False),
+        "fast_global_average": (["of bounds"], False),
+        "_along_axes": (["quick", "slow"], True),
+        "": (["quick", "slow"], True),
+    }
+
+
 # ------------------------------------------------------------------ the record
 
 
