@@ -1,6 +1,6 @@
 """Mutation test of the commands `fix`, `equivalent` and `suite` by the cases of the qualification kit.
 
-    python -m tools.command_mutants [--sample N] [--seed S]
+    python -m tools.command_mutants [--sample N] [--seed S] [--command NAME]
 
 Each module of a command is changed in one small way (tools/code_mutants.py), and the cases that `sonnx qualify` runs
 for that command are run in a process of their own, until one has another result.  The record is
@@ -23,13 +23,13 @@ from typing import NamedTuple
 from sonnx.base.files import sha256
 from sonnx.cli import main as command_line
 from sonnx.evidence.command_cases import output_cases, pair_cases
-from sonnx.evidence.mutation import COMMAND_RECORD
+from sonnx.evidence.mutation import COMMAND_RECORD, ModuleMutants, command_mutants
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from tools.code_mutants import ROOT, Place, in_child, module_path, patch, places
 
 SECONDS = 60.0
 """Processor time of the cases for one mutant."""
-SAMPLE = 8
+SAMPLE = 6
 DETECTED, SURVIVED, NOT_TRIED = 1, 0, 2
 
 
@@ -63,6 +63,14 @@ COMMANDS = {
     "equivalent": ("sonnx/equivalence/*.py", comparing),
 }
 """The modules of each command, and its cases.  The other modules of a suite make cases and start processes."""
+HEADER = """\
+# The mutation test of commands by the cases of the kit: `python -m tools.command_mutants` writes this file.
+sample = {sample}
+seed = {seed}
+
+"""
+OF_DIFF = ("changes", "difference", "node_pairs")
+"""Modules of equivalence/ that only the command `diff` uses, which has procedures and no cases."""
 
 
 def main() -> int:
@@ -70,25 +78,43 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Mutation test by the cases of the qualification kit.")
     parser.add_argument("--sample", type=int, default=SAMPLE, help=f"mutants of a module, default {SAMPLE}; 0: all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--command", choices=COMMANDS, help="only this one; the record keeps the others")
     options = parser.parse_args()
     (ROOT / "build" / "mutants").mkdir(parents=True, exist_ok=True)
-    lines = [
-        "# The mutation test of commands by the cases of the kit: `python -m tools.command_mutants` writes this file.",
-        f"sample = {options.sample}",
-        f"seed = {options.seed}",
-    ]
-    for command, (pattern, cases) in COMMANDS.items():
+    entries = {each: [] for each in COMMANDS} if options.command is None else recorded()
+    for command in COMMANDS if options.command is None else (options.command,):
+        pattern, cases = COMMANDS[command]
         known = list(cases())
         if failed := [case.title for case in known if case.wrong()]:
             sys.exit(f"a case fails without a mutant: {failed[0]}")
-        for path in sorted(ROOT.glob(pattern)):
-            lines += tried(command, path, known, options.sample, options.seed)
-            COMMAND_RECORD.write_text("\n".join(lines) + "\n", "utf-8")
+        paths = sorted(each for each in ROOT.glob(pattern) if each.stem not in OF_DIFF)
+        entries[command] = [
+            entry for path in paths if (entry := tried(command, path, known, options.sample, options.seed))
+        ]
+    written = "\n".join(entry for each in entries.values() for entry in each)
+    COMMAND_RECORD.write_text(HEADER.format(sample=options.sample, seed=options.seed) + written, "utf-8")
     return 0
 
 
-def tried(command: str, path: Path, cases: list[KitCase], sample: int, seed: int) -> Iterator[str]:
-    """The entry of a module, nothing for one without functions."""
+def recorded() -> dict[str, list[str]]:
+    """The entries of the record, by command."""
+    return {
+        command: [entry_text(each) for each in command_mutants().module if each.command == command]
+        for command in COMMANDS
+    }
+
+
+def entry_text(each: ModuleMutants) -> str:
+    """The entry of a module."""
+    heads = [
+        f"{name} = {json.dumps(getattr(each, name))}" for name in ("command", "name", "sha256", "mutants", "tried")
+    ]
+    rows = [f"  {json.dumps(row, ensure_ascii=False)}," for row in each.survivors]
+    return "\n".join(["[[module]]", *heads, "survivors = [", *rows, "]"]) + "\n"
+
+
+def tried(command: str, path: Path, cases: list[KitCase], sample: int, seed: int) -> str:
+    """The entry of a module, "" for one without functions."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     importlib.import_module(module)
     every = places(module_path(module).read_text("utf-8"))
@@ -96,18 +122,11 @@ def tried(command: str, path: Path, cases: list[KitCase], sample: int, seed: int
     results = [(place, outcome(module, place, cases)) for place in chosen]
     results = [(place, found) for place, found in results if found != NOT_TRIED]
     if not results:
-        return
-    survivors = [place.mutant for place, found in results if found == SURVIVED]
+        return ""
+    lost = [place.mutant for place, found in results if found == SURVIVED]
+    survivors = tuple((each.function, each.old, each.new) for each in lost)
     print(f"{module}: {len(results) - len(survivors)} of {len(results)} mutants detected", flush=True)
-    yield from ("", "[[module]]", f"command = {json.dumps(command)}", f"name = {json.dumps(module)}")
-    yield from (
-        f"sha256 = {json.dumps(sha256(path.read_bytes()))}",
-        f"mutants = {len(every)}",
-        f"tried = {len(results)}",
-    )
-    yield "survivors = ["
-    yield from (f"  {json.dumps([each.function, each.old, each.new], ensure_ascii=False)}," for each in survivors)
-    yield "]"
+    return entry_text(ModuleMutants(command, module, sha256(path.read_bytes()), len(every), len(results), survivors))
 
 
 def outcome(module: str, place: Place, cases: list[KitCase]) -> int:
