@@ -41,6 +41,7 @@ from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
+from sonnx.report.facts_json import FactsDocument
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
 from sonnx.report.rewrites_json import RecordFile
@@ -70,6 +71,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/comparison.schema.json": ComparisonDocument,
     "sonnx/report/difference.schema.json": DifferenceDocument,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
+    "sonnx/report/facts.schema.json": FactsDocument,
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
     "sonnx/report/proof.schema.json": ModelProof,
     "sonnx/report/report.schema.json": CheckDocument,
