@@ -9,7 +9,7 @@ A number, text, truth value or list is that of JSON. Everything else is an objec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -55,7 +55,7 @@ class FactsDocument(Result, frozen=True, kw_only=True):
     """The SHA-256 of the model file."""
     edition: str
     """The edition whose rules were evaluated."""
-    calls: Sequence[CallFacts]
+    calls: tuple[CallFacts, ...]
     """The different calls in the order of the check."""
 
 

@@ -41,6 +41,7 @@ from sonnx.report import (
     bounds_json,
     comparison_json,
     edition_difference,
+    facts_json,
     formats,
     theorems_json,
 )
@@ -138,6 +139,17 @@ def check_documents() -> list[str]:
         check_json.render(CheckRun([full_report(), plain_report()], without, 4)),
         check_json.render(CheckRun([plain_report(), other_report()], {}, 0, accept_assumptions=True)),
     ]
+
+
+def facts_documents() -> list[str]:
+    """Two calls, of which one has a number that is not finite, and another model."""
+    calls = (
+        facts_json.CallFacts("Max", 13, "", {"axis": 3, "given(Y)": True}, {"Max.same-shape": Verdict.FAIL}),
+        facts_json.CallFacts("Elu", 6, "a number is not finite", None, {"Elu.T-allowed": Verdict.PASS}),
+    )
+    full = facts_json.FactsDocument(model="m.onnx", sha256=digest("a"), edition="2026-11", calls=calls)
+    empty = facts_json.FactsDocument(model="n.onnx", sha256=digest("b"), edition="2025-10", calls=())
+    return [json_text(full), json_text(empty)]
 
 
 # ------------------------------------------------------------------ run, compare, bound
@@ -356,6 +368,7 @@ def suite_run_documents() -> list[str]:
 
 DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "report": check_documents,
+    "facts": facts_documents,
     "run": run_documents,
     "comparison": comparison_documents,
     "bounds": bounds_documents,
