@@ -41,9 +41,9 @@ from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
+from sonnx.report.fix_record import FixRecord
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
-from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunDocument
 from sonnx.report.theorems_json import TheoremsDocument
@@ -73,7 +73,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
     "sonnx/report/proof.schema.json": ModelProof,
     "sonnx/report/report.schema.json": CheckDocument,
-    "sonnx/report/rewrites.schema.json": RecordFile,
+    "sonnx/report/rewrites.schema.json": FixRecord,
     "sonnx/report/property.schema.json": PropertyResult,
     "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/suite.schema.json": SuiteReport,

@@ -24,9 +24,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain
 from os import PathLike
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from msgspec import Struct, field
+from msgspec import Struct, defstruct, field
 from msgspec.structs import fields
 
 from sonnx.base.resources import tool_version
@@ -45,6 +46,8 @@ HIDDEN = Marker("hidden")
 ABSENT_IF_EMPTY = Marker("absent if empty")
 """The text is null in JSON where it is empty."""
 OptionalText = Annotated[str, ABSENT_IF_EMPTY]
+ADDED = Marker("added")
+"""The key was added to a format: a document of an older version lacks it, and is read as if it were null or empty."""
 
 
 class Tool(Struct, frozen=True):
@@ -66,12 +69,16 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class JsonKey(NamedTuple):
-    """A key of the JSON of a structure: its name, its type, the attribute that it shows, and whether "" is null."""
+    """A key of the JSON of a structure: its name, its type, and the attribute that it shows."""
 
     name: str
     type: Any
     attribute: str
-    absent_if_empty: bool
+
+    @property
+    def absent_if_empty(self) -> bool:
+        """Whether "" is null."""
+        return ABSENT_IF_EMPTY in _markers(self.type)
 
 
 def reported(getter: Getter) -> Getter:
@@ -96,13 +103,13 @@ def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
     inherited = (base.__struct_fields__ for base in bases)
     declared = list(dict.fromkeys(chain.from_iterable(inherited)))
     keys = [
-        JsonKey(one.encode_name, one.type, one.name, ABSENT_IF_EMPTY in _markers(one.type))
+        JsonKey(one.encode_name, one.type, one.name)
         for one in sorted(fields(kind), key=lambda one: declared.index(one.name))
         if HIDDEN not in _markers(one.type)
     ]
     for name, getter in _properties(kind).items():
         result = get_type_hints(getter, include_extras=True)["return"]
-        keys.append(JsonKey(getter.json_key, result, name, ABSENT_IF_EMPTY in _markers(result)))
+        keys.append(JsonKey(getter.json_key, result, name))
     return tuple(keys)
 
 
@@ -148,3 +155,30 @@ def json_text(value: object) -> str:
         ValueError: a number is infinite or a NaN.
     """
     return json.dumps(json_data(value), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+@cache
+def as_written(kind: Any) -> Any:
+    """The type of the JSON of a structure, to read what `json_text` wrote: the same keys, with values as JSON has them.
+
+    Keys that are ADDED have a default there; a key that is unknown is refused.
+    """
+    if get_origin(kind) is Annotated:
+        known = as_written(kind.__origin__)
+        return known | None if ABSENT_IF_EMPTY in kind.__metadata__ else known
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(map(as_written, get_args(kind)))]  # noqa: UP007  (the members are known at run time only)
+    if get_origin(kind) is tuple:
+        return tuple[tuple(part if part is ... else as_written(part) for part in get_args(kind))]  # type: ignore[misc]
+    if not (isinstance(kind, type) and issubclass(kind, Struct)):
+        return kind
+    keys = ((key.name, as_written(key.type), _default(key.type)) for key in json_keys(kind))
+    shown = [(name, known, field(**default)) for name, known, default in keys]
+    return defstruct(kind.__name__, shown, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+def _default(kind: Any) -> dict[str, Any]:
+    """What a key of this type is where an older document lacks it; nothing for a key that all have."""
+    if ADDED not in _markers(kind):
+        return {}
+    return {"default": None if ABSENT_IF_EMPTY in _markers(kind) or NoneType in get_args(kind.__origin__) else ()}

@@ -11,7 +11,9 @@ from pathlib import Path
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import deliver, require_empty, say_written, write_folder
-from sonnx.report.formats import FORMATS, LINKED, CheckRun, FormatChoices, render
+from sonnx.report.check import render
+from sonnx.report.check_run import CheckRun
+from sonnx.report.formats import FORMATS, LINKED, FormatChoices
 
 COLOURS = ("auto", "always", "never")
 BREVITY = ("full", "quiet", "statistics")

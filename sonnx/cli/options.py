@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver
 from sonnx.base.options import Argument, Options, default_of
-from sonnx.report.document import Rendered
 from sonnx.report.formats import RESULT_FORMATS
+from sonnx.report.rendered import Rendered
 
 OptionsOf = TypeVar("OptionsOf", bound=Options)
 

@@ -46,9 +46,10 @@ from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.profile.requirement_identifiers import requirement_identifier
-from sonnx.report import box_evidence, rewrites_json
+from sonnx.report import box_evidence, fix_record
 from sonnx.report.box_evidence import BoxEvidence
-from sonnx.report.formats import CheckRun, render
+from sonnx.report.check import render
+from sonnx.report.check_run import CheckRun
 from sonnx.report.json import FORMAT as REPORT_FORMAT
 
 FORMAT = 1
@@ -114,7 +115,7 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     data = source if isinstance(source, bytes) else file_bytes(source, shown)
     model = read(data, shown, check.limits, own and own.parent)
     digest = hashlib.sha256(data).hexdigest()
-    record = None if options.rewrites is None else rewrites_json.read(options.rewrites)
+    record = None if options.rewrites is None else fix_record.read(options.rewrites)
     if record is not None:
         pack_parts.require_about(record, name, digest)
     report = check_model(model, digest, check, name, drawn=True)
@@ -199,7 +200,7 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(options: AuditOptions, report: Report, record: rewrites_json.Record | None) -> dict[str, bytes]:
+def _configuration(options: AuditOptions, report: Report, record: fix_record.ReadRecord | None) -> dict[str, bytes]:
     """The files of the project as they were read, so that the pack can be rebuilt from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
@@ -218,7 +219,7 @@ def _configuration(options: AuditOptions, report: Report, record: rewrites_json.
 def _stated(
     options: AuditOptions,
     report: Report,
-    record: rewrites_json.Record | None,
+    record: fix_record.ReadRecord | None,
     boxed: BoxEvidence | None,
     properties: CertifiedProperties,
     tested: Sequence[Mapping[str, Any]],
@@ -245,7 +246,7 @@ def _audit(
     name: str,
     options: AuditOptions,
     report: Report,
-    record: rewrites_json.Record | None,
+    record: fix_record.ReadRecord | None,
     boxed: BoxEvidence | None,
     derived: Derivation | None,
     shown_properties: CertifiedProperties,

@@ -11,9 +11,9 @@ from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Tensor
 from sonnx.numerics.enclosures.values import DECISION
 from sonnx.report import bounds_json
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.plot import Series, plot
+from sonnx.report.rendered import Rendered, render_document
 
 MAX_INTERVALS = 8
 """Elements of an input whose intervals are listed."""

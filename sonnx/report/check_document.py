@@ -12,8 +12,8 @@ from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile import catalogue
+from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Document, Section, Standing, rule_criterion
-from sonnx.report.formats import CheckRun
 from sonnx.report.json import report_part
 from sonnx.report.phrases import headline, justifications, project_files, verdict_counts, verdict_phrase
 from sonnx.report.rules import rules_of

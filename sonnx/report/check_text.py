@@ -10,7 +10,7 @@ from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reas
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
-from sonnx.report.formats import CheckRun
+from sonnx.report.check_run import CheckRun
 from sonnx.report.phrases import (
     correctable,
     fix_command,

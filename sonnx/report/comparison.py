@@ -24,8 +24,9 @@ from sonnx.executor.comparison import (
 )
 from sonnx.executor.distance import Distance
 from sonnx.report import comparison_json
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.plot import Series, plot
+from sonnx.report.rendered import Rendered
 
 BROKEN = 1
 """The exit code if a bound is broken."""

@@ -11,8 +11,9 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.json_parts import JsonDocument, dumps, tool
+from sonnx.report.rendered import Rendered
 
 STANDINGS = {
     Answer.IDENTICAL: Standing.GOOD,

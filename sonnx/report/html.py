@@ -21,8 +21,8 @@ from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.report.check_document import STANDINGS, document_of
+from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
-from sonnx.report.formats import CheckRun
 from sonnx.report.graph_drawing import Drawing, anchors, drawing
 from sonnx.report.phrases import correctable, fix_command, number_with_rewrites, place, verdict_counts
 

@@ -10,7 +10,7 @@ from msgspec import convert, field
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.text_types import Limit, Number, Sha256, Slug, Text
-from sonnx.report.formats import CheckRun
+from sonnx.report.check_run import CheckRun
 from sonnx.report.json_parts import EditionPart, JsonDocument, Part, Place, TagPart, dumps, part, tag_parts, tool
 from sonnx.report.phrases import rewrites_of
 

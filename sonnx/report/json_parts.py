@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import fields
 
 from sonnx.base.resources import tool_version
-from sonnx.checker.verdicts import Verdict
 from sonnx.profile.definitions import Edition, Tag
-from sonnx.profile.text_types import EditionName, Limit, Slug, Text
+from sonnx.profile.text_types import EditionName, Text
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,17 +73,6 @@ class Place(Part, frozen=True):
     """Its name as the file has it, empty where it has none."""
     operator: str | None
     """The operator of a node, null for anything else."""
-
-
-class CountedFindings(Part, frozen=True):
-    """Findings of one rule with one verdict."""
-
-    rule: Slug
-    """The slug of the rule."""
-    verdict: Verdict
-    """What it states."""
-    number: Annotated[int, Limit(ge=1)]
-    """How many findings."""
 
 
 def tool() -> Tool:

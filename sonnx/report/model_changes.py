@@ -15,11 +15,11 @@ from sonnx.checker.graph_outline import Outline
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.changes import ConstantChange, FindingChange, ModelChanges, NodeChange, NodeStatus
 from sonnx.equivalence.result import Answer
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.json_parts import JsonDocument, dumps, tool
 from sonnx.report.markdown import code_span, escaped, table_cell
 from sonnx.report.phrases import place
+from sonnx.report.rendered import Rendered, render_document
 
 CRITERIA = {
     "node": "The node is in both models, with the same attributes and constants.",

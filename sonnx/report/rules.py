@@ -13,9 +13,9 @@ from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag, show_tags
 from sonnx.profile.signature import signature
 from sonnx.profile.text_types import OperatorName, Slug, Text
-from sonnx.report.document import Rendered
 from sonnx.report.json_parts import EditionPart, edition_part
 from sonnx.report.phrases import tags_until
+from sonnx.report.rendered import Rendered
 
 
 class ListedRule(Struct, frozen=True):

@@ -13,7 +13,8 @@ from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
 from sonnx.report import theorems_json
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem

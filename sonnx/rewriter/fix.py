@@ -26,14 +26,15 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
+from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import certified_differences
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.fix_report import FixResult
 from sonnx.rewriter.options import FixOptions
-from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
-from sonnx.rewriter.rewriting import FixResult
+from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
 from sonnx.rewriter.shape_hints import contradicted, hints_of
-from sonnx.rewriter.validation import Validation, compared_as_terms, validate
+from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
 
@@ -77,7 +78,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         known = certified_differences(bound, written, values, options.box, chosen)
         applied = tuple([replace(each, difference=known.get(each.value)) for each in applied])
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
-        validation = replace(validation, box=tuple(options.box), differences=outputs)
+        validation = replace(validation, box=tuple(options.box), bounds=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
     return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 from sonnx.suite.archive import Part, Suite
 from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE
 

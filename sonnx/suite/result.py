@@ -10,7 +10,8 @@ from msgspec import Struct, structs
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.reported import HIDDEN, Result, reported
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 from sonnx.suite.judge import ACCEPTED, REFUSED, Difference
 
 MAX_SHOWN = 200

@@ -211,7 +211,7 @@ def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(
         assert (found.outputs[0].error == once.outputs[0].error).all()
         assert (found.outputs[0].low == once.outputs[0].low).all()
     assert once.split["boxes"] > 4
-    with pytest.raises(BadInput, match="keeps the parts of another model, box, goal or hypotheses"):
+    with pytest.raises(BadInput, match="keeps the parts of another model, box, goal, hypotheses or version"):
         sonnx.bound(data, box, "executor", unchecked=True, max_error=error, split=1, resume=kept)
     kept.write_bytes(kept.read_bytes()[:99])
     with pytest.raises(BadInput, match="is not a file of parts"):

@@ -12,7 +12,8 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.bounds.split import Bisection, Goal, Part, _joined, halves
+from sonnx.bounds.split import Bisection, Goal, _joined, halves
+from sonnx.bounds.sub_boxes import SubBox
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.models import graph
 
@@ -24,8 +25,8 @@ def tensor(name: str, low: float, high: float, error: float, introduced: float =
     return Tensor(name, "n", "float", *arrays, is_output=True, unbounded=unbounded)
 
 
-def part(volume: float, output: Tensor, *decisions: Decision) -> Part:
-    return Part({}, volume, output, decisions, {})
+def part(volume: float, output: Tensor, *decisions: Decision) -> SubBox:
+    return SubBox({}, volume, output, decisions, {})
 
 
 def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> Decision:

@@ -39,8 +39,9 @@ from sonnx.prover import driver
 from sonnx.prover.model_walk import prove_model
 from sonnx.report.comparison import ComparisonReport
 from sonnx.report.document import Document
-from sonnx.report.formats import DOCUMENT_FORMATS, RESULT_FORMATS, render_document
+from sonnx.report.formats import DOCUMENT_FORMATS, RESULT_FORMATS
 from sonnx.report.model_proof import ProofReport
+from sonnx.report.rendered import render_document
 from sonnx.report.rules import rules_of
 from sonnx.report.theorems import TheoremReport
 from sonnx.rewriter import fix_report

@@ -39,22 +39,22 @@ from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.theorem import Theorem
 from sonnx.report import (
     bounds_json,
+    check,
     comparison_json,
     edition_difference,
-    formats,
+    rendered,
     theorems_json,
 )
 from sonnx.report import json as check_json
 from sonnx.report.check import CheckReport
+from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.equivalence import EquivalenceReport
-from sonnx.report.formats import CheckRun
+from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ComparedOutput, RunReport
-from sonnx.rewriter.rewrite import AppliedRewrite
-from sonnx.rewriter.rewriting import FixResult
-from sonnx.rewriter.validation import Validation
+from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
 from sonnx.suite.result import SuiteRun
 from tests.support.filled import filled
@@ -436,12 +436,12 @@ def formatted(file: str) -> str:
     """A document in a format, without the version of the tool and what SARIF states of the rules of the profile."""
     document, name = file.split(".")
     if document in RENDERED:
-        text = formats.render_document(name, RENDERED[document]())
+        text = rendered.render_document(name, RENDERED[document]())
         return text.replace(f'"version": "{tool_version()}"', '"version": "VERSION"').replace(
             f"# sonnx {tool_version()}:", "# sonnx VERSION:"
         )
     run = CheckRun([full_report(), plain_report()], {"bad.onnx": NoVerdictSentence("it is not a model")}, 2)
-    text = formats.render(name, run)
+    text = check.render(name, run)
     if name != "sarif":
         return text
     log = json.loads(text)

@@ -24,8 +24,8 @@ from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
 from sonnx.model import reader
 from sonnx.profile.cases import cases
-from sonnx.report.check import CheckReport
-from sonnx.report.formats import CheckRun, render
+from sonnx.report.check import CheckReport, render
+from sonnx.report.check_run import CheckRun
 from sonnx.workers.journal import Journal
 from sonnx.workers.models import _is_report
 from sonnx.workers.tasks import Task, Work

@@ -8,8 +8,8 @@ from pathlib import Path
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
 from sonnx.cli.options import add_options, options_of
-from sonnx.report.document import Rendered
 from sonnx.report.formats import RESULT_FORMATS
+from sonnx.report.rendered import Rendered
 from sonnx.suite.options import MakeOptions, RunOptions
 
 HELP = "test whether an implementation conforms: make, run, report and judge a suite"
