@@ -88,7 +88,7 @@ class BisectionProblem:
         return Analyser(self.model, self.hypotheses, self.folder, self.edition, rounds=PART_ROUNDS)
 
     def key(self, box: Box) -> str:
-        """What kept parts must agree with, as a hash: the program, the model with its constants, box, hypotheses, goal."""
+        """What kept parts must agree with, as a hash: program, model with its constants, box, hypotheses, goal."""
         source = self.source if isinstance(self.source, bytes) else whole_bytes(Path(self.source))
         known = hashlib.sha256(
             source + repr((own_hash(), self.sizes, self.edition, self.hypotheses, self.goal)).encode()
@@ -200,7 +200,7 @@ def bisect(
         BadInput: the file is of another bisection.
         Stop: the other processes are lost.
     """
-    key = problem.key(box)
+    key = "" if kept is None else problem.key(box)
     found = sub_boxes.read(kept, key) if kept is not None and kept.exists() else [problem.part(box, 1.0)]
     bisection = Bisection(problem.goal, found)
     end = monotonic() + seconds
