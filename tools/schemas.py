@@ -161,7 +161,7 @@ def _without_null(value: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _descriptions(kind: type) -> dict[str, str]:
+def _descriptions(kind: type[msgspec.Struct]) -> dict[str, str]:
     """The text below each field of a type and of its bases, by the key in the file."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
@@ -173,7 +173,7 @@ def _descriptions(kind: type) -> dict[str, str]:
                     found[field.target.id] = inspect.cleandoc(_text(text))
             getters = (value for value in vars(each).values() if isinstance(value, property))
             found |= {getter.fget.__name__: inspect.getdoc(getter) or "" for getter in getters if getter.fget}
-    keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+    keys = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys |= {key.attribute: key.name for key in json_keys(kind)}
     return {key: " ".join(found.get(name, "").split()) for name, key in keys.items()}
 
@@ -184,9 +184,9 @@ def _text(statement: ast.stmt) -> str:
     return constant.value if isinstance(constant, ast.Constant) and isinstance(constant.value, str) else ""
 
 
-def _structs(kind: Any, printed: bool) -> dict[str, type]:
+def _structs(kind: Any, printed: bool) -> dict[str, type[msgspec.Struct]]:
     """Every structure in a type, by its name."""
-    found: dict[str, type] = {}
+    found: dict[str, type[msgspec.Struct]] = {}
     waiting = [kind]
     while waiting:
         one = waiting.pop()

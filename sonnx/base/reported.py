@@ -14,7 +14,8 @@ A structure says once what it holds, and `json_data` writes it:
         def low(self) -> float | None:
             '''The least ideal value of an element; null without elements.'''
 
-A text that may be absent is "" in the program and null in JSON: its type is `OptionalText`.
+A text that may be absent is "" in the program and null in JSON: its type is `OptionalText`.  A structure of which JSON
+has few fields names them in `json_fields`, and one whose types are loaded late gives them by `late_types()`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, defstruct, field
-from msgspec.structs import fields
 
 from sonnx.base.resources import tool_version
 
@@ -69,16 +69,17 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class JsonKey(NamedTuple):
-    """A key of the JSON of a structure: its name, its type, and the attribute that it shows."""
+    """A key of the JSON of a structure: its name, its type, the attribute that it shows, and whether "" is null."""
 
     name: str
     type: Any
     attribute: str
+    absent_if_empty: bool
 
-    @property
-    def absent_if_empty(self) -> bool:
-        """Whether "" is null."""
-        return ABSENT_IF_EMPTY in _markers(self.type)
+    @classmethod
+    def of(cls, name: str, annotation: Any, attribute: str) -> JsonKey:
+        """The key of an attribute with an annotation."""
+        return cls(name, annotation, attribute, ABSENT_IF_EMPTY in _markers(annotation))
 
 
 def reported(getter: Getter) -> Getter:
@@ -102,14 +103,17 @@ def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
     bases = (base for base in reversed(kind.__mro__) if issubclass(base, Struct) and base is not Struct)
     inherited = (base.__struct_fields__ for base in bases)
     declared = list(dict.fromkeys(chain.from_iterable(inherited)))
+    shown = getattr(kind, "json_fields", declared)
+    late = kind.late_types() if hasattr(kind, "late_types") else {}
+    hints = get_type_hints(kind, localns=late, include_extras=True)
+    names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys = [
-        JsonKey(one.encode_name, one.type, one.name)
-        for one in sorted(fields(kind), key=lambda one: declared.index(one.name))
-        if HIDDEN not in _markers(one.type)
-    ]
+        JsonKey.of(names[name], hints[name], name)
+        for name in declared if name in shown and HIDDEN not in _markers(hints[name])
+    ]  # fmt: skip
     for name, getter in _properties(kind).items():
         result = get_type_hints(getter, include_extras=True)["return"]
-        keys.append(JsonKey(getter.json_key, result, name))
+        keys.append(JsonKey.of(getter.json_key, result, name))
     return tuple(keys)
 
 

@@ -11,13 +11,14 @@ from typing import Annotated, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sonnx.base.reported import HIDDEN
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.profile.text_types import Limit, Line, Sha256
+from sonnx.profile.text_types import Limit, Line, Sha256, Text
 from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
-PROJECT = "project"
+PROJECT: Literal["project"] = "project"
 """The class of rules about files of the project."""
 
 
@@ -46,7 +47,7 @@ class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
     """The slug of the restriction that is deviated from."""
     model: Sha256
     """The SHA-256 of the model file, as the JSON report states it."""
-    findings: Annotated[tuple[Covered, ...], Limit(min_length=1)]
+    findings: Annotated[tuple[Covered, ...], Limit(min_length=1), HIDDEN]
     """Each failure the record is about, once."""
     reason: Line
     """Why the failure is accepted."""
@@ -74,12 +75,16 @@ class Deviations(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True):
-    """The deviations applied to a model: the file, the date of the check, and the records evaluated."""
+    """A deviations file."""
 
-    file: str
-    sha256: str
+    file: Text
+    """The base name of the file."""
+    sha256: Sha256
+    """The hash of the file."""
     date: date
+    """The day on which records must not have expired."""
     records: tuple[Deviation, ...]
+    """The records that apply to this model: those of its hash, and those of no model of the run."""
 
 
 def read(path: str | os.PathLike[str]) -> Deviations:

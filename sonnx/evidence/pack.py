@@ -50,7 +50,7 @@ from sonnx.report import box_evidence, fix_record
 from sonnx.report.box_evidence import BoxEvidence
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
-from sonnx.report.json import FORMAT as REPORT_FORMAT
+from sonnx.report.json import CheckDocument
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -259,7 +259,7 @@ def _audit(
     edition = catalogue.editions().editions[report.edition]
     return {
         "format": FORMAT,
-        "report_format": REPORT_FORMAT,
+        "report_format": CheckDocument(0, (), ()).format,
         "model": {},
         "verdict": report.verdict,
         "exit": code,
