@@ -22,7 +22,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from sonnx.base.reported import ABSENT_IF_EMPTY, Marker, json_keys
+from sonnx.bounds.result import Bounds
 from sonnx.checker.deviation_records import DeviationsFile
+from sonnx.checker.edition_difference import EditionDifference
 from sonnx.checker.tailoring import TailoringFile
 from sonnx.profile.accuracy import AccuracyFile
 from sonnx.profile.file_format import (
@@ -37,15 +39,13 @@ from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof
-from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
-from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.fix_record import FixRecord
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
 from sonnx.report.rules import RuleList
-from sonnx.report.run import RunDocument
+from sonnx.report.run import RunReport
 from sonnx.report.theorems_json import TheoremsDocument
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
@@ -66,9 +66,9 @@ TOML_FILES: dict[str, Any] = {
 }
 """Types of TOML files, which have no null: a key is absent instead."""
 JSON_FILES: dict[str, Any] = {
-    "sonnx/report/bounds.schema.json": BoundsDocument,
+    "sonnx/report/bounds.schema.json": Bounds,
     "sonnx/report/comparison.schema.json": ComparisonDocument,
-    "sonnx/report/difference.schema.json": DifferenceDocument,
+    "sonnx/report/difference.schema.json": EditionDifference,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
     "sonnx/report/proof.schema.json": ModelProof,
@@ -78,7 +78,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/suite.schema.json": SuiteReport,
     "sonnx/report/suite_run.schema.json": SuiteRun,
-    "sonnx/report/run.schema.json": RunDocument,
+    "sonnx/report/run.schema.json": RunReport,
     "sonnx/report/theorems.schema.json": TheoremsDocument,
 }
 

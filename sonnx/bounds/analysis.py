@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
-from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.bounds.result import Bounds, Decision, TensorBounds
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
@@ -200,9 +201,9 @@ def bound_model(
     )  # fmt: skip
 
 
-def tensor_of(value: Value, is_output: bool) -> Tensor:
+def tensor_of(value: Value, is_output: bool) -> TensorBounds:
     """What a report keeps of a value."""
-    return Tensor(
+    return TensorBounds(
         value.name, value.node, value.element, value.low, value.high, value.introduced,
         value.error, is_output, value.unbounded,
     )  # fmt: skip

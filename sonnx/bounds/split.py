@@ -9,21 +9,21 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.base.files import whole_bytes
 from sonnx.base.resources import own_hash
 from sonnx.bounds import adjoint, sub_boxes
 from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.bounds.result import Bounds, Decision, SplitResult, TensorBounds
 from sonnx.bounds.sub_boxes import SubBox
 from sonnx.model.ir import Model
 from sonnx.model.limits import Limits
@@ -48,7 +48,7 @@ class Goal:
     differences: Sequence[tuple[int, int]]
     argmax: bool
 
-    def reached(self, output: Tensor, decisions: Sequence[Decision]) -> bool:
+    def reached(self, output: TensorBounds, decisions: Sequence[Decision]) -> bool:
         """Whether a part shows it."""
         if output.unbounded:
             return False
@@ -316,7 +316,7 @@ def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
     if bisection.stuck:
         text += "; a part cannot be halved any more"
     finished = not waiting or not goal.is_stated
-    split: dict[str, Any] = {"boxes": len(parts), "volume": shown, "finished": finished, "text": text}
+    split = SplitResult(len(parts), shown, finished, text)
     return replace(whole, tensors=tuple(tensors), decisions=tuple(decisions), split=split)
 
 

@@ -15,7 +15,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import whole_bytes, write_whole
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.result import Decision, Tensor
+from sonnx.bounds.result import Decision, TensorBounds
 from sonnx.numerics.formats import Array
 
 OUTPUT = ("low", "high", "introduced", "error")
@@ -28,7 +28,7 @@ class SubBox:
 
     box: Box
     volume: float
-    output: Tensor
+    output: TensorBounds
     decisions: tuple[Decision, ...]
     sensitivity: Mapping[str, Array]
 
@@ -103,7 +103,7 @@ def decoded(data: bytes) -> tuple[str, list[SubBox]]:
         box = {name: Interval(arrays[f"box.low.{name}"][index], arrays[f"box.high.{name}"][index]) for name in boxes}
         ends = {name: arrays[f"output.{name}"][index] for name in OUTPUT}
         unbounded = str(arrays["unbounded"][index])
-        output = Tensor(str(arrays["name"]), node, element, **ends, is_output=True, unbounded=unbounded)
+        output = TensorBounds(str(arrays["name"]), node, element, **ends, is_output=True, unbounded=unbounded)
         rows = zip(arrays["what"][index].tolist(), arrays["decisions"][index].tolist(), strict=True)
         decisions = tuple(Decision(what, low, high, error, bool(same)) for what, (low, high, error, same) in rows)
         weights = {name: arrays[f"weight.{name}"][index] for name in boxes}

@@ -46,11 +46,7 @@ class Tag(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True):
-    """One rule: its subject and condition, the editions and versions it holds for, and its rationale.
-
-    `require` is None where a function of `graph_rules` decides.  `onnx` is the weaker condition of ONNX itself, where
-    there is one.
-    """
+    """A rule."""
 
     slug: str
     subject: str
@@ -65,7 +61,9 @@ class Rule(Struct, frozen=True):
     source: NonEmpty
     """The places in the texts that state the rule."""
     require: Expression | None = None
+    """The condition, None where a function of `graph_rules` decides."""
     onnx: Expression | None = None
+    """The weaker condition of ONNX itself, where there is one."""
     when: Expression | None = None
     relies: tuple[str, ...] = ()
     implied_by: Versioned[tuple[str, ...]] = {}

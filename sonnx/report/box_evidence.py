@@ -16,7 +16,7 @@ from sonnx.base.files import whole_bytes
 from sonnx.bounds.bound import box_of, only_array
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
-from sonnx.bounds.result import Tensor
+from sonnx.bounds.result import TensorBounds
 from sonnx.checker.report import Finding, Report
 from sonnx.executor.tensor_files import npy
 from sonnx.model.ir import Model
@@ -134,7 +134,7 @@ def _figures(found: Discharge) -> dict[str, Any]:
     }
 
 
-def _output(tensor: Tensor) -> dict[str, Any]:
+def _output(tensor: TensorBounds) -> dict[str, Any]:
     """The range and the error of the worst element; null where they are not known."""
     known = not tensor.unbounded and tensor.low.size > 0
     return {

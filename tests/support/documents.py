@@ -18,9 +18,9 @@ from msgspec import structs
 from sonnx.base.reported import json_text
 from sonnx.base.resources import tool_version
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.bounds.result import Bounds, Decision, SplitResult, TensorBounds
 from sonnx.checker.deviation_records import Applied, Deviation
-from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference
+from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference, UnreadableModel
 from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
@@ -38,10 +38,8 @@ from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCount
 from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.theorem import Theorem
 from sonnx.report import (
-    bounds_json,
     check,
     comparison_json,
-    edition_difference,
     rendered,
     theorems_json,
 )
@@ -53,7 +51,7 @@ from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
-from sonnx.report.run import ComparedOutput, RunReport
+from sonnx.report.run import ExpectedOutput, RunReport
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
 from sonnx.suite.result import SuiteRun
@@ -146,9 +144,9 @@ def check_documents() -> list[str]:
 def run_documents() -> list[str]:
     """A checked run and an unchecked one."""
     compared = (
-        ComparedOutput("y", 6, Difference("at [1, 2]", "1.5", "2.5", 4, 6)),
-        ComparedOutput("z", 7, None),
-        ComparedOutput("w", 8, Difference("in its type", "float", "double", 8, 8)),
+        ExpectedOutput("y", 6, Difference("at [1, 2]", "1.5", "2.5", 4, 6)),
+        ExpectedOutput("z", 7, None),
+        ExpectedOutput("w", 8, Difference("in its type", "float", "double", 8, 8)),
     )
     arrays: dict[str, Any] = {"y": np.zeros((2, 3), np.float32), "z": np.zeros(7, np.int64)}
     counts = {"Sin": (100, 3), "MatMul": (50, 0)}
@@ -198,11 +196,11 @@ def bounds_documents() -> list[str]:
         return np.array(values)
 
     tensors = (
-        Tensor("t", "add", "float", array(-1, -2), array(3, 1), array(0.25, 0.5), array(0.75, 2.5)),
-        Tensor("y", "conv", "float16", array(-4), array(5), array(0.125), array(0.375), True),
-        Tensor("z", "div", "double", array(0), array(0), array(0), array(0), True, "div by 0"),
-        Tensor("e", "pad", "int8", array(), array(), array(), array(), True),
-        Tensor("l", "max", "float", np.arange(65.0), np.arange(65.0) + 1, np.ones(65) / 8, np.ones(65) / 4, True),
+        TensorBounds("t", "add", "float", array(-1, -2), array(3, 1), array(0.25, 0.5), array(0.75, 2.5)),
+        TensorBounds("y", "conv", "float16", array(-4), array(5), array(0.125), array(0.375), True),
+        TensorBounds("z", "div", "double", array(0), array(0), array(0), array(0), True, "div by 0"),
+        TensorBounds("e", "pad", "int8", array(), array(), array(), array(), True),
+        TensorBounds("l", "max", "float", np.arange(65.0), np.arange(65.0) + 1, np.ones(65) / 8, np.ones(65) / 4, True),
     )
     full = Bounds(
         "m.onnx", "2026-11", True, full_hypotheses, tensors,
@@ -211,18 +209,18 @@ def bounds_documents() -> list[str]:
          Decision("2 - 1", 3.0, 4.0, 0.25, True)),
         {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
-        {"boxes": 8, "volume": 0.5, "finished": False, "text": "8 boxes"}, coarse=("t", "u"), sha256=digest("b"),
+        SplitResult(8, 0.5, False, "8 boxes"), coarse=("t", "u"), sha256=digest("b"),
         files={"a.npy": digest("c")},
     )  # fmt: skip
-    split = {"boxes": 2, "volume": 1.0, "finished": True, "text": "2 boxes"}
-    plain = replace(
+    split = SplitResult(2, 1.0, True, "2 boxes")
+    plain = structs.replace(
         full, model="n.onnx", checked=False, hypotheses=other, tensors=tensors[:2], conditions=(), decisions=(),
         box={}, shares=(), split=None, coarse=(), sha256="", files={},
     )  # fmt: skip
     return [
-        bounds_json.render(full, True),
-        bounds_json.render(plain, False),
-        bounds_json.render(replace(plain, split=split), False),
+        json_text(full),
+        json_text(structs.replace(plain, every_node=False)),
+        json_text(structs.replace(plain, split=split, every_node=False)),
     ]
 
 
@@ -321,8 +319,8 @@ def difference_documents() -> list[str]:
         ModelDifference("n.onnx", plain_report(), other_report(), (), ()),
     ]
     same = EditionDifference("2026-08", "2026-11", (), (), (), (), ())
-    unreadable = {"bad.onnx": "it is not a model", "worse.onnx": "it is empty"}
-    return [edition_difference.as_json(full, models, unreadable), edition_difference.as_json(same, [], {})]
+    unreadable = (UnreadableModel("bad.onnx", "it is not a model"), UnreadableModel("worse.onnx", "it is empty"))
+    return [json_text(structs.replace(full, models=tuple(models), unreadable=unreadable)), json_text(same)]
 
 
 def equivalence_documents() -> list[str]:
