@@ -46,7 +46,7 @@ from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunReport
-from sonnx.report.theorems_json import TheoremsDocument
+from sonnx.report.theorems import TheoremReport
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
 
@@ -79,7 +79,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/suite.schema.json": SuiteReport,
     "sonnx/report/suite_run.schema.json": SuiteRun,
     "sonnx/report/run.schema.json": RunReport,
-    "sonnx/report/theorems.schema.json": TheoremsDocument,
+    "sonnx/report/theorems.schema.json": TheoremReport,
 }
 
 
@@ -171,8 +171,9 @@ def _descriptions(kind: type[msgspec.Struct]) -> dict[str, str]:
             for field, text in zip(body.body, body.body[1:], strict=False):
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                     found[field.target.id] = inspect.cleandoc(_text(text))
-            getters = (value for value in vars(each).values() if isinstance(value, property))
-            found |= {getter.fget.__name__: inspect.getdoc(getter) or "" for getter in getters if getter.fget}
+            found |= {
+                name: inspect.getdoc(value) or "" for name, value in vars(each).items() if isinstance(value, property)
+            }
     keys = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys |= {key.attribute: key.name for key in json_keys(kind)}
     return {key: " ".join(found.get(name, "").split()) for name, key in keys.items()}

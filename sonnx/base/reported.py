@@ -24,6 +24,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from os import PathLike
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -95,6 +96,17 @@ def reported_as(key: str) -> Callable[[Getter], Getter]:
         return getter
 
     return mark
+
+
+def reported_of(path: str, kind: Any, text: str) -> Any:
+    """A property that is a key of the JSON: the attribute at the end of a path such as `theorem.id`."""
+
+    def getter(self: Any) -> Any:
+        return attrgetter(path)(self)
+
+    getter.__name__, getter.__doc__ = path.rpartition(".")[2], text
+    getter.__annotations__ = {"return": kind}
+    return property(reported(getter))
 
 
 @cache

@@ -8,11 +8,11 @@ from typing import Literal
 from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.reported import Result, json_text
 from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
-from sonnx.report.json_parts import JsonDocument, dumps, tool
 from sonnx.report.rendered import Rendered
 
 STANDINGS = {
@@ -41,7 +41,7 @@ MAX_LISTED = 5
 """Operators that may jump, as formats for people list them."""
 
 
-class EquivalenceDocument(JsonDocument, frozen=True):
+class EquivalenceDocument(Result, frozen=True):
     """Whether two models are the same function: sonnx equivalent --format json."""
 
     exit: Literal[0, 1, 3]
@@ -81,7 +81,7 @@ class EquivalenceReport(Rendered):
 
     def to_json(self) -> str:
         """One JSON document (equivalence.schema.json)."""
-        return dumps(EquivalenceDocument(format=1, tool=tool(), exit=self.exit_code, result=self.result))
+        return json_text(EquivalenceDocument(exit=self.exit_code, result=self.result))
 
 
 def document(found: Equivalence, code: int) -> Document:

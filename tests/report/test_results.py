@@ -64,8 +64,8 @@ def theorems() -> Document:
     wanted = ["built-in.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
     found = {each.theorem.id: each for each in driver.prove(driver.select(registry.theorems(), wanted))}
     first = found["built-in.clamped"]
-    turned = replace(first, theorem=replace(first.theorem, id="built-in.turned", expected="refuted"))
-    open_ = replace(first, theorem=replace(first.theorem, id="built-in.open"), obligations=())
+    turned = structs.replace(first, theorem=replace(first.theorem, id="built-in.turned", expected="refuted"))
+    open_ = structs.replace(first, theorem=replace(first.theorem, id="built-in.open"), obligations=())
     assert [each.status for each in (turned, open_)] == ["proved", "undecided"]
     return TheoremReport((*found.values(), turned, open_)).document()
 

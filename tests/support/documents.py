@@ -41,7 +41,6 @@ from sonnx.report import (
     check,
     comparison_json,
     rendered,
-    theorems_json,
 )
 from sonnx.report import json as check_json
 from sonnx.report.check import CheckReport
@@ -52,6 +51,7 @@ from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ExpectedOutput, RunReport
+from sonnx.report.theorems import TheoremReport
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
 from sonnx.suite.result import SuiteRun
@@ -270,7 +270,7 @@ def theorem_documents() -> list[str]:
                    reason_single="cvc5 cannot", because="It is printed.", erratum="e-one")  # fmt: skip
     proved = Theorem("a.true", "It holds.", "a <= b", none, any_size="by induction", induction="prose: over the axes")
     return [
-        theorems_json.render([
+        json_text(TheoremReport((
             result(full, decided[1], counterexample=(("a", 1), ("b", 0)), replayed="1 < 0", unconfirmed="it is 1"),
             result(proved, decided[0]),
             result(replace(proved, id="c.text", sort="float"), decided[2]),
@@ -279,8 +279,8 @@ def theorem_documents() -> list[str]:
             result(replace(proved, id="f.open"), decided[3], unanswered=NoVerdictSentence("it was stopped")),
             result(proved, decided[4]),
             result(proved, decided[5]),
-        ]),
-        theorems_json.render([]),
+        ))),
+        json_text(TheoremReport(())),
     ]  # fmt: skip
 
 
