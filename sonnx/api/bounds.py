@@ -34,6 +34,6 @@ def _elsewhere(options: BoundsOptions) -> HalvesElsewhere | None:
     if options.cluster is None and options.jobs == 1:
         return None
     from sonnx.workers.boxes import halved_in  # most bounds use no other process
-    from sonnx.workers.tasks import Place
+    from sonnx.workers.tasks import WorkPlace
 
-    return partial(halved_in, Place(options.jobs if options.cluster is None else None, options.cluster))
+    return partial(halved_in, WorkPlace(options.jobs if options.cluster is None else None, options.cluster))

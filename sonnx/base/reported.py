@@ -15,7 +15,8 @@ A structure says once what it holds, and `json_data` writes it:
             '''The least ideal value of an element; null without elements.'''
 
 A text that may be absent is "" in the program and null in JSON: its type is `OptionalText`.  A structure of which JSON
-has few fields names them in `json_fields`, and one whose types are loaded late gives them by `late_types()`.
+has few fields names them in `json_fields`, and one whose types are loaded late their modules in
+`late_types`, "" for a type that no JSON has.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from operator import attrgetter
 from os import PathLike
@@ -116,7 +118,7 @@ def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
     inherited = (base.__struct_fields__ for base in bases)
     declared = list(dict.fromkeys(chain.from_iterable(inherited)))
     shown = getattr(kind, "json_fields", declared)
-    late = kind.late_types() if hasattr(kind, "late_types") else {}
+    late = {name: _type(name, module) for name, module in getattr(kind, "late_types", {}).items()}
     hints = get_type_hints(kind, localns=late, include_extras=True)
     names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys = [
@@ -127,6 +129,10 @@ def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
         result = get_type_hints(getter, include_extras=True)["return"]
         keys.append(JsonKey.of(getter.json_key, result, name))
     return tuple(keys)
+
+
+def _type(name: str, module: str) -> Any:
+    return getattr(import_module(module), name) if module else object
 
 
 def _properties(kind: type) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class TensorBounds(Struct, frozen=True, eq=False):
         return float(values.max()) if self._is_known else None
 
 
-class Decision(Struct, frozen=True):
+class DecisionBounds(Struct, frozen=True):
     """A difference of two elements of the first output, or its largest element."""
 
     what: str
@@ -260,7 +260,7 @@ class Bounds(Result, frozen=True, eq=False):
     hypotheses: Annotated[Hypotheses, HIDDEN]
     tensors: Annotated[tuple[TensorBounds, ...], HIDDEN]
     conditions: Annotated[tuple[Condition, ...], HIDDEN]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[DecisionBounds, ...]
     """The decisions that were asked about."""
     box: Annotated[Box, HIDDEN]
     shares: Annotated[tuple[tuple[str, float], ...], HIDDEN]

@@ -23,7 +23,7 @@ from sonnx.base.resources import own_hash
 from sonnx.bounds import adjoint, sub_boxes
 from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.result import Bounds, Decision, SplitResult, TensorBounds
+from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
 from sonnx.bounds.sub_boxes import SubBox
 from sonnx.model.ir import Model
 from sonnx.model.limits import Limits
@@ -48,7 +48,7 @@ class Goal:
     differences: Sequence[tuple[int, int]]
     argmax: bool
 
-    def reached(self, output: TensorBounds, decisions: Sequence[Decision]) -> bool:
+    def reached(self, output: TensorBounds, decisions: Sequence[DecisionBounds]) -> bool:
         """Whether a part shows it."""
         if output.unbounded:
             return False
@@ -320,9 +320,9 @@ def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
     return replace(whole, tensors=tuple(tensors), decisions=tuple(decisions), split=split)
 
 
-def _together(found: Sequence[Decision]) -> Decision:
+def _together(found: Sequence[DecisionBounds]) -> DecisionBounds:
     what = found[0].what if all(each.what == found[0].what for each in found) else "argmax, by part"
-    return Decision(
+    return DecisionBounds(
         what, min(each.low for each in found), max(each.high for each in found), max(each.error for each in found),
         all(each.same for each in found),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import whole_bytes, write_whole
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.result import Decision, TensorBounds
+from sonnx.bounds.result import DecisionBounds, TensorBounds
 from sonnx.numerics.formats import Array
 
 OUTPUT = ("low", "high", "introduced", "error")
@@ -29,7 +29,7 @@ class SubBox:
     box: Box
     volume: float
     output: TensorBounds
-    decisions: tuple[Decision, ...]
+    decisions: tuple[DecisionBounds, ...]
     sensitivity: Mapping[str, Array]
 
 
@@ -105,7 +105,7 @@ def decoded(data: bytes) -> tuple[str, list[SubBox]]:
         unbounded = str(arrays["unbounded"][index])
         output = TensorBounds(str(arrays["name"]), node, element, **ends, is_output=True, unbounded=unbounded)
         rows = zip(arrays["what"][index].tolist(), arrays["decisions"][index].tolist(), strict=True)
-        decisions = tuple(Decision(what, low, high, error, bool(same)) for what, (low, high, error, same) in rows)
+        decisions = tuple(DecisionBounds(what, low, high, error, bool(same)) for what, (low, high, error, same) in rows)
         weights = {name: arrays[f"weight.{name}"][index] for name in boxes}
         parts.append(SubBox(box, volume, output, decisions, weights))
     return str(arrays["key"]), parts

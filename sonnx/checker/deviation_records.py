@@ -38,7 +38,7 @@ class Covered(Struct, frozen=True, forbid_unknown_fields=True):
     """The message of the failure; needed where one place has several failures of the rule."""
 
 
-class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
+class DeviationRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """One record of a deviation."""
 
     id: Line
@@ -62,7 +62,7 @@ class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
 class DeviationsFile(Struct, frozen=True, forbid_unknown_fields=True):
     """Deviations: failures that a project justifies, docs/deviations.md."""
 
-    deviation: Annotated[tuple[Deviation, ...], Limit(min_length=1)]
+    deviation: Annotated[tuple[DeviationRecord, ...], Limit(min_length=1)]
     """The records, each about one rule and one model."""
 
 
@@ -71,7 +71,7 @@ class Deviations(Struct, frozen=True):
 
     file: str
     sha256: str
-    records: tuple[Deviation, ...]
+    records: tuple[DeviationRecord, ...]
 
 
 class Applied(Struct, frozen=True):
@@ -83,7 +83,7 @@ class Applied(Struct, frozen=True):
     """The hash of the file."""
     date: date
     """The day on which records must not have expired."""
-    records: tuple[Deviation, ...]
+    records: tuple[DeviationRecord, ...]
     """The records that apply to this model: those of its hash, and those of no model of the run."""
 
 
@@ -109,7 +109,7 @@ def _deviations(written: DeviationsFile, file: str, sha256: str) -> Deviations:
 _SENTENCES = ("id", "rule", "reason", "risk", "approver")
 
 
-def _checked(written: Deviation) -> Deviation:
+def _checked(written: DeviationRecord) -> DeviationRecord:
     place = f"deviation {written.id!r}"
     record = replace(
         written,

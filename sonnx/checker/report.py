@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, field
 
@@ -134,14 +134,11 @@ class Report(Struct, frozen=True):
     deviations: Applied | None = None
     """The file of justified failures, null where there is none."""
 
-    @staticmethod
-    def late_types() -> dict[str, Any]:
-        """The types of fields that are loaded only for the JSON."""
-        from sonnx.checker.deviation_records import Applied
-        from sonnx.checker.graph_outline import Outline
-        from sonnx.checker.tailoring import Tailoring
-
-        return {"Applied": Applied, "Outline": Outline, "Tailoring": Tailoring}
+    late_types = {
+        "Applied": "sonnx.checker.deviation_records",
+        "Outline": "sonnx.checker.graph_outline",
+        "Tailoring": "sonnx.checker.tailoring",
+    }
 
     @property
     @reported_as("edition")

@@ -187,7 +187,7 @@ class RoundingPoint(Struct, frozen=True, forbid_unknown_fields=True):
     """The errata that bear on the rounding."""
 
 
-class Operator(Struct, frozen=True):
+class OperatorDefinition(Struct, frozen=True):
     """One operator file."""
 
     name: str

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Struct, field
 
@@ -125,10 +125,7 @@ class TheoremResult(Struct, frozen=True):
     because = reported_of("theorem.because", str, "Why it matters, or why it is refuted.")
     erratum = reported_of("theorem.erratum", str, "The erratum it shows, or empty.")
 
-    @staticmethod
-    def late_types() -> dict[str, Any]:
-        """The type of the theorem, which no JSON has, is not loaded."""
-        return {"Theorem": object}
+    late_types = {"Theorem": ""}
 
     @property
     @reported_as("counterexample")

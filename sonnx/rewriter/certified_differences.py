@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import BadInput, Stop
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.formats import ELEMENTS, format_of
 
 
@@ -29,7 +29,7 @@ def certified_differences(
     outputs = [value.name for value in original.graph.outputs]
     inner = [name for name in dict.fromkeys(names) if name in types and name not in outputs]
     numbers = [name for name in (*outputs, *inner) if name in types and _is_float(types[name].element)]
-    added = tuple([Value(name, types[name]) for name in numbers])
+    added = tuple([ValueInfo(name, types[name]) for name in numbers])
     sides = []
     for model, called in ((original, "original"), (rewritten, "rewritten")):
         sides.append(side_of(replace(model, graph=replace(model.graph, outputs=added)), called, "", None))

@@ -19,7 +19,7 @@ from sonnx.equivalence.result import Answer
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import can_run, required_inputs, run_model
-from sonnx.model.ir import NOT_STATED, Model, Node, Type, Value, subgraphs
+from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.numerics.formats import Array
 from sonnx.report.fix_record import AppliedRewrite, Validation
@@ -210,12 +210,14 @@ def executable_part(model: Model, declared: Mapping[str, Type]) -> ExecutablePar
     for node in unknown:
         name = next(filter(None, node.outputs), node.name)
         outputs |= {f"input {index} of the node of {name}": given for index, given in enumerate(node.inputs) if given}
-    arbitrary = tuple(Value(name, declared.get(name, NOT_STATED)) for node in unknown for name in node.outputs if name)
+    arbitrary = tuple(
+        ValueInfo(name, declared.get(name, NOT_STATED)) for node in unknown for name in node.outputs if name
+    )
     part = replace(
         graph,
         nodes=tuple(node for node in graph.nodes if not _not_executable(node, functions)),
         inputs=(*graph.inputs, *arbitrary),
-        outputs=tuple(Value(name, declared.get(name, NOT_STATED)) for name in dict.fromkeys(outputs.values())),
+        outputs=tuple(ValueInfo(name, declared.get(name, NOT_STATED)) for name in dict.fromkeys(outputs.values())),
     )
     return ExecutablePart(replace(model, graph=part), unknown, outputs)
 

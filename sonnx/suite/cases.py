@@ -14,14 +14,14 @@ from sonnx.base.files import require_empty, sha256, write_folder
 from sonnx.base.reported import json_text
 from sonnx.checker.report import NotConforming
 from sonnx.executor.executor import ModelRunner
-from sonnx.model.ir import Model, Tensor, Type, Value
+from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.numerics.packing import packed
 from sonnx.numerics.value_classes import ClassCase, cases
 from sonnx.profile.catalogue import edition_named, operators
-from sonnx.profile.definitions import Operator, Tag
+from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.prover.call_variables import inputs_asked_constant
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
@@ -77,7 +77,7 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
     return suite
 
 
-def _chosen(names: Sequence[str], edition: str) -> list[Operator]:
+def _chosen(names: Sequence[str], edition: str) -> list[OperatorDefinition]:
     known = {each.name: each for each in operators() if any(name == edition for _, name in signatures(each))}
     for name in names:
         if name not in known:
@@ -85,7 +85,7 @@ def _chosen(names: Sequence[str], edition: str) -> list[Operator]:
     return [known[name] for name in dict.fromkeys(names)] if names else [*known.values()]
 
 
-def _families(described: Operator, edition: str, every: bool) -> Iterator[SignatureFamily]:
+def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:
     found = [each for each, name in signatures(described) if name == edition]
     for each in found if every else found[:1]:
         yield SignatureFamily(described, each, edition, ((each.version, edition),))
@@ -126,7 +126,7 @@ def _forms(structure: Structure) -> Iterator[Model]:
     kept = {f"x{place}" for place, each in enumerate(signature.inputs) if each.name in fixed}
     moved = [each for each in model.graph.initializers if each.name not in kept]
     if moved:
-        given = tuple(Value(each.name, Type("tensor", each.element, each.dims)) for each in moved)
+        given = tuple(ValueInfo(each.name, Type("tensor", each.element, each.dims)) for each in moved)
         constants = tuple(each for each in model.graph.initializers if each.name in kept)
         yield _with(model, (*model.graph.inputs, *given), constants)
     if len(model.graph.inputs) > 1:
@@ -136,7 +136,7 @@ def _forms(structure: Structure) -> Iterator[Model]:
         yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
 
 
-def _with(model: Model, inputs: tuple[Value, ...], constants: tuple[Tensor, ...]) -> Model:
+def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
     return structs.replace(model, graph=structs.replace(model.graph, inputs=inputs, initializers=constants))
 
 

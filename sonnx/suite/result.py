@@ -12,7 +12,7 @@ from sonnx.base.escaping import escape, plural
 from sonnx.base.reported import HIDDEN, Result, reported
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
-from sonnx.suite.judge import ACCEPTED, REFUSED, Difference
+from sonnx.suite.judge import ACCEPTED, REFUSED, JudgedDifference
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
@@ -60,7 +60,7 @@ class Deviation(Struct, frozen=True):
     """The value class of its inputs."""
     broken: str | None
     """The rule that the call breaks; null for a conforming call."""
-    difference: Difference
+    difference: JudgedDifference
     """What was expected, and what came."""
     inputs: dict[str, str]
     """Its inputs."""

@@ -17,7 +17,7 @@ from sonnx.bounds.split import BisectionProblem, Goal
 from sonnx.bounds.sub_boxes import SubBox, decoded, encoded
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.workers.pools import as_completed, worker_pool
-from sonnx.workers.tasks import Answer, Place, Task, Work
+from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
 
 # ------------------------------------------------------------------ in a child process
 
@@ -51,7 +51,7 @@ def _text(parts: list[SubBox]) -> str:
 
 
 def halved_in(
-    place: Place, problem: BisectionProblem, parts: Iterable[SubBox]
+    place: WorkPlace, problem: BisectionProblem, parts: Iterable[SubBox]
 ) -> Iterator[tuple[SubBox, list[SubBox]]]:
     """Each part with its halves, in the order of completion; parts are taken as processes become free.
 
@@ -61,10 +61,10 @@ def halved_in(
     """
     about, running, numbers = _request(problem), dict[str, SubBox](), count()
 
-    def task(part: SubBox) -> Task:
+    def task(part: SubBox) -> WorkerTask:
         name = str(next(numbers))
         running[name] = part
-        return Task(name, {"problem": about, "part": _text([part])})
+        return WorkerTask(name, {"problem": about, "part": _text([part])})
 
     work = Work("sonnx.workers.boxes", "halved", packages=("numpy",))
     with worker_pool(work, place) as pool, closing(as_completed(map(task, parts), pool)) as coming:

@@ -16,8 +16,8 @@ from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.workers.journal import ToolIdentity, difference, identity
-from sonnx.workers.processes import Run, end_run
-from sonnx.workers.tasks import Place, Work
+from sonnx.workers.processes import WorkerRun, end_run
+from sonnx.workers.tasks import Work, WorkPlace
 from sonnx.workers.worker_pool import WorkerPool
 
 CONNECT_SECONDS = 10
@@ -29,7 +29,7 @@ HEARTBEAT_SECONDS = 5
 
 
 @contextmanager
-def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
+def cluster_pool(work: Work, place: WorkPlace) -> Iterator[WorkerPool]:
     """The workers of the scheduler at an address; `jobs` limits the tasks at a time.
 
     Raises:
@@ -37,7 +37,7 @@ def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
     """
     with _connection(place.cluster or "", work.packages) as (client, ours, lost):
         # Relative paths mean the same in the workers.
-        run = Run(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
+        run = WorkerRun(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
         width = place.jobs or 2 * sum(client.nthreads().values())
         yield WorkerPool(run, client.get_executor(pure=False), width, partial(_end_in_workers, client, run), lost)
 
@@ -116,7 +116,7 @@ class _Heartbeat:
         )
 
 
-def _end_in_workers(client: Any, run: Run) -> None:
+def _end_in_workers(client: Any, run: WorkerRun) -> None:
     if client.status == "running":
         with suppress(Exception):  # a lost worker has no child processes
             client.run(end_run, run, on_error="ignore")

@@ -15,7 +15,7 @@ from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.journal import Journal
 from sonnx.workers.processes import run_task
-from sonnx.workers.tasks import Answer, Place, Task, Work
+from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
 from sonnx.workers.worker_pool import WorkerPool, local_pool
 
 POLL_SECONDS = 1.0
@@ -23,12 +23,12 @@ POLL_SECONDS = 1.0
 
 
 def answers_to(
-    tasks: Sequence[Task],
+    tasks: Sequence[WorkerTask],
     work: Work,
-    place: Place,
+    place: WorkPlace,
     *,
     journal: Journal | None = None,
-    prepare: Callable[[Iterable[Task]], Iterable[Task]] = iter,
+    prepare: Callable[[Iterable[WorkerTask]], Iterable[WorkerTask]] = iter,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Answer], bool]:
     """The answers to all tasks by name, and whether the run was interrupted; then the rest is answered so.
@@ -75,7 +75,7 @@ def counted(done: int, of: int, words: Mapping[str, int]) -> str:
     return f"{done}/{of}  {', '.join(f'{number} {word}' for word, number in sorted(words.items()))}"
 
 
-def worker_pool(work: Work, place: Place, tasks: int | None = None) -> AbstractContextManager[WorkerPool]:
+def worker_pool(work: Work, place: WorkPlace, tasks: int | None = None) -> AbstractContextManager[WorkerPool]:
     """The workers of a place, for a number of tasks; None for many."""
     if place.cluster is None:
         jobs = place.jobs or os.cpu_count() or 1
@@ -85,12 +85,12 @@ def worker_pool(work: Work, place: Place, tasks: int | None = None) -> AbstractC
     return cluster_pool(work, place)
 
 
-def as_completed(tasks: Iterable[Task], pool: WorkerPool) -> Generator[tuple[Task, Answer], None, None]:
+def as_completed(tasks: Iterable[WorkerTask], pool: WorkerPool) -> Generator[tuple[WorkerTask, Answer], None, None]:
     """Each task with its answer, in the order of completion; tasks are taken as workers become free.
 
     The tasks may end and go on while answers come.
     """
-    waiting, submitted = iter(tasks), dict[Future[Answer], Task]()
+    waiting, submitted = iter(tasks), dict[Future[Answer], WorkerTask]()
     work = pool.run.work
     try:
         while not (why := pool.lost()):

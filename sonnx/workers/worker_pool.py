@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from sonnx.workers.processes import Run, end_run, forget_run
+from sonnx.workers.processes import WorkerRun, end_run, forget_run
 from sonnx.workers.tasks import Work
 
 
@@ -17,7 +17,7 @@ from sonnx.workers.tasks import Work
 class WorkerPool:
     """An executor, and the run whose tasks it does."""
 
-    run: Run
+    run: WorkerRun
     executor: Executor
     width: int
     """How many tasks are submitted at a time."""
@@ -30,7 +30,7 @@ class WorkerPool:
 @contextmanager
 def local_pool(work: Work, jobs: int) -> Iterator[WorkerPool]:
     """A number of threads of this process, each with its own child process; all end with the block."""
-    run, executor = Run(os.urandom(16).hex(), work), ThreadPoolExecutor(jobs)
+    run, executor = WorkerRun(os.urandom(16).hex(), work), ThreadPoolExecutor(jobs)
     try:
         yield WorkerPool(run, executor, 2 * jobs, partial(end_run, run))
     finally:

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Bounds, Decision, TensorBounds
+from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.bounds.split import Bisection, Goal, _joined, halves
 from sonnx.bounds.sub_boxes import SubBox
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
@@ -27,12 +27,12 @@ def tensor(
     return TensorBounds(name, "n", "float", *arrays, is_output=True, unbounded=unbounded)
 
 
-def part(volume: float, output: TensorBounds, *decisions: Decision) -> SubBox:
+def part(volume: float, output: TensorBounds, *decisions: DecisionBounds) -> SubBox:
     return SubBox({}, volume, output, decisions, {})
 
 
-def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> Decision:
-    return Decision(what, low, high, error, same)
+def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> DecisionBounds:
+    return DecisionBounds(what, low, high, error, same)
 
 
 def whole(*tensors: TensorBounds) -> Bounds:

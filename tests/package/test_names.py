@@ -1,7 +1,4 @@
-"""Public types have different names, and the modules of a package do not import each other in circles.
-
-The list of exceptions may only become shorter: an entry that is no longer needed fails too.
-"""
+"""Public types have different names, and the modules of a package do not import each other in circles."""
 
 from __future__ import annotations
 
@@ -12,14 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from tests.support.paths import ROOT
-
-SHARED_NAMES = {
-    "Bounds", "Case", "ComparedOutput", "Condition", "Decision", "Deviation", "Difference", "Domain", "Filter",
-    "Format", "Function", "Layer", "Limit", "Malformed", "Marker", "Memory", "Open", "Operator", "Part",
-    "Patches", "Pending", "Place", "Question", "Refused", "Run", "Steps", "Stored", "Task", "Tensor", "Tool", "Value",
-    "Witness",
-}  # fmt: skip
-"""Names of several public types."""
 
 
 @cache
@@ -44,7 +33,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 def test_public_types_have_different_names() -> None:
     types = (node for tree in trees().values() for node in tree.body if isinstance(node, ast.ClassDef))
     numbers = Counter(node.name for node in types if not node.name.startswith("_"))
-    assert {name for name, number in numbers.items() if number > 1} == SHARED_NAMES
+    assert {name for name, number in numbers.items() if number > 1} == set()
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

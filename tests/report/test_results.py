@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
 from sonnx.cli.main import run
-from sonnx.executor.class_runs import ClassRuns, Deviation
+from sonnx.executor.class_runs import ClassDeviation, ClassRuns
 from sonnx.executor.comparison import (
     ACCUMULATED,
     CLASS_NODE,
@@ -86,7 +86,7 @@ def distance(
 
 
 ZERO = SpecialMismatch("sign of zero", 2, (3,), "0.0", "-0.0")
-DEVIATION = Deviation(
+DEVIATION = ClassDeviation(
     "nan between", f"{HOSTILE} at [1]", "NaN", 2, (0,), "nan", "1.0", (f"{HOSTILE} = [1.0, nan]",), ("argmax-nan",)
 )
 ROWS = (

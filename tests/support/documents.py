@@ -18,8 +18,8 @@ from msgspec import structs
 from sonnx.base.reported import json_text
 from sonnx.base.resources import tool_version
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Bounds, Decision, SplitResult, TensorBounds
-from sonnx.checker.deviation_records import Applied, Deviation
+from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
+from sonnx.checker.deviation_records import Applied, DeviationRecord
 from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference, UnreadableModel
 from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
@@ -90,8 +90,12 @@ FINDINGS = (
     Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape"),
 )  # fmt: skip
 DEVIATIONS = (
-    Deviation("record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)),
-    Deviation("record-8", "explicit-shape", digest("c"), (), "It is old.", "Some.", "B. Person", date(2028, 3, 4)),
+    DeviationRecord(
+        "record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)
+    ),
+    DeviationRecord(
+        "record-8", "explicit-shape", digest("c"), (), "It is old.", "Some.", "B. Person", date(2028, 3, 4)
+    ),
 )
 
 
@@ -205,8 +209,8 @@ def bounds_documents() -> list[str]:
     full = Bounds(
         "m.onnx", "2026-11", True, full_hypotheses, tensors,
         (Condition("div", "divisor-not-zero", True, "from 1 to 2"), Condition("log", "positive", False, "from -1")),
-        (Decision("0 - 1", -1.0, 2.0, 0.5, False), Decision("argmax is 3", np.inf, np.inf, np.inf, True),
-         Decision("2 - 1", 3.0, 4.0, 0.25, True)),
+        (DecisionBounds("0 - 1", -1.0, 2.0, 0.5, False), DecisionBounds("argmax is 3", np.inf, np.inf, np.inf, True),
+         DecisionBounds("2 - 1", 3.0, 4.0, 0.25, True)),
         {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
         SplitResult(8, 0.5, False, "8 boxes"), coarse=("t", "u"), sha256=digest("b"),
