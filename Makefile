@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test
+.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -82,6 +82,10 @@ equivalence-campaign: $(VENV)/installed
 # What `sonnx bound` says of many small networks, in tests/data; each changed line needs a reason.
 recorded-bounds: $(VENV)/installed
 	$(BIN)/python -m tests.support.recorded_bounds
+
+# What follows from the rules of one operator, NAME=Conv: proofs, figures, verdicts on node tests, mutants of rules.
+operator: $(VENV)/installed
+	$(BIN)/python -m tools.operator_records $(NAME)
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed

@@ -46,7 +46,7 @@ class Interval:
     @property
     def is_same(self) -> bool:
         """Whether each element has the same interval."""
-        return all(bool((each == each.reshape(-1)[:1]).all()) for each in (self.low, self.high))
+        return all(bool((ends == ends.reshape(-1)[:1]).all()) for ends in (self.low.reshape(-1), self.high.reshape(-1)))
 
     @property
     def sha256(self) -> str:

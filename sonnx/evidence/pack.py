@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +83,13 @@ class EvidencePack:
     report: Report
     code: int
 
+    @property
+    def about_original(self) -> str:
+        """The answer of the comparison with the original in one line, "" where there is none."""
+        derived = json_value(self.files["audit.json"])["derived_from"]
+        name = "" if derived is None else escape(derived["original"]["file"])
+        return name and f"{name}, which it was derived from: {derived['answer']}"
+
     def write(self, folder: Path, run: Mapping[str, Any], key: Path | None = None) -> None:
         """Write the pack to a new folder, all of it or nothing.
 
@@ -94,6 +104,22 @@ class EvidencePack:
         """
         signature = {} if key is None else {SIGNATURE: sign(self.files[MANIFEST], key)}
         write_folder(folder, {**self.files, **signature, RUN: as_bytes(run)})
+
+
+def run_record(model: Path, derived_from: Path | None, started: datetime) -> dict[str, Any]:
+    """What run.json says of the run that writes a pack: the command, its place, its times and the machine."""
+    return {
+        "command": sys.argv,
+        "folder": str(Path.cwd()),
+        "model": str(model.resolve()),
+        **({"derived_from": str(derived_from.resolve())} if derived_from is not None else {}),
+        "started": started.isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": platform.node(),
+        "system": platform.platform(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "executable": sys.executable,
+    }
 
 
 def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None) -> EvidencePack:

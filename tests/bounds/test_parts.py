@@ -151,6 +151,11 @@ def test_what_is_halved_next() -> None:
     assert [each.volume for each in iter(decided.next, None)] == [0.5, 0.2]
 
 
+def test_boxes_without_elements_are_the_same_everywhere() -> None:
+    empty = np.zeros((4, 2, 0, 3))
+    assert Interval(empty, empty).is_same
+
+
 def test_halves_of_a_box() -> None:
     """Along the widest interval, weighted by how much it moves the output; both halves meet in the middle."""
     box = {

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape, quote
-from sonnx.base.files import fixed_path, write_whole
+from sonnx.base.escaping import escape
+from sonnx.base.files import fixed_path, require_free, write_whole
 from sonnx.base.progress import clock
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
@@ -44,7 +43,7 @@ def fix_command(options: argparse.Namespace) -> int:
     if options.output is None and not options.dry_run:
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
-    _require_free(Path(options.model), targets, options.force)
+    require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
         result = fix(options.model, **keywords_of(FixOptions, options), name=options.model)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
@@ -62,19 +61,3 @@ def fix_command(options: argparse.Namespace) -> int:
         done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
         sys.stdout.write(f"{done}\n")
     return result.after.exit_code()
-
-
-def _require_free(source: Path, targets: list[Path], force: bool) -> None:
-    """The original is never overwritten, and other files only if asked for."""
-    for target in targets:
-        shown = quote(str(target))
-        if target.is_dir():
-            raise UsageError(f"{shown} is a folder")
-        if target.exists() and source.exists() and target.samefile(source):
-            raise UsageError(f"{shown} is the original, which is never changed; name another file")
-        if target.exists() and not force:
-            raise UsageError(f"{shown} exists; --force overwrites it")
-        if not target.parent.is_dir():
-            raise UsageError(f"the folder {quote(str(target.parent))} does not exist")
-    if len(targets) > len({path.resolve() for path in targets}):
-        raise UsageError("--output and --report name one file")
