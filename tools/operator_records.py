@@ -58,10 +58,6 @@ def main(operator: str) -> int:
         ("tools.obligation_mutants", selected),
         ("tests.support.node_verdicts", []),
     )
-        ("tools.record", selected),
-        ("tools.obligation_mutants", selected),
-        ("tests.support.node_verdicts", []),
-    )
     codes = [
         subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
         for module, arguments in steps
