@@ -1,8 +1,8 @@
 """Regenerate what follows from a new or changed operator: `make operator NAME=Conv`.
 
-These are the proofs of the theorems that follow from its rules, with the change that refutes each; the figures about
-theorems in docs/trust.md; the verdicts on the node tests of the onnx package; and the mutants of rules.  A mutant of a
-rule that no case detects is named: it needs a case.
+These are the proofs of the theorems that follow from its rules, with the change that refutes each; the figures in
+docs/trust.md and docs/robustness.md; the verdicts on the node tests of the onnx package; and the mutants of rules.  A
+mutant of a rule that no case detects is named: it needs a case.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 
-from sonnx.evidence.mutation import RECORD, Survivor, mutation_record
+from sonnx.evidence.mutation import RECORD, MutationRecord, Survivor, mutation_record
 from sonnx.proofs import registry
 from tests.support.paths import DOCS
 from tools import headline, rule_mutants
@@ -27,18 +28,33 @@ def theorems_of(operator: str) -> list[str]:
     return [theorem.id for theorem in registry.theorems() if own.match(theorem.id)]
 
 
-def with_figures(text: str, before: str, after: str) -> str:
-    """docs/trust.md with the headline of the record after, and the numbers of theorems derived from rules."""
-    derived = [theorem for theorem in registry.theorems() if theorem.id.startswith("derived.")]
-    proved = [theorem for theorem in derived if theorem.expected == "proved"]
+def with_figures(text: str) -> str:
+    """docs/trust.md with the headline of the record, and the numbers of theorems derived from rules."""
+    proved = [theorem for theorem in registry.theorems() if theorem.id.startswith("derived.")]
+    proved = [theorem for theorem in proved if theorem.expected == "proved"]
     kinds = Counter(theorem.id.split(".")[2] for theorem in proved)
     unbounded = Counter(theorem.id.split(".")[2] for theorem in proved if theorem.size == "any")
-    text = text.replace(before, after)
+    lines = "\n".join(headline.lines())
+    text = re.sub(r"(?<=^```\n)\d+ theorems, \d+ computed,.*?(?=\n```$)", lines, text, flags=re.M | re.S)
     for kind, number in kinds.items():
         text = re.sub(rf"\| \d+ {kind} \| \d+ \|", f"| {unbounded[kind]} {kind} | {number} |", text)
     held, some = len(proved), unbounded.total()
-    text = re.sub(r"(Of the other) \d+( theorems,\s) *\d+( hold)", rf"\1 {held}\g<2>{some}\3", text)
+    text = re.sub(r"(Of\s+the\s+other\s+)\d+(\s+theorems,\s+)\d+(\s+hold)", rf"\g<1>{held}\g<2>{some}\g<3>", text)
     return re.sub(r"The other \d+ \(", f"The other {held - some} (", text)
+
+
+def with_mutants(text: str, record: MutationRecord) -> str:
+    """docs/robustness.md with the row of the mutants of rules."""
+    first, second, *others = [len(group.survivors) for group in record.groups]
+    share = round(100 * record.detected / record.mutants)
+    row = (f"{record.mutants:,}", f"{record.detected:,} ({share} %)", first, second, sum(others))
+    number, detected = r"[\d,]+", r"[\d,]+ \(\d+ %\)"
+    return re.sub(
+        rf"^\| {number} \| {detected} \| \d+ \| {second} \| \d+ \|$",
+        f"| {' | '.join(map(str, row))} |",
+        text,
+        flags=re.M,
+    )
 
 
 def with_survivors(text: str, number: int, survivors: list[Survivor]) -> str:
@@ -51,7 +67,6 @@ def with_survivors(text: str, number: int, survivors: list[Survivor]) -> str:
 
 def main(operator: str) -> int:
     """Write the records; 1 if a theorem is not as stated, or a mutant of a rule survives without a reason."""
-    before = "\n".join(headline.lines())
     selected = [text for name in theorems_of(operator) for text in ("--select", name)]
     steps: tuple[tuple[str, list[str]], ...] = (
         ("tools.record", selected),
@@ -62,12 +77,17 @@ def main(operator: str) -> int:
         subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
         for module, arguments in steps
     ]
-    page = DOCS / "trust.md"
-    page.write_text(with_figures(page.read_text("utf-8"), before, "\n".join(headline.lines())), "utf-8")
     found = rule_mutants.mutation_test([])
     unexplained = found.unexplained(mutation_record())
     by_type = [one for one in unexplained if one.rule.endswith("-allowed") and one.mutant in one.text.split(" and ")]
     RECORD.write_text(with_survivors(RECORD.read_text("utf-8"), found.mutants, by_type), "utf-8")
+    mutation_record.cache_clear()
+    for file, figures in (
+        ("trust.md", with_figures),
+        ("robustness.md", partial(with_mutants, record=mutation_record())),
+    ):
+        page = DOCS / file
+        page.write_text(figures(page.read_text("utf-8")), "utf-8")
     for one in unexplained:
         if one not in by_type:
             print(f"no case detects this change of {one.rule}; add one:\n    {one.text}\n    {one.mutant}")
