@@ -256,6 +256,22 @@ def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
         yield ClassCase(f"special values in all inputs, turn {turn}", ", ".join(fills), fills, packed=True)
 
 
+def meetings(specs: Mapping[str, TensorSpec]) -> Iterator[ClassCase]:
+    """Every pair of special values of two inputs meets at an element, if they have the same shape."""
+    for one, other in permutations([name for name, (shape, _) in specs.items() if prod(shape)], 2):
+        if one > other or specs[one][0] != specs[other][0]:
+            continue
+        size = prod(specs[one][0])
+        first, second = (special_values(specs[name][1]).without(HUGE).values for name in (one, other))
+        for turn in range(-(-len(first) * len(second) // size)):
+            place = np.arange(turn * size, (turn + 1) * size)
+            fills = {
+                one: partial(_replaced, by=first[place % len(first)].reshape(specs[one][0])),
+                other: partial(_replaced, by=second[place // len(first) % len(second)].reshape(specs[other][0])),
+            }
+            yield ClassCase(f"special values in all inputs, turn {turn}", f"{one}, {other}", fills, packed=True)
+
+
 def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] | None) -> Iterator[ClassCase]:
     """One value in all elements of an input, another in all of a second one; None for all pairs of special values."""
     for one, other in permutations(inputs, 2):

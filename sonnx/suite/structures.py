@@ -90,7 +90,7 @@ def structures(family: SignatureFamily) -> Structures:
     with family.context():
         literals = [*_literals(family)]
         search = _Search([*conforming(family), *_bounds(family)], literals, _filled(family))
-        answers, models = search.cover(range(len(literals)))
+        answers, models = search.cover([*((each,) for each in range(len(literals))), *_combined(literals)])
         positive: list[Structure] = []
         negative: list[Structure] = []
         unbroken = []
@@ -119,7 +119,7 @@ def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], ma
     given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family)]
     search = _Search(given, [*own, forbidden], _filled(family))
     before = len(made)
-    for values, members in search.cover(range(len(own) + 1))[1] or search.any():
+    for values, members in search.cover((each,) for each in range(len(own) + 1))[1] or search.any():
         call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
         fails = any(each.rule == rule.slug and each.verdict is Verdict.FAIL for each in report.findings)
         if fails and call not in [each.call for each in made]:
@@ -148,22 +148,27 @@ class _Search:
         self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
         self.terms = [z3.Bool(f"class.{number}", self.context) for number in range(len(literals))]
 
-    def cover(self, wanted: Iterable[int]) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
-        """For each literal the answer; models in which all satisfiable ones occur, each with the literals in it."""
+    def cover(
+        self, wanted: Iterable[tuple[int, ...]]
+    ) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
+        """For each literal the answer; models in which all satisfiable combinations occur, each with its literals."""
         answers: dict[int, str] = {}
-        models = []
+        models: list[tuple[Mapping[str, int], list[int]]] = []
         for each in wanted:
-            if each in answers:
+            if any(set(each) <= set(members) for _, members in models) or any(
+                answers.get(one) == UNSATISFIABLE for one in each
+            ):
                 continue
             for liked in (*self.preferred, None):
-                answer = self.solver.check(self.terms[each], *([] if liked is None else [liked]))
+                terms = [self.terms[one] for one in each]
+                answer = self.solver.check(*terms, *([] if liked is None else [liked]))
                 if answer == z3.sat:
                     break
             if answer == z3.sat:
                 models.append(self._model())
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
-            else:
-                answers[each] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
+            elif len(each) == 1:
+                answers[each[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
         return answers, models
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
@@ -257,6 +262,13 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
             for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
                 said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
                 yield _Literal(f"{rule.slug}: {said}", rule.slug, term)
+
+
+def _combined(literals: Sequence[_Literal]) -> Iterator[tuple[int, int]]:
+    """The element types of a first input with each number of inputs: kernels are written for both together."""
+    types = [at for at, each in enumerate(literals) if "[0] is " in each.name and not each.rule]
+    counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
+    return ((one, other) for one in types for other in counts)
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
