@@ -47,6 +47,7 @@ from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunDocument
 from sonnx.report.theorems_json import TheoremsDocument
+from sonnx.suite.difference import RunDifference
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
 
@@ -77,6 +78,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/property.schema.json": PropertyResult,
     "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/suite.schema.json": SuiteReport,
+    "sonnx/report/suite_difference.schema.json": RunDifference,
     "sonnx/report/suite_run.schema.json": SuiteRun,
     "sonnx/report/run.schema.json": RunDocument,
     "sonnx/report/theorems.schema.json": TheoremsDocument,
