@@ -105,6 +105,17 @@ class ClassAnswer(Struct, frozen=True):
     """The answer of the solver."""
 
 
+class Pairs(Struct, frozen=True):
+    """The pairs of satisfiable structure classes."""
+
+    covered: int
+    """Those that occur together in a case."""
+    unsatisfiable: int
+    """Those that no conforming call within the bounds has together."""
+    unknown: tuple[tuple[str, str], ...]
+    """Those that the solver did not decide; no case was made for them."""
+
+
 class Part(Struct, frozen=True):
     """One version of an operator in one edition."""
 
@@ -116,6 +127,8 @@ class Part(Struct, frozen=True):
     """The edition of the profile."""
     classes: tuple[ClassAnswer, ...]
     """Its structure classes."""
+    pairs: Pairs | None
+    """Pairs of them; null where only every class is covered."""
     unbroken: dict[str, str]
     """The rules that no case breaks, each with the reason."""
     labels: dict[str, tuple[str, ...]]

@@ -32,6 +32,7 @@ from sonnx.suite.archive import (
     ClassAnswer,
     DataSet,
     Excluded,
+    Pairs,
     Part,
     Stored,
     Suite,
@@ -66,7 +67,7 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
         stored: list[Stored] = []
         for family in _families(described, edition, options.every_version):
             progress(f"{family.label}")
-            part, made = part_of(family, hypotheses)
+            part, made = part_of(family, hypotheses, options.pairs)
             parts.append(part)
             stored += made
         files[f"{described.name}.zip"] = archive_of(stored)
@@ -93,9 +94,9 @@ def _families(described: Operator, edition: str, every: bool) -> Iterator[Signat
         yield SignatureFamily(described, each, edition, ((each.version, edition),))
 
 
-def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list[Stored]]:
+def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[Stored]]:
     """The cases of one version of an operator in one edition, and what is said about them."""
-    made = structures(family)
+    made = structures(family, pairs)
     excluded: Counter[tuple[str, str]] = Counter()
     stored: list[Stored] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
@@ -109,6 +110,7 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
         classes=tuple(ClassAnswer(each.name, each.rule, each.answer) for each in made.classes),  # type: ignore[arg-type]
+        pairs=None if made.pairs is None else Pairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown),
         unbroken=dict(made.unbroken), labels=_matrix(family, stored),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
         positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 
+import numpy as np
 import z3
 
 from sonnx.checker.verdicts import Verdict
+from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
 from sonnx.prover.counterexample import value_of
@@ -34,6 +37,8 @@ BOUNDS = (
 )
 EFFORT = 20_000_000
 """Steps of the solver for one class."""
+EFFORT_OF_PAIR = 400_000
+"""Steps of the solver for a pair of classes."""
 NAME_LENGTH = 90
 SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
 _COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
@@ -75,6 +80,17 @@ class Structures:
     negative: tuple[Structure, ...]
     unbroken: tuple[tuple[str, str], ...]
     """The rules that no call of the suite breaks alone, each with the reason."""
+    pairs: PairAnswers | None = None
+    """What the solver said about pairs of classes; None where it was not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairAnswers:
+    """Pairs of satisfiable classes: how many occur together in a call, how many cannot, and those not decided."""
+
+    covered: int
+    unsatisfiable: int
+    unknown: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +100,15 @@ class _Literal:
     term: z3.BoolRef
 
 
-def structures(family: SignatureFamily) -> Structures:
-    """The classes and calls of one signature; equal signatures give equal ones."""
+def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
+    """The classes and calls of one signature, with all pairs of classes if asked; equal signatures give equal ones."""
     family = replace(family, folded=True)
     with family.context():
         literals = [*_literals(family)]
         search = _Search([*conforming(family), *_bounds(family)], literals, _filled(family))
         answers, models = search.cover([*((each,) for each in range(len(literals))), *_combined(literals)])
+        possible = sorted(each for each, answer in answers.items() if answer == SATISFIABLE)
+        impossible = search.cover_pairs(possible, models) if pairs else None
         positive: list[Structure] = []
         negative: list[Structure] = []
         unbroken = []
@@ -103,7 +121,24 @@ def structures(family: SignatureFamily) -> Structures:
             if reason:
                 unbroken.append((rule.slug, reason))
     classes = tuple(StructureClass(each.name, each.rule, answers[n]) for n, each in enumerate(literals))
-    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken))
+    decided = None if impossible is None else _pair_answers(classes, possible, positive, impossible)
+    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
+
+
+def _pair_answers(
+    classes: Sequence[StructureClass], possible: Sequence[int], positive: Sequence[Structure], impossible: Array
+) -> PairAnswers:
+    """What is known of the pairs of possible classes: a pair that is neither impossible nor in a call is unknown."""
+    number = {each.name: place for place, each in enumerate(classes)}
+    occurs = np.zeros(impossible.shape, np.bool_)
+    for each in positive:
+        members = [number[name] for name in each.classes]
+        occurs[np.ix_(members, members)] = True
+    asked = np.zeros(impossible.shape, np.bool_)
+    asked[np.ix_(possible, possible)] = True
+    asked = np.triu(asked, 1)
+    unknown = [(classes[one].name, classes[other].name) for one, other in np.argwhere(asked & ~occurs & ~impossible)]
+    return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
 
 
 def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], made: list[Structure]) -> str:
@@ -170,6 +205,35 @@ class _Search:
             elif len(each) == 1:
                 answers[each[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
         return answers, models
+
+    def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
+        """Add models until every pair of these literals occurs that can, then remove those that are not needed.
+
+        Returns: the pairs that no model has; those that the solver did not decide are not among them.
+        """
+        occurs = np.zeros((len(self.terms), len(self.terms)), np.int64)
+        impossible = np.zeros(occurs.shape, np.bool_)
+        for _, members in models:
+            occurs[np.ix_(members, members)] += 1
+        self.solver.set("rlimit", EFFORT_OF_PAIR)
+        for one, other in combinations(possible, 2):
+            if occurs[one, other]:
+                continue
+            terms = [self.terms[one], self.terms[other]]
+            answer = self.solver.check(*terms)
+            impossible[one, other] = answer == z3.unsat
+            if answer == z3.sat:
+                for liked in (*self.preferred, z3.BoolVal(True, self.context)):
+                    if self.solver.check(*terms, liked) == z3.sat:
+                        break
+                models.append(self._model())
+                occurs[np.ix_(models[-1][1], models[-1][1])] += 1
+        for model in sorted(models, key=lambda each: len(each[1])):
+            places = np.ix_(model[1], model[1])
+            if (occurs[places] > 1).all():
+                occurs[places] -= 1
+                models.remove(model)
+        return impossible
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
         """One model, if there is one."""
