@@ -111,28 +111,35 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
         impossible = search.cover_pairs(possible, models) if pairs else None
         positive: list[Structure] = []
         negative: list[Structure] = []
-        unbroken = []
+        unbroken, occurring = [], []
         for values, members in models:
             call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-            if report.verdict in (Verdict.PASS, Verdict.ASSUMED) and call not in [each.call for each in positive]:
-                positive.append(Structure(call, tuple(literals[each].name for each in members)))
+            if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
+                continue
+            occurring.append(members)
+            names = tuple(literals[each].name for each in members)
+            # Models that differ in what no call shows, such as extents of axes that are not there, give equal calls.
+            known = next((place for place, each in enumerate(positive) if each.call == call), None)
+            if known is None:
+                positive.append(Structure(call, names))
+            else:
+                both = dict.fromkeys((*positive[known].classes, *names))
+                positive[known] = replace(positive[known], classes=tuple(both))
         for rule in family.rules:
             reason = _break(family, rule, literals, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
     classes = tuple(StructureClass(each.name, each.rule, answers[n]) for n, each in enumerate(literals))
-    decided = None if impossible is None else _pair_answers(classes, possible, positive, impossible)
+    decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
 
 
 def _pair_answers(
-    classes: Sequence[StructureClass], possible: Sequence[int], positive: Sequence[Structure], impossible: Array
+    classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
 ) -> PairAnswers:
-    """What is known of the pairs of possible classes: a pair that is neither impossible nor in a call is unknown."""
-    number = {each.name: place for place, each in enumerate(classes)}
+    """What is known of the pairs of possible classes: a pair that is neither impossible nor in a model is unknown."""
     occurs = np.zeros(impossible.shape, np.bool_)
-    for each in positive:
-        members = [number[name] for name in each.classes]
+    for members in occurring:
         occurs[np.ix_(members, members)] = True
     asked = np.zeros(impossible.shape, np.bool_)
     asked[np.ix_(possible, possible)] = True
