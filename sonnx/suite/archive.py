@@ -127,8 +127,6 @@ class Part(Struct, frozen=True):
     """The edition of the profile."""
     classes: tuple[ClassAnswer, ...]
     """Its structure classes."""
-    pairs: Pairs | None
-    """Pairs of them; null where only every class is covered."""
     unbroken: dict[str, str]
     """The rules that no case breaks, each with the reason."""
     labels: dict[str, tuple[str, ...]]
@@ -143,6 +141,8 @@ class Part(Struct, frozen=True):
     """Data sets."""
     without_bound: int
     """Outputs of data sets without a bound for an element."""
+    pairs: Pairs | None = None
+    """Pairs of classes; null where only every class is covered."""
 
 
 class Suite(Result, frozen=True, kw_only=True):
