@@ -99,12 +99,14 @@ class WrongKernel:
         family: the kind of mistake.
         name: what is wrong.
         outputs: what it gives; the exact outputs themselves where the mistake has no effect.
+        computes: it computes another call, which takes longer than a change of the exact outputs.
     """
 
     operator: str
     family: str
     name: str
     outputs: Callable[[Call], Sequence[Array]]
+    computes: bool = True
 
     def __str__(self) -> str:
         return f"{self.operator}: {self.name}"
@@ -443,7 +445,7 @@ def _special_operands(operator: str) -> Iterator[WrongKernel]:
             ):
                 continue
             name = f"{title} gives {value}"
-            yield WrongKernel(operator, "special operands", name, partial(_special, operator, marks, given))
+            yield WrongKernel(operator, "special operands", name, partial(_special, operator, marks, given), False)
 
 
 # ------------------------------------------------------------------ of one operator
@@ -578,7 +580,7 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
     for place, output in enumerate(signature.outputs):
         for each in _admitted(WRITINGS, types[output.name]):
             title = f"{output.name} written with {each.name}"
-            yield WrongKernel(operator, each.family, title, partial(_write, place, each))
+            yield WrongKernel(operator, each.family, title, partial(_write, place, each), False)
     several = any(each.variadic for each in signature.inputs)
     for one, other in combinations(range(2 if several else len(signature.inputs)), 2):
         title = f"inputs {one} and {other} exchanged"
@@ -598,7 +600,7 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
             yield WrongKernel(operator, family, title, partial(_with_parameter, parameter.name, of_value))
     yield from _special_operands(operator)
     for name, outputs in OWN.get(operator, {}).items():
-        yield WrongKernel(operator, "own", name, outputs)
+        yield WrongKernel(operator, "own", name, outputs, False)
 
 
 def _nothing(given: Any) -> Any:

@@ -8,6 +8,7 @@ from itertools import islice
 from math import prod
 from pathlib import Path
 
+import numpy as np
 from msgspec import structs
 
 from sonnx.base.errors import Stop, UsageError
@@ -121,7 +122,7 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
 
 def _forms(structure: Structure) -> Iterator[Model]:
     """The model as the checker judged it; of a conforming call also with more graph inputs, and with more constants."""
-    model = structure.call.model()
+    model = _with_elements(structure.call.model())
     yield model
     if structure.broken:
         return
@@ -138,6 +139,25 @@ def _forms(structure: Structure) -> Iterator[Model]:
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
         constants = tuple(_constant(each.name, drawn[each.name]) for each in model.graph.inputs[1:])
         yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
+
+
+def _with_elements(model: Model) -> Model:
+    """Ordinary elements in place of the zeros of tensors in attributes."""
+    [node] = model.graph.nodes
+
+    def filled(value: object) -> object:
+        if not isinstance(value, Tensor):
+            return value
+        drawn = ClassCase("ordinary", "", {}).drawn({value.name: (value.dims, ELEMENTS[value.element or ""])}, SEED)
+        return _constant(value.name, drawn[value.name])
+
+    attributes = tuple(
+        structs.replace(each, value=filled(each.value)) if isinstance(each.value, Tensor) else each
+        for each in node.attributes
+    )
+    return structs.replace(
+        model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
+    )
 
 
 def _with(model: Model, inputs: tuple[Value, ...], constants: tuple[Tensor, ...]) -> Model:
@@ -210,7 +230,7 @@ def _data(
     runner = ModelRunner(model, None, made.family.edition)
     tolerances = Tolerances(model, hypotheses, made.family.edition)
     stands = any(each is structure.call for each in _standing(made))
-    for chosen in _value_classes(specs, stands, number):
+    for chosen in _value_classes(specs, stands, number, _broadcasts(model)):
         inputs = chosen.drawn(specs, SEED)
         try:
             exact = runner.run(inputs).values
@@ -220,17 +240,28 @@ def _data(
         yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
 
 
-def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int) -> list[ClassCase]:
+def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int, broadcast: bool) -> list[ClassCase]:
     """The value classes of a call by its number in the suite, so that all calls together have the whole list."""
     listed = cases(specs)
     ordinary = ClassCase("ordinary", "", {})
     if stands:
         rest = listed[FIRST:]
         further = rest[:: max(1, len(rest) // FURTHER)][:FURTHER]
-        return [ordinary, *listed[:FIRST], *further, *islice(meetings(specs), MEETINGS)]
+        return [ordinary, *listed[:FIRST], *further, *islice(meetings(specs) if broadcast else (), MEETINGS)]
     rest = listed[1:]
     places = {(number * (SETS - 2) + each) % len(rest) for each in range(SETS - 2)} if rest else set()
     return [ordinary, *listed[:1], *(rest[each] for each in sorted(places))]
+
+
+def _broadcasts(model: Model) -> bool:
+    """Whether the inputs have the shape of the output when they are broadcast together: elements of them may meet."""
+    shapes = [
+        tuple(map(int, map(str, each.type.shape or ()))) for each in (*model.graph.inputs, model.graph.outputs[0])
+    ]
+    try:
+        return np.broadcast_shapes(*shapes[:-1]) == shapes[-1]
+    except ValueError:
+        return False
 
 
 def _standing(made: Structures) -> list[CallInstance]:

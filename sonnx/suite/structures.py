@@ -16,6 +16,7 @@ import numpy as np
 import z3
 
 from sonnx.checker.verdicts import Verdict
+from sonnx.language.domain import written_key
 from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
@@ -286,7 +287,7 @@ def _filled(family: SignatureFamily) -> tuple[z3.BoolRef, z3.BoolRef]:
     ranks, extents = [], []
     outputs = {each.name for each in family.signature.outputs}
     for name, tensor in family.variables.tensors.items():
-        if tensor.formal not in outputs:
+        if tensor.formal not in outputs or not family.signature.inputs:
             ranks.append(z3.Int(f"{name}.rank"))
             extents += [(ranks[-1] > axis, each) for axis, each in enumerate(_extents(family, name))]
     several = z3.And(*[rank >= 1 for rank in ranks], *[z3.Implies(used, each >= 2) for used, each in extents])
@@ -318,6 +319,12 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
         if each.variadic:
             for count in range(family.bounds.count + 1):
                 yield _Literal(f"{count} inputs {each.name}", "", z3.Int(f"{each.name}.count") == count)
+    for parameter in family.signature.attributes:
+        written = family.variables.names.get(written_key(parameter.name))
+        if parameter.kind == "tensor" and written is not None:
+            for code, element in enumerate(ELEMENT_TYPES):
+                term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
+                yield _Literal(f"{parameter.name} is {element}", "", term)
     for question, truth in family.variables.names.items():
         if question.endswith(")") and z3.is_expr(truth):
             yield _Literal(question, "", truth)
