@@ -47,6 +47,7 @@ from sonnx.report.model_changes import ModelChangesDocument
 from sonnx.report.rules import RuleList
 from sonnx.report.run import RunReport
 from sonnx.report.theorems import TheoremReport
+from sonnx.suite.difference import RunDifference
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
 
@@ -77,6 +78,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/property.schema.json": PropertyResult,
     "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/suite.schema.json": SuiteReport,
+    "sonnx/report/suite_difference.schema.json": RunDifference,
     "sonnx/report/suite_run.schema.json": SuiteRun,
     "sonnx/report/run.schema.json": RunReport,
     "sonnx/report/theorems.schema.json": TheoremReport,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import prod
 from pathlib import Path
 
+import numpy as np
 from msgspec import structs
 
 from sonnx.base.errors import Stop, UsageError
@@ -19,7 +21,7 @@ from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.numerics.packing import packed
-from sonnx.numerics.value_classes import ClassCase, cases
+from sonnx.numerics.value_classes import ClassCase, cases, meetings
 from sonnx.profile.catalogue import edition_named, operators
 from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.prover.call_variables import inputs_asked_constant
@@ -31,6 +33,7 @@ from sonnx.suite.archive import (
     ClassAnswer,
     DataSet,
     Excluded,
+    Pairs,
     Part,
     Stored,
     Suite,
@@ -41,10 +44,11 @@ from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
 
-SETS_OF_A_TYPE = 48
-"""Data sets of a call that stands for an element type."""
-SETS = 3
-"""Data sets of any other call."""
+FIRST, FURTHER, MEETINGS = 48, 24, 48
+"""Data sets of a call that stands for its element types: the first value classes, further ones at equal distances in
+the rest of their list, and those in which the special values of two inputs meet."""
+SETS = 5
+"""Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
 SEED = 0
 
 
@@ -64,7 +68,7 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
         stored: list[Stored] = []
         for family in _families(described, edition, options.every_version):
             progress(f"{family.label}")
-            part, made = part_of(family, hypotheses)
+            part, made = part_of(family, hypotheses, options.pairs)
             parts.append(part)
             stored += made
         files[f"{described.name}.zip"] = archive_of(stored)
@@ -91,22 +95,23 @@ def _families(described: OperatorDefinition, edition: str, every: bool) -> Itera
         yield SignatureFamily(described, each, edition, ((each.version, edition),))
 
 
-def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list[Stored]]:
+def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[Stored]]:
     """The cases of one version of an operator in one edition, and what is said about them."""
-    made = structures(family)
+    made = structures(family, pairs)
     excluded: Counter[tuple[str, str]] = Counter()
     stored: list[Stored] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
     for structure in (*made.positive, *made.negative):
         for model in _forms(structure):
             name = f"{start}-{len(stored):04}"
-            found = _stored(name, structure, model, made, hypotheses, excluded)
+            found = _stored(name, len(stored), structure, model, made, hypotheses, excluded)
             if found is not None:
                 stored.append(found)
     sets = [each for one in stored for each in one.case.sets]
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
         classes=tuple(ClassAnswer(each.name, each.rule, each.answer) for each in made.classes),  # type: ignore[arg-type]
+        pairs=None if made.pairs is None else Pairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown),
         unbroken=dict(made.unbroken), labels=_matrix(family, stored),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
         positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),
@@ -117,7 +122,7 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list
 
 def _forms(structure: Structure) -> Iterator[Model]:
     """The model as the checker judged it; of a conforming call also with more graph inputs, and with more constants."""
-    model = structure.call.model()
+    model = _with_elements(structure.call.model())
     yield model
     if structure.broken:
         return
@@ -134,6 +139,25 @@ def _forms(structure: Structure) -> Iterator[Model]:
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
         constants = tuple(_constant(each.name, drawn[each.name]) for each in model.graph.inputs[1:])
         yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
+
+
+def _with_elements(model: Model) -> Model:
+    """Ordinary elements in place of the zeros of tensors in attributes."""
+    [node] = model.graph.nodes
+
+    def filled(value: object) -> object:
+        if not isinstance(value, Tensor):
+            return value
+        drawn = ClassCase("ordinary", "", {}).drawn({value.name: (value.dims, ELEMENTS[value.element or ""])}, SEED)
+        return _constant(value.name, drawn[value.name])
+
+    attributes = tuple(
+        structs.replace(each, value=filled(each.value)) if isinstance(each.value, Tensor) else each
+        for each in node.attributes
+    )
+    return structs.replace(
+        model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
+    )
 
 
 def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
@@ -158,6 +182,7 @@ def specs_of(model: Model) -> dict[str, TensorSpec]:
 
 def _stored(
     name: str,
+    number: int,
     structure: Structure,
     model: Model,
     made: Structures,
@@ -169,7 +194,7 @@ def _stored(
     sets: list[DataSet] = []
     if not structure.broken:
         try:
-            for chosen, inputs, outputs, expected in _data(structure, model, made, hypotheses, excluded):
+            for chosen, inputs, outputs, expected in _data(structure, model, number, made, hypotheses, excluded):
                 _add(files, len(sets), inputs, outputs, expected)
                 sets.append(DataSet(chosen.name, chosen.detail, tuple(each.decides for each in expected)))
         except (NotConforming, Stop) as error:
@@ -193,15 +218,19 @@ def _stored(
 
 
 def _data(
-    structure: Structure, model: Model, made: Structures, hypotheses: Hypotheses, excluded: Counter[tuple[str, str]]
+    structure: Structure,
+    model: Model,
+    number: int,
+    made: Structures,
+    hypotheses: Hypotheses,
+    excluded: Counter[tuple[str, str]],
 ) -> Iterator[tuple[ClassCase, dict[str, Array], list[Array], list[Expected]]]:
-    """The data sets: the first value classes, more of them where the call stands for an element type."""
+    """The data sets of a call, by its number in the suite."""
     specs = specs_of(model)
     runner = ModelRunner(model, None, made.family.edition)
     tolerances = Tolerances(model, hypotheses, made.family.edition)
-    of_a_type = any(each == structure.call for each in _first_of_types(made))
-    ordinary = ClassCase("ordinary", "", {})
-    for chosen in islice([ordinary, *cases(specs)], SETS_OF_A_TYPE if of_a_type else SETS):
+    stands = any(each is structure.call for each in _standing(made))
+    for chosen in _value_classes(specs, stands, number, _broadcasts(model)):
         inputs = chosen.drawn(specs, SEED)
         try:
             exact = runner.run(inputs).values
@@ -211,14 +240,41 @@ def _data(
         yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
 
 
-def _first_of_types(made: Structures) -> Iterator[CallInstance]:
-    """The first call of each element type of an input."""
-    known: set[str] = set()
+def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int, broadcast: bool) -> list[ClassCase]:
+    """The value classes of a call by its number in the suite, so that all calls together have the whole list."""
+    listed = cases(specs)
+    ordinary = ClassCase("ordinary", "", {})
+    if stands:
+        rest = listed[FIRST:]
+        further = rest[:: max(1, len(rest) // FURTHER)][:FURTHER]
+        return [ordinary, *listed[:FIRST], *further, *islice(meetings(specs) if broadcast else (), MEETINGS)]
+    rest = listed[1:]
+    places = {(number * (SETS - 2) + each) % len(rest) for each in range(SETS - 2)} if rest else set()
+    return [ordinary, *listed[:1], *(rest[each] for each in sorted(places))]
+
+
+def _broadcasts(model: Model) -> bool:
+    """Whether the inputs have the shape of the output when they are broadcast together: elements of them may meet."""
+    shapes = [
+        tuple(map(int, map(str, each.type.shape or ()))) for each in (*model.graph.inputs, model.graph.outputs[0])
+    ]
+    try:
+        return np.broadcast_shapes(*shapes[:-1]) == shapes[-1]
+    except ValueError:
+        return False
+
+
+def _standing(made: Structures) -> list[CallInstance]:
+    """For all element types of the inputs together the first call whose inputs have two elements or more, else any."""
+    found: dict[object, tuple[int, CallInstance]] = {}
     for each in made.positive:
-        types = {name for name in each.classes if " is " in name}
-        if types - known:
-            known |= types
-            yield each.call
+        given = [facts for facts in each.call.inputs if facts is not None]
+        key = tuple(str(facts.type) for facts in given)
+        shapes = [facts.shape for facts in given if isinstance(facts.shape, tuple)]
+        elements = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
+        if key not in found or elements > found[key][0]:
+            found[key] = (elements, each.call)
+    return [call for _, call in found.values()]
 
 
 def _add(

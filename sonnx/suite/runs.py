@@ -32,7 +32,7 @@ from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array, format_of, widened
 from sonnx.numerics.value_classes import ClassCase
-from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, tensor_file
+from sonnx.suite.archive import EXACT, Case, Stored, Suite, read_cases, read_suite, tensor_file
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
@@ -333,10 +333,7 @@ class _Run:
         given = stored.inputs(number) if case.sets else {}
         part = case.sets[number] if case.sets else None
         errata = dict(errata_of(case.operator, difference.kind))
-        explained = next(
-            (name for name, named in errata.items()
-             if (part and part.value_class in named) or is_instead(case.operator, name, difference, given)), None
-        )  # fmt: skip
+        explained = explanation(case, number, difference, given)
         size = sum(prod(array.shape) for array in given.values())
         element = case.call.partition("(")[2].partition(" ")[0]
         broken = case.broken if difference.kind == ACCEPTED else ""
@@ -349,6 +346,15 @@ class _Run:
             difference=difference, inputs=shown, errata=tuple(errata), explained=explained, size=size,
         )  # fmt: skip
         self.deviations[key] = new if known is None else known.with_another(new)
+
+
+def explanation(case: Case, number: int, difference: JudgedDifference, inputs: Mapping[str, Array]) -> str | None:
+    """The erratum by whose other reading an implementation gives this for a data set; None if there is none."""
+    chosen = case.sets[number].value_class if case.sets else None
+    return next(
+        (name for name, named in errata_of(case.operator, difference.kind)
+         if chosen in named or is_instead(case.operator, name, difference, inputs)), None
+    )  # fmt: skip
 
 
 def is_instead(operator: str, erratum: str, difference: JudgedDifference, inputs: Mapping[str, Array]) -> bool:

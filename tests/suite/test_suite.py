@@ -242,3 +242,11 @@ def test_an_erratum_explains_what_its_other_reading_gives(
 ) -> None:
     far = JudgedDifference("NaN", 0, (0,), "", actual)
     assert is_instead(operator, erratum, far, {"X": np.array([given])}) is answer
+
+
+def test_an_element_without_a_value_leaves_the_others_their_ends() -> None:
+    decides, ends = ends_of("Sqrt", 13, [-1.0, 0.0, 2.0, np.inf])
+    assert decides == "derived"
+    assert np.isnan(ends.lower).tolist() == [True, False, False, False]
+    assert ends.lower[1] <= 0 <= ends.upper[1] < 1e-30
+    assert ends.lower[2] < np.sqrt(2.0) < ends.upper[2] < ends.lower[2] + 1e-6

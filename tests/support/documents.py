@@ -54,6 +54,7 @@ from sonnx.report.run import ExpectedOutput, RunReport
 from sonnx.report.theorems import TheoremReport
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
+from sonnx.suite.difference import RunDifference
 from sonnx.suite.result import SuiteRun
 from tests.support.filled import filled
 from tests.support.paths import ROOT
@@ -356,6 +357,12 @@ def suite_run_documents() -> list[str]:
     return [each.to_json() for each in (*runs, structs.replace(runs[0], deviations=(), problems=(), operators={}))]
 
 
+def suite_difference_documents() -> list[str]:
+    """Two differences of runs, and one without changes."""
+    made = [filled(RunDifference, number) for number in range(2)]
+    return [each.to_json() for each in (*made, structs.replace(made[0], changes=(), not_run=()))]
+
+
 DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "report": check_documents,
     "run": run_documents,
@@ -370,6 +377,7 @@ DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "property": property_documents,
     "suite": suite_documents,
     "suite_run": suite_run_documents,
+    "suite_difference": suite_difference_documents,
 }
 """By the name of the schema."""
 
