@@ -115,6 +115,8 @@ class ValidationPart(Part, frozen=True):
     """Where that comparison stopped, or the shapes that it holds for; null where it holds for all inputs."""
     box: tuple[str, ...] = ()
     """The ranges of inputs for the differences."""
+    hypotheses: str | None = None
+    """What is assumed of the implementations in the differences; null without a box."""
     differences: tuple[OutputDifference, ...] = ()
     """The differences of the outputs, where a box was given."""
 

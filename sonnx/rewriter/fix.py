@@ -27,7 +27,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
 from sonnx.rewriter import passes
-from sonnx.rewriter.certified_differences import certified_differences
+from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
@@ -75,9 +75,11 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         written = read(data, limits=limits)
         values = [each.value for each in applied if each.value]
         known = certified_differences(bound, written, values, options.box, chosen)
-        applied = tuple([replace(each, difference=known.get(each.value)) for each in applied])
+        applied = tuple([
+            replace(each, bounded=True, difference=known.get(each.value)) if each.value else each for each in applied
+        ])  # fmt: skip
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
-        validation = replace(validation, box=tuple(options.box), differences=outputs)
+        validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, differences=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
     return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data)
 

@@ -77,5 +77,6 @@ def _validation(validation: Validation) -> ValidationPart:
         for_all_inputs=validation.for_all_inputs,
         unmatched=validation.unmatched.strip() or None,
         box=validation.box,
+        hypotheses=validation.hypotheses or None,
         differences=tuple(OutputDifference(name, most) for name, most in validation.differences.items()),
     )

@@ -144,8 +144,9 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
 class AppliedRewrite(Struct, frozen=True):
     """The record of one place that a rewrite changed: its name, title and theorem, the rest as in `Edit`.
 
-    `value` is the value that is computed in another way, "" where none or several are; `difference` is at least the
-    difference of this value in any implementations of both models on the box, None where no bound is known.
+    `value` is the value that is computed in another way, "" where none or several are.  Where a box of inputs was given
+    and the rewrite rounds in another way (`bounded`), `difference` is at least the difference of this value in any
+    implementations of both models on the box, None where no bound is known.
     """
 
     name: str
@@ -157,6 +158,7 @@ class AppliedRewrite(Struct, frozen=True):
     theorem: str = ""
     changes: str = ""
     value: str = ""
+    bounded: bool = False
     difference: float | None = None
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.outward import at_most
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
@@ -46,7 +47,7 @@ class Validation(Struct, frozen=True):
     `for_all_inputs` is the answer of the comparison of both models as terms, which needs no inputs, rewrites that
     change values included; None where it was not made.  `unmatched` says where an undecided one stopped, and for which
     shapes a decided one holds.  `differences` are at least those of the outputs in any implementations of both models
-    on the `box` of inputs, None for one of which no bound is known.
+    on the `box` of inputs under the `hypotheses`, None for one of which no bound is known.
     """
 
     requested: int
@@ -63,6 +64,7 @@ class Validation(Struct, frozen=True):
     for_all_inputs: Answer | None = None
     unmatched: str = ""
     box: tuple[str, ...] = ()
+    hypotheses: str = ""
     differences: Mapping[str, float | None] = {}
 
     @property
@@ -86,14 +88,15 @@ class Validation(Struct, frozen=True):
     @property
     def _bounds(self) -> str:
         if not self.box:
-            return ""
+            return "no difference is bounded: no box of inputs was given" if self.changing_values else ""
         listed = [
-            f"{escape(name)} by at most {most:.3g}" for name, most in self.differences.items() if most is not None
+            f"{escape(name)} by at most {at_most(most)}" for name, most in self.differences.items() if most is not None
         ]
         without = [escape(name) for name, most in self.differences.items() if most is None]
         parts = [f"implementations of both models differ in {', '.join(listed)}"] if listed else []
-        parts += [f"no bound is known of the difference in {', '.join(without)}"] if without else []
-        return f"for inputs in {', '.join(map(escape, self.box))} {' and '.join(parts)}"
+        parts += [f"no bound of the difference in {', '.join(without)} is known"] if without else []
+        box = ", ".join(map(escape, self.box))
+        return f"for inputs in {box}, under the hypotheses {self.hypotheses}: {', '.join(parts) or 'nothing changes'}"
 
     @property
     def _runs(self) -> str:
@@ -115,7 +118,7 @@ class Validation(Struct, frozen=True):
             unknown = ", ".join(map(escape, self.not_executable))
             parts.append(f"sonnx cannot run {unknown}: inputs of these nodes were compared, for arbitrary outputs")
         if self.changing_values:
-            parts.append(f"not compared: {', '.join(self.changing_values)}, which changes how values are rounded")
+            parts.append(f"compared before the rewrites that round in another way: {', '.join(self.changing_values)}")
         return "; ".join([*parts, self.missing] if self.missing else parts)
 
 
