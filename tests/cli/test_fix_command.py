@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import onnx
@@ -338,3 +340,15 @@ def test_weights_are_copied_bit_by_bit():
     made.graph.initializer.add(name="w", data_type=1, dims=[4], raw_data=patterns)
     found = onnx.ModelProto.FromString(fix(made.SerializeToString()).model_bytes())
     assert found.graph.initializer[0].raw_data == patterns
+
+
+def test_standard_input_needs_a_name_for_the_output(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    piped = SimpleNamespace(buffer=io.BytesIO(model.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", piped)
+    assert run(["fix", "-"]) == 2
+    assert "needs --output" in capsys.readouterr().err
+    assert run(["fix", "-", "-o", "fixed.onnx", "--bind", "N=2"]) == 0
+    assert capsys.readouterr().out.startswith("standard input: ")
+    assert Path("fixed.onnx").exists()
