@@ -181,7 +181,8 @@ def picture(tensors: Sequence[Tensor]) -> str:
         Series(curve, f'style="fill:{colour}"', f'style="stroke:{colour};stroke-width:1.5"')
         for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
-    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network")
+    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network",
+                labels=[escape(each.name) for each in tensors])  # fmt: skip
 
 
 def _power(value: float) -> float | None:

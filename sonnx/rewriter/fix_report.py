@@ -159,6 +159,6 @@ def _rewrites(result: FixResult) -> Iterator[CaseResult]:
             ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference", apart),
         )  # fmt: skip
         yield CaseResult(
-            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} becomes {each.after}"),
+            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} → {each.after}"),
             tuple((term, text) for term, text in details if text), each.where,
         )  # fmt: skip
