@@ -68,6 +68,7 @@ class BoundsReport(Bounds, Rendered):
             criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
             sections=sections,
             facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
+            results_first=True,
             notes=(LIMIT, *map(escape_once, _notes(self))),
             pictures=tuple(_pictures(self.tensors)),
         )

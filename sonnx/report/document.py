@@ -152,6 +152,8 @@ class Document(Struct, frozen=True):
     """The exit code of the run."""
     criteria: Mapping[str, Criterion]
     sections: tuple[Section, ...]
+    results_first: bool = False
+    """The text has the facts behind the results, not before them."""
     facts: tuple[tuple[str, str], ...] = ()
     """What the result depends on, as terms with their texts."""
     notes: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
         return f"{TOP + (high - height) / (high - low) * (HEIGHT - 2 * TOP):.1f}"
 
     longest = min(LONGEST_LABEL, max(map(len, labels), default=0))
-    height = HEIGHT + 5 * longest  # room for the longest, turned
+    height = HEIGHT + 6 * longest  # room for the longest, turned
     parts = [f'<svg viewBox="0 0 {WIDTH} {height}" class="plot" role="img" aria-label="{about}">']
     for height, text in marks:
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(height)}" y2="{y(height)}"/>')

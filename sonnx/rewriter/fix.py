@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.base.options import keyword_arguments
@@ -22,7 +22,7 @@ from sonnx.model.reader import read
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
-from sonnx.model.writer import Unwritable, write
+from sonnx.model.writer import LARGEST_WEIGHTS, Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
@@ -47,6 +47,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
+        Unfinished: the values outside the file are too large for one file.
     """
     if options.box and not options.within_bound:
         raise UsageError("--box is for --within-bound; without it no value changes")
@@ -164,7 +165,14 @@ def _rules_of_validity(report: Report) -> tuple[str, ...]:
 
 
 def _require_no_external_data(model: Model) -> None:
-    for tensor in stored_tensors(model):
+    outside = [tensor for tensor in stored_tensors(model) if tensor.external is not None]
+    size = sum(tensor.external.length or 0 for tensor in outside if tensor.external is not None)
+    if size > LARGEST_WEIGHTS:
+        raise Unfinished(
+            f"{size} bytes of the values of the model are in other files; fix writes one file, which holds at most "
+            f"{LARGEST_WEIGHTS} bytes of values"
+        )
+    for tensor in outside:
         if tensor.external is not None:
             raise UsageError(
                 f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}); "

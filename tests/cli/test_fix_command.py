@@ -222,6 +222,16 @@ def test_values_outside_the_file(model, capsys):
     assert "the values of 's' are in another file" in refused(capsys, "model.onnx", "--output", "out.onnx")
 
 
+def test_values_that_no_file_can_hold(model, capsys):
+    made = onnx.ModelProto.FromString(model.read_bytes())
+    tensor = made.graph.initializer.add(name="w", data_type=1, dims=[30_000, 25_000], data_location=1)
+    for key, value in (("location", "weights.bin"), ("offset", "0"), ("length", "3000000000")):
+        tensor.external_data.add(key=key, value=value)
+    model.write_bytes(made.SerializeToString())
+    assert run(["fix", "model.onnx", "--dry-run"]) == 3
+    assert "3000000000 bytes of the values of the model are in other files" in capsys.readouterr().err
+
+
 def broken(made: onnx.ModelProto, kind: str) -> None:
     match kind:
         case "an attribute that holds two values":
