@@ -158,8 +158,8 @@ class AppliedRewrite(Struct, frozen=True):
     theorem: str = ""
     changes: str = ""
     value: str = ""
-    bounded: bool = False
     difference: float | None = None
+    bounded: bool = False
 
 
 def rewrite(name: str, trigger: Trigger, *, makes_executable: bool = False) -> Callable[[StageT], Rewrite[StageT]]:

@@ -64,8 +64,8 @@ class Validation(Struct, frozen=True):
     for_all_inputs: Answer | None = None
     unmatched: str = ""
     box: tuple[str, ...] = ()
-    hypotheses: str = ""
     differences: Mapping[str, float | None] = {}
+    hypotheses: str = ""
 
     @property
     def complete(self) -> bool:
