@@ -20,7 +20,7 @@ from msgspec import MsgspecError, to_builtins
 from msgspec.structs import asdict, replace
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape
+from sonnx.base.escaping import escape, quote
 from sonnx.base.files import json_value, whole_bytes, write_folder
 from sonnx.base.resources import tool_version
 from sonnx.checker import deviation_records, deviations
@@ -451,9 +451,12 @@ def differences(folder: Path, model: Path | None, original: Path | None = None) 
         original: the model file that it was derived from; None for the one that run.json names.
 
     Raises:
-        UsageError: the folder is not an evidence pack, or the model is not known.
+        UsageError: the folder is not an evidence pack, or the model is not known or not there.
     """
     found = _files(folder)
+    for path in (model, original):
+        if path is not None and not path.exists():
+            raise UsageError(f"there is no model file {quote(str(path))}; name the one that the pack is for")
     listed = _manifest(folder)
     yield from _against_manifest(found, listed)
     source = model or _model(found)

@@ -8,6 +8,7 @@ from math import ceil, floor, inf, log10
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.outward import at_least, at_most
 from sonnx.base.reported import json_text
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, TensorBounds
@@ -67,6 +68,7 @@ class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
             criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
             sections=sections,
             facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
+            results_first=True,
             notes=(LIMIT, *map(escape_once, _notes(self))),
             pictures=tuple(_pictures(self.tensors)),
         )
@@ -93,9 +95,8 @@ def _standing(good: bool, yes: str, no: str) -> tuple[str, Standing]:
 def _value_case(tensor: TensorBounds) -> CaseResult:
     numbers: tuple[str, ...] = ("",) * 5
     if not tensor.unbounded and tensor.low.size:
-        found = (tensor.low.min(), tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(),
-                 tensor.error.max())  # fmt: skip
-        numbers = tuple(f"{number:.6g}" for number in found)
+        above = (tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(), tensor.error.max())
+        numbers = (at_least(float(tensor.low.min()), 6), *(at_most(float(number), 6) for number in above))
     text = f"in [{numbers[0]}, {numbers[1]}], error at most {numbers[4]}" if numbers[0] else "no elements"
     return CaseResult(
         "bounded", escape(tensor.name), *_standing(not tensor.unbounded, "bounded", "not bounded"),
@@ -106,14 +107,14 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
 
 def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
     for each in bounds.decisions:
-        text = f"in [{each.low:.6g}, {each.high:.6g}], error at most {each.error:.3g}"
+        text = f"in [{at_least(each.low, 6)}, {at_most(each.high, 6)}], error at most {at_most(each.error)}"
         yield _asked("decision", each.what, each.same, "the same", "not shown", text)
 
 
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
     if bounds.max_error is not None and bounds.outputs:
         error = bounds.outputs[0].largest_error
-        text = f"the error is at most {error:.6g}; asked: {bounds.max_error:.6g}"
+        text = f"the error is at most {at_most(error, 6)}; asked: {bounds.max_error:.6g}"
         yield _asked("error", "error", error <= bounds.max_error, "holds", "not shown", text)
     if bounds.split is not None:
         yield _asked("split", "split", bounds.split.finished, "shown", "open", bounds.split.text)
@@ -181,7 +182,8 @@ def picture(tensors: Sequence[TensorBounds]) -> str:
         Series(curve, f'style="fill:{colour}"', f'style="stroke:{colour};stroke-width:1.5"')
         for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
-    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network")
+    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network",
+                labels=[escape(each.name) for each in tensors])  # fmt: skip
 
 
 def _power(value: float) -> float | None:

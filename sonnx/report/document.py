@@ -169,6 +169,8 @@ class Document(Struct, frozen=True):
     """Figures for the top of a page, each with what it counts; if empty, cases by standing."""
     properties: Mapping[str, Any] = {}
     """What SARIF says of the run; if empty, what the fields above say."""
+    results_first: bool = False
+    """The text has the facts behind the results, not before them."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:

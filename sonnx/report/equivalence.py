@@ -8,6 +8,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.outward import at_least, at_most
 from sonnx.base.reported import Result, json_text
 from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
@@ -127,13 +128,13 @@ def _output_text(found: Equivalence, name: str) -> str:
         text = f"{place} is {witness.first!r} and {witness.second!r} for the generated input {witness.number}"
         parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
         if witness.apart:
-            parts.append(f"the ideal values there are at least {witness.apart:.3g} apart")
+            parts.append(f"the ideal values there are at least {at_least(witness.apart)} apart")
     return "; ".join(parts) or CLAIMS[output.answer]
 
 
 def _constant_case(each: RoundedConstant) -> CaseResult:
-    text = f"on equal inputs x at most {each.gain:.3g} max |x| + {each.offset:.3g} apart"
-    cells = (f"{each.gain:.3g}", f"{each.offset:.3g}", f"{each.relative:.3g}", str(each.roundings))
+    text = f"on equal inputs x at most {at_most(each.gain)} max |x| + {at_most(each.offset)} apart"
+    cells = (at_most(each.gain), at_most(each.offset), at_most(each.relative), str(each.roundings))
     name = f"{escape(each.first)} / {escape(each.second)}"
     return CaseResult("constant", name, "explained", Standing.GOOD, text, cells=cells)
 
@@ -141,7 +142,7 @@ def _constant_case(each: RoundedConstant) -> CaseResult:
 def _quantum_text(each: Quantum) -> str:
     return (
         f"{each.first} / {each.second}: on equal inputs at most one quantum apart, at elements whose ideal value is "
-        f"within {each.reach:.2g} quanta of the middle between two integers"
+        f"within {at_most(each.reach, 2)} quanta of the middle between two integers"
     )
 
 
@@ -157,12 +158,12 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
         if output.difference is not None:
             yield (
                 "difference",
-                f"{output.first}: two implementations differ by at most {output.difference:.6g} on the box",
+                f"{output.first}: two implementations differ by at most {at_most(output.difference, 6)} on the box",
             )
     if found.constants:
         worst = max(each.relative for each in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")
-        yield "folded", f"the constants of {many}; the largest relative difference is {worst:.3g}"
+        yield "folded", f"the constants of {many}; the largest relative difference is {at_most(worst)}"
     yield from (("one quantum", _quantum_text(each)) for each in found.quanta[:MAX_LISTED])
     if len(found.quanta) > MAX_LISTED:
         yield "one quantum", f"and {plural(len(found.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"

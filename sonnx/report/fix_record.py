@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct, field
 
 from sonnx.base.escaping import escape, plural
+from sonnx.base.outward import at_most
 from sonnx.base.reported import ABSENT_IF_EMPTY, ADDED, HIDDEN, OptionalText, Result, as_written, reported, reported_as
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
@@ -76,6 +77,8 @@ class AppliedRewrite(Struct, frozen=True):
     difference: Annotated[float | None, ADDED] = None
     """At least the difference of the value it computes in any implementations of both models on the box of inputs; null
     where no bound is known, or the value stays."""
+    bounded: Annotated[bool, HIDDEN] = False
+    """Whether a box of inputs was given and the rewrite rounds in another way."""
 
 
 class FindingsOfReason(Struct, frozen=True):
@@ -167,6 +170,8 @@ class Validation(Struct, frozen=True):
     """Where that comparison stopped; or the shapes that it holds for, after a space."""
     box: Annotated[tuple[str, ...], ADDED] = ()
     """The ranges of inputs for the differences."""
+    hypotheses: Annotated[OptionalText, ADDED] = ""
+    """What is assumed of the implementations in the differences; null without a box."""
     bounds: Annotated[Mapping[str, float | None], HIDDEN] = {}
     """At least the difference of each output on the box; None where no bound is known."""
 
@@ -193,12 +198,15 @@ class Validation(Struct, frozen=True):
     @property
     def _bounds(self) -> str:
         if not self.box:
-            return ""
-        listed = [f"{escape(name)} by at most {most:.3g}" for name, most in self.bounds.items() if most is not None]
+            return "no difference is bounded: no box of inputs was given" if self.changing_values else ""
+        listed = [
+            f"{escape(name)} by at most {at_most(most)}" for name, most in self.bounds.items() if most is not None
+        ]
         without = [escape(name) for name, most in self.bounds.items() if most is None]
         parts = [f"implementations of both models differ in {', '.join(listed)}"] if listed else []
-        parts += [f"no bound is known of the difference in {', '.join(without)}"] if without else []
-        return f"for inputs in {', '.join(map(escape, self.box))} {' and '.join(parts)}"
+        parts += [f"no bound of the difference in {', '.join(without)} is known"] if without else []
+        box = ", ".join(map(escape, self.box))
+        return f"for inputs in {box}, under the hypotheses {self.hypotheses}: {', '.join(parts) or 'nothing changes'}"
 
     @property
     def _runs(self) -> str:
@@ -220,7 +228,7 @@ class Validation(Struct, frozen=True):
             unknown = ", ".join(map(escape, self.not_executable))
             parts.append(f"sonnx cannot run {unknown}: inputs of these nodes were compared, for arbitrary outputs")
         if self.changing_values:
-            parts.append(f"not compared: {', '.join(self.changing_values)}, which changes how values are rounded")
+            parts.append(f"compared before the rewrites that round in another way: {', '.join(self.changing_values)}")
         return "; ".join([*parts, self.missing] if self.missing else parts)
 
     @property

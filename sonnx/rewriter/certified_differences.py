@@ -7,6 +7,7 @@ shows that their ideal values are equal, and bounds the difference of any two im
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from math import isfinite
 
 from msgspec.structs import replace
 
@@ -14,7 +15,11 @@ from sonnx.base.errors import BadInput, Stop
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.model.ir import Model, ValueInfo
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.numerics.formats import ELEMENTS, format_of
+
+HYPOTHESES = DEFAULT_HYPOTHESES
+"""What is assumed of the implementations."""
 
 
 def certified_differences(
@@ -33,14 +38,15 @@ def certified_differences(
     sides = []
     for model, called in ((original, "original"), (rewritten, "rewritten")):
         sides.append(side_of(replace(model, graph=replace(model.graph, outputs=added)), called, "", None))
-    options = EquivalenceOptions(edition=edition, box=tuple(box), runs=0)
+    options = EquivalenceOptions(edition=edition, box=tuple(box), runs=0, hypotheses=HYPOTHESES)
     try:
         found = compare_models(sides[0], sides[1], options)
     except BadInput:
         raise
     except Stop:
         return {}
-    return {each.first: each.difference for each in found.outputs if each.difference is not None}
+    apart = {each.first: each.difference for each in found.outputs}
+    return {name: most for name, most in apart.items() if most is not None and isfinite(most)}
 
 
 def _is_float(element: str | None) -> bool:

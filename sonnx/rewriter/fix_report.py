@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import sha256
+from sonnx.base.outward import at_most
 from sonnx.base.reported import json_text
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
@@ -124,10 +125,17 @@ def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[s
         yield f"  {place(each.where)}"
         yield f"    - {each.before}"
         yield f"    + {each.after}"
-        if each.difference is not None:
-            yield f"    {escape(each.value)} differs by at most {each.difference:.3g} in implementations of both models"
+        if each.bounded:
+            yield f"    {escape(each.value)}: {_difference(each)}"
     if shown is not None and len(applied) > shown:
         yield f"  and {len(applied) - shown} more (--all prints them)"
+
+
+def _difference(each: AppliedRewrite) -> str:
+    """How far the value is from that of the original, within the hypotheses and on the box of the summary."""
+    if each.difference is None:
+        return "no bound of the difference is known"
+    return f"implementations of both models differ by at most {at_most(each.difference)} on the box"
 
 
 def _lines(remaining: Iterable[RemainingFindings]) -> Iterator[str]:
@@ -212,11 +220,11 @@ def _remaining(result: FixResult) -> Iterator[CaseResult]:
 
 def _rewrites(result: FixResult) -> Iterator[CaseResult]:
     for each in result.rewrites:
-        apart = "" if each.difference is None else f"at most {each.difference:.3g}"
+        apart = _difference(each) if each.bounded else ""
         details = (
-            ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference on the box", apart),
+            ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference", apart),
         )  # fmt: skip
         yield CaseResult(
-            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} becomes {each.after}"),
+            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} → {each.after}"),
             tuple((term, text) for term, text in details if text), each.where,
         )  # fmt: skip

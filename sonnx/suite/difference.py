@@ -12,7 +12,8 @@ from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.base.files import whole_bytes
 from sonnx.base.reported import Result, reported
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 from sonnx.suite.result import Counts, Deviation, SuiteRun, read_run, shown
 
 NEW, GONE, MORE, FEWER = "new", "gone", "more often", "less often"

@@ -170,7 +170,8 @@ def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     details += [("value class", each.value_class)] if each.value_class else []
     details += [("erratum", each.explained)] if each.explained else []
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
-    message = f"{each.element}: output {far.output}{place} is {escape(far.actual)}, expected {escape(far.expected)}"
+    values = f"is {escape(far.actual)}, expected {escape(far.expected)}"
+    message = f"{plural(each.number, 'time')}: {each.element}: output {far.output}{place} {values}"
     return message, tuple(details)
 
 

@@ -298,11 +298,13 @@ def rewrite_documents() -> list[str]:
     before, after = CheckReport.of(full_before), CheckReport.of(plain_report())
     applied = (
         AppliedRewrite("explicit-padding", "t", ("Conv.explicit-padding",), NODE, "SAME", "pads", "pads.same", ""),
-        AppliedRewrite("rename", "u", (), VALUE, "x", "y", changes="the name of an input", value="y", difference=0.5),
+        AppliedRewrite(
+            "rename", "u", (), VALUE, "x", "y", changes="the name of an input", value="y", difference=0.5, bounded=True
+        ),
     )
     validation = Validation(
         5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed",
-        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), {"y": 0.5, "z": None},
+        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), "ieee-any", {"y": 0.5, "z": None},
     )  # fmt: skip
     failing = CheckReport.of(Report(
         "new.onnx", "2025-10", "The first text", False, Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),

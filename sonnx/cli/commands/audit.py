@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="the model file")
     kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--output", type=Path, metavar="DIR", help="write the pack to this folder, a new or empty one")
+    kind.add_argument("-o", "--output", type=Path, metavar="DIR", help="write the pack to this new or empty folder")
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
     add_options(parser, AuditOptions)
     add_budget_arguments(parser)

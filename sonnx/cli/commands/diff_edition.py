@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", metavar="AFTER", help="the edition it is compared with")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="models to check under both")
     add_options(parser, ModelOptions, without=["limits"])
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="the format of the comparison")
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="the format of the comparison")
     parser.set_defaults(command=diff_edition_command)
 
 

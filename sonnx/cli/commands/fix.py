@@ -6,9 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import fixed_path, require_free, write_whole
 from sonnx.base.progress import clock
+from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.report.formats import RESULT_FORMATS
@@ -20,17 +22,17 @@ HELP = "rewrite a model into the profile without changing a value"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a model file, which is never changed")
+    add("model", metavar="MODEL", help="a model file, which is never changed; - is standard input")
     target = parser.add_mutually_exclusive_group()
     target.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
+        "-o", "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
     )
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
     add_options(parser, FixOptions)
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
+    add("-f", "--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
     add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)
 
@@ -40,12 +42,16 @@ def fix_command(options: argparse.Namespace) -> int:
     """Run the command; the exit code is that of `check` for the new file."""
     from sonnx.rewriter.fix import fix
 
+    piped = options.model == "-"
     if options.output is None and not options.dry_run:
+        if piped:
+            raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
     require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
-        result = fix(options.model, **keywords_of(FixOptions, options), name=options.model)
+        source = sys.stdin.buffer.read() if piped else options.model
+        result = fix(source, **keywords_of(FixOptions, options), name=STANDARD_INPUT if piped else options.model)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
     record = result.to_json(output)
     if output is not None:

@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a model file")
     add_options(parser, ExecutionOptions)
     add("--random", action="store_true", help="generate the inputs that are not given")
-    add("--output", type=Path, metavar="DIR", help="write the values to files in this folder")
-    add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
+    add("-o", "--output", type=Path, metavar="DIR", help="write the values to files in this folder")
+    add("-f", "--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=("text", "json"), default="text", help="the format of what is printed")
     add("--jobs", type=amount("threads", largest=MAX_THREADS), metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip

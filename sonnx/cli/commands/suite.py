@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add_options(made, MakeOptions)
         elif name == "run":
             add_options(made, RunOptions)
-        made.add_argument("--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
-        made.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
+        made.add_argument("-f", "--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
+        made.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
     parser.set_defaults(command=suite_command)
 
 
