@@ -33,8 +33,8 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
         return f"{TOP + (high - height) / (high - low) * (HEIGHT - 2 * TOP):.1f}"
 
     longest = min(LONGEST_LABEL, max(map(len, labels), default=0))
-    height = HEIGHT + 6 * longest  # room for the longest, turned
-    parts = [f'<svg viewBox="0 0 {WIDTH} {height}" class="plot" role="img" aria-label="{about}">']
+    tall = HEIGHT + 6 * longest  # room for the longest, turned
+    parts = [f'<svg viewBox="0 0 {WIDTH} {tall}" class="plot" role="img" aria-label="{about}">']
     for height, text in marks:
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(height)}" y2="{y(height)}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y(height)}" dy="4" text-anchor="end">{text}</text>')
@@ -48,8 +48,8 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
         parts += [f'<path d="{path}" fill="none" {each.line}/>'] if each.line else []
     every = max(1, -(-len(labels) // LABELS))
     for place, label in list(enumerate(labels))[::every]:
-        x, bottom = LEFT + (place + 0.5) * step, HEIGHT - TOP + 16
+        across, bottom = LEFT + (place + 0.5) * step, HEIGHT - TOP + 16
         shown = label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
-        turned = f'transform="translate({x:.1f} {bottom}) rotate(-45)" text-anchor="end"'
+        turned = f'transform="translate({across:.1f} {bottom}) rotate(-45)" text-anchor="end"'
         parts.append(f"<text {turned}>{escape(shown)}<title>{escape(label)}</title></text>")
     return f"{''.join(parts)}</svg>"
