@@ -157,8 +157,7 @@ def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
 
 def _case(each: Deviation) -> CaseResult:
     message, details = shown(each)
-    verdict = f"{each.kind}, {each.number} times"
-    return CaseResult(each.kind, f"{each.operator} {each.element}", verdict, each.standing, message, details)
+    return CaseResult(each.kind, f"{each.operator} {each.element}", each.kind, each.standing, message, details)
 
 
 def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
