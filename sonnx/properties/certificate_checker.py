@@ -5,9 +5,10 @@
 Exit code 0: the property holds for every input of its boxes, in every implementation of the model that computes as
 `CLAIM` says.  1: the certificate does not show it.  2: a file cannot be read, or is outside what this program knows.
 
-A certificate is trusted in nothing.  For each box of the property it has a tree of halvings; a leaf has, for each
-layer, a slope between 0 and 1 for each neuron.  This program reads the weights from the model and the boxes and rows
-from the property, walks the trees, and computes for each leaf, with the slopes:
+A certificate is trusted in nothing.  For each box of the property it has a tree of parts; a leaf has, for each layer, a
+slope between 0 and 1 for each neuron.  Where several leaves are slabs of one part, that part has the slopes and a slab
+has the word "above": what holds on the part holds on its slabs.  This program reads the weights from the model and the
+boxes and rows from the property, walks the trees, and computes for each part that has slopes:
 
 * bounds of each neuron z before its Relu.  From l <= z <= u follow relu(z) >= slope * z for any slope from 0 to 1, and
   relu(z) <= s * z + t for any s and t with s * l + t >= 0 and s * u + t >= u, since relu is convex.  A row over the
@@ -21,7 +22,7 @@ from the property, walks the trees, and computes for each leaf, with the slopes:
   the row.  Where a neuron is above 0 in every implementation, relu passes a difference on; where it is below 0, none;
   else some share between none and all.
 
-A set of outputs is excluded on a leaf if one of its rows, less its error, is above its bound.
+A set of outputs is excluded on a leaf if, for its inputs, one of its rows, less its error, is above its bound.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ CLAIM = (
     "float, each operation rounded to nearest, sums in any order, with or without fused multiply-add, constants added "
     "and multiplied in advance, numbers below 2^-126 kept or flushed to zero"
 )
-FORMAT = "sonnx certificate 1"
+FORMAT = "sonnx certificate 2"
 GRID = 80
 """Bounds are integers: multiples of 2^-GRID, rounded outward."""
 SLOPE = 24
@@ -463,8 +464,8 @@ def least(network: list[CheckedLayer], lines: list[Lines], box: Box, row: list[i
     return total + floor(last, bits + GRID)
 
 
-def excluded(network: list[CheckedLayer], box: Box, slopes: list[str], sets: list[Atoms]) -> bool:
-    """Whether each set of outputs is excluded on a box, in every implementation."""
+def known_on(network: list[CheckedLayer], box: Box, slopes: list[str]) -> Known:
+    """What holds on a box, in every implementation."""
     known = Known([], [], [])
     ends, error = box, [1] * len(box)  # an input below 2^-126 may be flushed
     for number, layer in enumerate(network):
@@ -478,6 +479,11 @@ def excluded(network: list[CheckedLayer], box: Box, slopes: list[str], sets: lis
         known.passed.append([(low - e > 0, high + e >= 0) for (low, high), e in zip(ends, whole, strict=True)])
         ends = [(max(low, 0), max(high, 0)) for low, high in ends]
         error = [e + 1 if some else 0 for e, (_, some) in zip(whole, known.passed[-1], strict=True)]
+    return known
+
+
+def excluded(network: list[CheckedLayer], known: Known, box: Box, sets: list[Atoms]) -> bool:
+    """Whether each set of outputs is excluded on a box, in every implementation; `known` holds on it."""
     return all(any(row_excluded(network, known, box, *atom) for atom in atoms) for atoms in sets)
 
 
@@ -589,13 +595,15 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
     Raises:
         Refused: one does not, or the tree is malformed.
     """
-    leaves, pending = 0, [(box, tree)]
+    leaves, pending = 0, list[tuple[Box, Any, Known | None]]([(box, tree, None)])
     while pending:
-        part, node = pending.pop()
+        part, node, known = pending.pop()
         if not isinstance(node, dict):
             raise Refused("a part is an object")
         if "slopes" in node:
-            if not excluded(network, part, node["slopes"], sets):
+            if node["slopes"] != "above":
+                known = known_on(network, part, node["slopes"])
+            if known is None or not excluded(network, known, part, sets):
                 ends = ", ".join(
                     f"[{float(Fraction(a, 2**GRID)):.9g}, {float(Fraction(b, 2**GRID)):.9g}]" for a, b in part
                 )
@@ -606,8 +614,10 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
         if not 0 <= axis < len(part) or not part[axis][0] <= at <= part[axis][1]:
             raise Refused(f"a part is halved outside itself, at {node['at']}")
         low, high = part[axis]
-        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"]))
-        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"]))
+        if "lines" in node:
+            known = known_on(network, part, node["lines"])
+        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"], known))
+        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"], known))
     return leaves
 
 

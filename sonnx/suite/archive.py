@@ -105,7 +105,7 @@ class ClassAnswer(Struct, frozen=True):
     """The answer of the solver."""
 
 
-class Pairs(Struct, frozen=True):
+class CoveredPairs(Struct, frozen=True):
     """The pairs of satisfiable structure classes."""
 
     covered: int
@@ -141,7 +141,7 @@ class Part(Struct, frozen=True):
     """Data sets."""
     without_bound: int
     """Outputs of data sets without a bound for an element."""
-    pairs: Pairs | None = None
+    pairs: CoveredPairs | None = None
     """Pairs of classes; null where only every class is covered."""
 
 

@@ -31,9 +31,9 @@ from sonnx.suite.archive import (
     UNBOUNDED,
     Case,
     ClassAnswer,
+    CoveredPairs,
     DataSet,
     Excluded,
-    Pairs,
     Part,
     Stored,
     Suite,
@@ -111,7 +111,10 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
         classes=tuple(ClassAnswer(each.name, each.rule, each.answer) for each in made.classes),  # type: ignore[arg-type]
-        pairs=None if made.pairs is None else Pairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown),
+        pairs=(
+            None if made.pairs is None
+            else CoveredPairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown)
+        ),
         unbroken=dict(made.unbroken), labels=_matrix(family, stored),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
         positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),

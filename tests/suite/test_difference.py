@@ -12,7 +12,7 @@ from msgspec import structs
 import sonnx
 from sonnx.base.errors import UsageError
 from sonnx.suite.difference import run_difference
-from sonnx.suite.judge import Difference
+from sonnx.suite.judge import JudgedDifference
 from sonnx.suite.result import Counts, Deviation, SuiteRun
 
 SCHEMA = Path(sonnx.__file__).parent / "report" / "suite_difference.schema.json"
@@ -21,7 +21,7 @@ SCHEMA = Path(sonnx.__file__).parent / "report" / "suite_difference.schema.json"
 def deviation(operator: str, kind: str, number: int, explained: str | None = None) -> Deviation:
     return Deviation(
         operator=operator, kind=kind, element="float", number=number, case=f"{operator}-0001", data_set=2, call="call",
-        value_class="spread", broken=None, difference=Difference(kind, 0, (1,), "1", "0"), inputs={"x": "[1]"},
+        value_class="spread", broken=None, difference=JudgedDifference(kind, 0, (1,), "1", "0"), inputs={"x": "[1]"},
         errata=(), explained=explained,
     )  # fmt: skip
 
