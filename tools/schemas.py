@@ -41,6 +41,7 @@ from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof
 from sonnx.report.comparison_json import ComparisonDocument
 from sonnx.report.equivalence import EquivalenceDocument
+from sonnx.report.facts_json import FactsDocument
 from sonnx.report.fix_record import FixRecord
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
@@ -71,6 +72,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/comparison.schema.json": ComparisonDocument,
     "sonnx/report/difference.schema.json": EditionDifference,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
+    "sonnx/report/facts.schema.json": FactsDocument,
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
     "sonnx/report/proof.schema.json": ModelProof,
     "sonnx/report/report.schema.json": CheckDocument,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
@@ -19,6 +20,9 @@ from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.report.check import CheckReport
+
+if TYPE_CHECKING:
+    from sonnx.report.facts_json import FactsDocument
 
 
 @keyword_arguments(CheckOptions)
@@ -61,6 +65,22 @@ def check_models(models: Sequence[str], options: BatchOptions) -> BatchResult:
         results = _in_this_process(models_of(models), options)
     results.reports = _deviated(results.reports, options)
     return results
+
+
+def facts_of(source: str | bytes, options: CheckOptions, name: str) -> FactsDocument:
+    """The facts of the calls of a model, and the verdicts of their operators' rules.
+
+    Raises:
+        Unreadable: the source is not a readable ONNX model.
+        UsageError: a symbol that the model does not have.
+    """
+    from sonnx.checker.checked_calls import checked_calls  # most checks write no facts
+    from sonnx.report.facts_json import FactsDocument, call_facts
+
+    request = options.request()
+    model, digest = open_model(source, True, request.limits)
+    calls = tuple(map(call_facts, checked_calls(model, request)))
+    return FactsDocument(model=name, sha256=digest, edition=request.edition or "", calls=calls)
 
 
 def is_isolated(models: Sequence[str], options: BatchOptions) -> bool:

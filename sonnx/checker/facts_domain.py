@@ -92,6 +92,10 @@ class FactsDomain:
         self._listing.listed(results)
         return Transferred(after, results)
 
+    def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
+        """The results of the operator's own rules for one call, in order."""
+        return list(_own_results(made, demands, views, self.rules, self._listing))
+
     def _without_facts(self, call: Call) -> list[RuleResult]:
         found = self._of_calls.get(call)
         if found is None:
@@ -103,7 +107,7 @@ class FactsDomain:
     ) -> tuple[SubjectResults, frozenset[str]]:
         """The results of all rules about a call, and the names of the open ones."""
         rules, listing, views = self.rules, self._listing, Views(names)
-        own = list(_own_results(made, demands, views, rules, listing))
+        own = self.own_results(made, demands, views)
         absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
         key = demands.of_groups(views), listing.full
         groups = demands.groups.get(key)

@@ -18,7 +18,7 @@ from sonnx.model.files import models_of
 SHARED = ("edition", "bind", "input_shapes", "select", "strict_versions")
 """The options of a check that a rewriting has, too."""
 EXCLUDED = (
-    "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "resume", "cluster", "jobs",
+    "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "facts", "resume", "cluster", "jobs",
     "timeout", "memory", "limits", "statistics", "quiet", "full",
 )  # fmt: skip
 """Options without effect on a rewriting."""

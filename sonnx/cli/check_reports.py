@@ -32,6 +32,8 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
     add("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
     add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")
+    add("--facts", type=Path, metavar="FILE",
+        help="write the facts of each call and its verdicts as JSON, for the checker extracted from Coq")  # fmt: skip
     add("--docs", default="", metavar="URL",
         help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
 

@@ -8,119 +8,66 @@ long.  A case with other files beside its model is left out; bytes that a case a
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
-from math import isfinite
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import onnx
+import onnx.backend.test
 import onnx.parser
 from google.protobuf import text_format
 
-from sonnx import check
-from sonnx.checker import facts_domain
-from sonnx.language.coq import text
-from sonnx.language.evaluator import TensorFacts, Unknown
-from sonnx.language.steps import TOO_LONG
+from sonnx.api.checks import facts_of
+from sonnx.base.reported import json_text
+from sonnx.checker.options import CheckOptions
+from sonnx.model.reader import Unreadable
 from sonnx.profile.cases import cases
+from sonnx.report.facts_json import CallFacts, FactsDocument
+from tests.support.paths import ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
 
-MOST_VALUES = 4096
-"""Items of the longest list that is compared: the extracted program has numbers of single bits."""
+NODE_TESTS = Path(onnx.backend.test.__file__).parent / "data"
+"""The models of the onnx package."""
 
 
-class NotComparedError(Exception):
-    """The call has a fact that the program does not read; the message is the reason."""
-
-
-def fact(value: Any) -> str:
-    """A fact as the program reads it.
-
-    Raises:
-        NotComparedError: a number that is not finite, or a long list.
-    """
-    match value:
-        case bool():
-            return f"(B {str(value).lower()})"
-        case int():
-            return f"(I {value})"
-        case Fraction() | float():
-            if isinstance(value, float) and not isfinite(value):
-                raise NotComparedError("a number that is not finite")
-            exact = Fraction(value)
-            return f"(F {exact.numerator} {exact.denominator})"
-        case str():
-            return f"(T {text(value)})"
-        case Unknown():
-            return f"(U {int(value.cause)} {text(value.symbol)})"
-        case TensorFacts():
-            return _record(value._asdict())
-        case tuple():
-            if len(value) > MOST_VALUES:
-                raise NotComparedError("a long list")
-            return f"(L {' '.join(map(fact, value))})"
-        case Mapping():
-            return _record(value)
-    if hasattr(value, "read"):
-        return fact(value.read())
-    raise NotComparedError(f"a fact of type {type(value).__name__}")
-
-
-def _record(fields: Mapping[str, Any]) -> str:
-    return f"(R {' '.join(f'({text(name)} {fact(value)})' for name, value in fields.items())})"
-
-
-class Calls:
-    """The different calls of checks: the line of each, with the verdicts of its rules."""
+class Documents:
+    """The facts of the different calls of models, one document for all."""
 
     def __init__(self) -> None:
-        self.verdicts: dict[str, tuple[str, ...]] = {}
-        self.left_out = Counter[str]()
+        self.calls: dict[str, CallFacts] = {}
+        self.models = 0
 
-    def record(self, edition: str, made: Any, names: Mapping[str, Any], results: list[Any]) -> None:
-        """Keep a call with the results of its operator's own rules."""
-        if any(TOO_LONG in each.actual for each in results):
-            self.left_out["too long"] += 1
-            return
+    def add(self, data: bytes) -> None:
+        """Add the calls of a model; an unreadable one has none."""
         try:
-            facts = " ".join(f"({text(name)} {fact(value)})" for name, value in names.items())
-        except NotComparedError as reason:
-            self.left_out[str(reason)] += 1
+            document = facts_of(data, CheckOptions(), "model")
+        except Unreadable:
             return
-        line = f"{text(f'{edition} {made.operator} {made.version}')} {facts}".replace("\n", " ")
-        self.verdicts[line] = tuple(f"{each.rule.slug}={each.verdict}" for each in results)
+        self.models += 1
+        self.edition = document.edition
+        for call in document.calls:
+            self.calls.setdefault(json_text(call), call)
+
+    def text(self) -> str:
+        """The document, as `sonnx check --facts FILE` writes it."""
+        edition = self.edition
+        return json_text(FactsDocument(model="", sha256="", edition=edition, calls=tuple(self.calls.values())))
 
 
-def recorded(calls: Calls, models: Iterator[onnx.ModelProto]) -> int:
-    """Check models while their calls are recorded; how many there were."""
-    plain, number = facts_domain._own_results, 0
-
-    def recording(made: Any, demands: Any, views: Any, rules: Any, listing: Any) -> Iterator[Any]:
-        results = list(plain(made, demands, views, rules, listing))
-        calls.record(rules.edition.name, made, views.names, results)
-        return iter(results)
-
-    facts_domain._own_results = recording
-    try:
-        for model in models:
-            check(model)
-            number += 1
-    finally:
-        facts_domain._own_results = plain
-    return number
-
-
-def models(count: int) -> Iterator[onnx.ModelProto]:
-    """The models of all cases, and random ones: correct, with one part changed, with symbolic dimensions."""
+def models(count: int) -> Iterator[bytes]:
+    """The models of all cases, of the examples and of the onnx package, and random ones: correct, with one part
+    changed, with symbolic dimensions.
+    """
     for case in cases():
         if case.beside is None:
             text_form = onnx.parser.parse_model if case.language.startswith("onnx") else _text_model
-            yield text_form(case.text)
+            yield text_form(case.text).SerializeToString()
+    for path in (*sorted((ROOT / "examples").rglob("*.onnx")), *sorted(NODE_TESTS.rglob("*.onnx"))):
+        yield path.read_bytes()
     operators = sorted(sample_calls())
     for seed in range(count):
         chance = random.Random(seed)
@@ -130,7 +77,7 @@ def models(count: int) -> Iterator[onnx.ModelProto]:
         if seed % 2:
             with_symbols(chance, model, 3)
         try:
-            yield model.proto()
+            yield model.proto().SerializeToString()
         except (ValueError, TypeError):  # a changed constant that onnx cannot write
             continue
 
@@ -139,23 +86,12 @@ def _text_model(text: str) -> onnx.ModelProto:
     return text_format.Parse(text, onnx.ModelProto())
 
 
-def differences(calls: Calls, program: Path, rules: Path) -> list[str]:
-    """The calls of which a verdict differs."""
-    lines = list(calls.verdicts)
-    done = subprocess.run(
-        [program.resolve(), rules],
-        input="\n".join(lines) + "\n",
-        capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",  # a string of a model that is not UTF-8 has its own bytes
-        check=True,
-    )
-    found = []
-    for line, answer in zip(lines, done.stdout.splitlines(), strict=True):
-        for ours, theirs in zip(calls.verdicts[line], answer.split(" ") if answer else (), strict=True):
-            if ours != theirs:
-                found.append(f"check {ours}, second {theirs}: {line[:400]}")
-    return found
+def answers(document: str, program: Path, rules: Path) -> list[str]:
+    """The line of the program for each call."""
+    done = subprocess.run([program.resolve(), rules], input=document.encode("ascii"), capture_output=True, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr.decode("utf-8", "replace"))
+    return done.stdout.decode("utf-8", "surrogateescape").splitlines()
 
 
 def main() -> int:
@@ -165,15 +101,31 @@ def main() -> int:
     parser.add_argument("rules", type=Path)
     parser.add_argument("--random", type=int, default=200, help="random models")
     options = parser.parse_args()
-    calls = Calls()
-    number = recorded(calls, models(options.random))
-    found = differences(calls, options.program, options.rules)
-    print(*found[:20], sep="\n")
-    verdicts = sum(map(len, calls.verdicts.values()))
-    left = ", ".join(f"{count} {why}" for why, count in calls.left_out.items()) or "none"
-    counts = f"{number} models, {len(calls.verdicts)} different calls, {verdicts} verdicts, {len(found)} differ"
-    print(f"{counts}; left out: {left}")
-    return 1 if found else 0
+    made = Documents()
+    for model in models(options.random):
+        made.add(model)
+    lines = answers(made.text(), options.program, options.rules)
+    calls = list(made.calls.values())
+    compared = [call for call in calls if call.facts is not None]
+    differing = [
+        (call, line) for call, line in zip(calls, lines, strict=True) if call.facts is not None and line != shown(call)
+    ]
+    for call, line in differing[:20]:
+        print(f"check  {shown(call)}\nsecond {line}\n{json.dumps(call.facts)[:400]}")
+    left = Counter(call.left_out for call in calls if call.facts is None)
+    reasons = ", ".join(f"{count} because {why}" for why, count in left.items()) or "none"
+    verdicts = sum(len(call.verdicts) for call in compared)
+    print(
+        f"{made.models} models, {len(compared)} different calls, {verdicts} verdicts, {len(differing)} calls differ; "
+        f"left out: {reasons}"
+    )
+    return 1 if differing else 0
+
+
+def shown(call: CallFacts) -> str:
+    """The line that the program prints where its verdicts are those of the check."""
+    verdicts = " ".join(f"{slug}={verdict}" for slug, verdict in call.verdicts.items())
+    return f"{call.operator} {call.version} {verdicts}"
 
 
 if __name__ == "__main__":

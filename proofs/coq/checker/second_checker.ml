@@ -1,5 +1,6 @@
-(* second_checker RULES < FACTS: a verdict for each rule.  RULES is what `sonnx export coq` writes.  A line of FACTS is
-   one call: the edition, operator and version, and the facts by name.  The output has a line for each call. *)
+(* second_checker RULES < FACTS: the verdict of each rule, a line for each call.  RULES is what `sonnx export coq DIR`
+   writes, FACTS what `sonnx check --facts FILE MODEL` writes.  The exit code is 1 where a verdict differs from the one
+   that FACTS has from the check, and 2 where an input cannot be read. *)
 open Evaluator
 
 type tree = Atom of string | Quoted of string | Node of tree list
@@ -83,18 +84,81 @@ let rule = function
     { slug; relies = strings relies; applies = optional applies; demand = expr demand; over = optional over }
   | _ -> failwith "not a rule"
 
+(* JSON, as `sonnx check --facts FILE` writes it: in ASCII.  A character beyond it is written by the bytes of its units
+   in UTF-16, so that equal texts have equal bytes. *)
+type json = Null | Truth of bool | Number of string | String of string | List of json list | Object of (string * json) list
+
+let json text =
+  let n = String.length text in
+  let rec space i = if i < n && String.contains " \n\t\r" text.[i] then space (i + 1) else i in
+  let wrong i = failwith (Printf.sprintf "not JSON at byte %d" i) in
+  let at i = if i < n then text.[i] else wrong i in
+  let literal i word result =
+    let m = String.length word in
+    if i + m <= n && String.sub text i m = word then (result, i + m) else wrong i in
+  let unit_of b code =
+    if code < 0x80 then Buffer.add_char b (Char.chr code)
+    else begin
+      if code < 0x800 then Buffer.add_char b (Char.chr (0xC0 lor (code lsr 6)))
+      else begin
+        Buffer.add_char b (Char.chr (0xE0 lor (code lsr 12)));
+        Buffer.add_char b (Char.chr (0x80 lor ((code lsr 6) land 0x3F)))
+      end;
+      Buffer.add_char b (Char.chr (0x80 lor (code land 0x3F)))
+    end in
+  let rec characters i b = match at i with
+    | '"' -> (Buffer.contents b, i + 1)
+    | '\\' ->
+      (match at (i + 1) with
+       | 'u' when i + 6 <= n -> unit_of b (int_of_string ("0x" ^ String.sub text (i + 2) 4)); characters (i + 6) b
+       | c ->
+         let known = [('n', '\n'); ('t', '\t'); ('r', '\r'); ('b', '\b'); ('f', '\012'); ('/', '/'); ('"', '"'); ('\\', '\\')] in
+         (match List.assoc_opt c known with Some d -> Buffer.add_char b d | None -> wrong i);
+         characters (i + 2) b)
+    | c -> Buffer.add_char b c; characters (i + 1) b in
+  let string i = if at i = '"' then characters (i + 1) (Buffer.create 16) else wrong i in
+  let rec item i =
+    let i = space i in
+    match at i with
+    | 'n' -> literal i "null" Null
+    | 't' -> literal i "true" (Truth true)
+    | 'f' -> literal i "false" (Truth false)
+    | '"' -> let s, i = string i in (String s, i)
+    | '[' -> let items, i = sequence ']' item (i + 1) in (List items, i)
+    | '{' -> let pairs, i = sequence '}' pair (i + 1) in (Object pairs, i)
+    | '-' | '0' .. '9' ->
+      let rec stop j = if j < n && text.[j] >= '0' && text.[j] <= '9' then stop (j + 1) else j in
+      let j = stop (i + 1) in (Number (String.sub text i (j - i)), j)
+    | _ -> wrong i
+  and pair i =
+    let name, i = string (space i) in
+    let i = space i in
+    if at i <> ':' then wrong i else let v, i = item (i + 1) in ((name, v), i)
+  and sequence : 'a. char -> (int -> 'a * int) -> int -> 'a list * int = fun close part i ->
+    let rec rest found i =
+      let i = space i in
+      if at i = close then (List.rev found, i + 1)
+      else if at i = ',' then let v, i = part (i + 1) in rest (v :: found) i
+      else wrong i in
+    let i = space i in
+    if at i = close then ([], i + 1) else let v, i = part i in rest [v] i in
+  let found, i = item 0 in
+  if space i < n then wrong i else found
+
+let number = function Number s -> integer (Atom s) | _ -> failwith "not a number"
+
 let rec value = function
-  | Node [Atom "I"; z] -> VInt (integer z)
-  | Node [Atom "F"; a; b] -> VFloat (rational a b)
-  | Node [Atom "B"; Atom b] -> VBool (b = "true")
-  | Node [Atom "T"; Quoted s] -> VText s
-  | Node (Atom "L" :: items) -> VList (List.map value items)
-  | Node (Atom "R" :: fields) ->
-    VRecord (List.map (function Node [Quoted f; v] -> (f, value v) | _ -> failwith "not a field") fields)
-  | Node [Atom "U"; Atom cause; Quoted symbol] ->
-    let because = match cause with "1" -> RunTime | "2" -> NotStated | _ -> NotDefined in
+  | Truth b -> VBool b
+  | Number s -> VInt (integer (Atom s))
+  | String s -> VText s
+  | List items -> VList (List.map value items)
+  | Object ["float", List [a; Number d]] -> VFloat { qnum = number a; qden = denominator (Atom d) }
+  | Object ["record", Object fields] -> VRecord (List.map (fun (f, v) -> (f, value v)) fields)
+  | Object ["unknown", String cause; "symbol", String symbol] ->
+    let because = match cause with
+      | "run time" -> RunTime | "not stated" -> NotStated | "undefined" -> NotDefined | _ -> failwith "not a cause" in
     VUnknown (because, if symbol = "" then None else Some symbol)
-  | _ -> failwith "not a value"
+  | _ -> failwith "not a fact"
 
 let verdict = function
   | Pass -> "pass" | Fail -> "fail" | Assumed -> "assumed" | Undecided -> "undecided" | NotApplicable -> "not-applicable"
@@ -112,14 +176,39 @@ let read line =
 
 let lines channel f = try while true do f (input_line channel) done with End_of_file -> ()
 
+let get name = function
+  | Object fields -> (try List.assoc name fields with Not_found -> failwith ("no " ^ name))
+  | _ -> failwith "not an object"
+let text = function String s -> s | _ -> failwith "not a text"
+
+(* The verdicts of both checkers on a call; the line says where they differ. *)
+let differs edition call =
+  let operator = text (get "operator" call) in
+  let version = match get "version" call with Number s -> s | _ -> failwith "not a version" in
+  match get "facts" call, get "verdicts" call with
+  | Null, _ -> Printf.printf "%s %s left out: %s\n" operator version (text (get "left_out" call)); false
+  | Object facts, Object stated ->
+    let names = Hashtbl.create 64 in
+    List.iter (fun (name, v) -> Hashtbl.replace names name (value v)) facts;
+    let environment x = try Hashtbl.find names x with Not_found -> VUnknown (NotStated, None) in
+    let key = String.concat " " [edition; operator; version] in
+    let rules = try Hashtbl.find catalogue key with Not_found -> failwith ("no rules of " ^ key) in
+    let judged = List.map (fun (slug, v) -> (slug, verdict v)) (judge environment rules []) in
+    let shown = List.map (fun (slug, v) -> slug ^ "=" ^ v) judged in
+    let same = judged = List.map (fun (slug, v) -> (slug, text v)) stated in
+    Printf.printf "%s %s %s%s\n" operator version (String.concat " " shown)
+      (if same then "" else " DIFFERS from the check");
+    not same
+  | _ -> failwith "not a call"
+
 let () =
-  lines (open_in Sys.argv.(1)) read;
-  lines stdin (fun line ->
-    match trees line with
-    | Quoted key :: facts ->
-      let names = Hashtbl.create 64 in
-      List.iter (function Node [Quoted x; v] -> Hashtbl.replace names x (value v) | _ -> failwith "not a fact") facts;
-      let environment x = try Hashtbl.find names x with Not_found -> VUnknown (NotStated, None) in
-      let judged = judge environment (Hashtbl.find catalogue key) [] in
-      print_endline (String.concat " " (List.map (fun (slug, v) -> slug ^ "=" ^ verdict v) judged))
-    | _ -> failwith "not a call")
+  try
+    lines (open_in Sys.argv.(1)) read;
+    let input = Buffer.create 65536 in
+    lines stdin (fun line -> Buffer.add_string input line; Buffer.add_char input '\n');
+    let document = json (Buffer.contents input) in
+    let edition = text (get "edition" document) in
+    match get "calls" document with
+    | List calls -> exit (if List.mem true (List.map (differs edition) calls) then 1 else 0)
+    | _ -> failwith "not a list of calls"
+  with Failure reason -> prerr_endline ("second_checker: " ^ reason); exit 2

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
-from sonnx.api.checks import check_models, is_isolated
-from sonnx.base.escaping import escape
+from sonnx.api.checks import check_models, facts_of, is_isolated
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape, quote
+from sonnx.base.files import deliver
+from sonnx.base.reported import json_text
 from sonnx.checker.options import BatchOptions
 from sonnx.cli.arguments import with_date
 from sonnx.cli.check_reports import add_report_options, deliver_reports, outputs_of, require_effect, require_other_file
@@ -45,13 +49,17 @@ def check_command(parsed: argparse.Namespace) -> int:
     values["ignore"] += tuple(ignored.rule for ignored in project.table.ignore)
     outputs = outputs_of(parsed)
     formats = {name for name, _ in outputs}
-    values |= {"hashed": bool(formats & HASHED), "drawn": bool(formats & DRAWN)}
-    for _, file in outputs:
+    values |= {"hashed": bool(formats & HASHED) or parsed.facts is not None, "drawn": bool(formats & DRAWN)}
+    for file in (*(file for _, file in outputs), parsed.facts):
         require_other_file(file, models_of(parsed.models))
+    if parsed.facts is not None:
+        _require_one_model(parsed, BatchOptions(**values), outputs)
     with _status(is_isolated(parsed.models, BatchOptions(**values))) as line:
         results = check_models(parsed.models, **values, progress=line)
     for sentence in results.sentences() if "text" in formats else ():
         print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    if parsed.facts is not None and results.reports:
+        _write_facts(parsed, BatchOptions(**values), results.reports[0].sha256)
     results.reports = project.stated(results.reports)
     code = results.exit_code(parsed.accept_assumptions)
     run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, parsed.docs)
@@ -59,6 +67,25 @@ def check_command(parsed: argparse.Namespace) -> int:
     if results.interrupted:
         raise KeyboardInterrupt
     return code
+
+
+def _require_one_model(
+    parsed: argparse.Namespace, options: BatchOptions, outputs: Sequence[tuple[str, Path | None]]
+) -> None:
+    """Refuse --facts where it has no single model, or the file of another output."""
+    if len(parsed.models) != 1 or parsed.models[0] == "-" or is_isolated(parsed.models, options):
+        raise UsageError("--facts is about one model file, checked without limits of time and memory")
+    if parsed.facts.resolve() in {file.resolve() for _, file in outputs if file is not None}:
+        raise UsageError(f"--facts and --format write to {quote(str(parsed.facts))}; name a file for each")
+
+
+def _write_facts(parsed: argparse.Namespace, options: BatchOptions, digest: str) -> None:
+    """Write the facts of the model that was checked."""
+    [name] = parsed.models
+    document = facts_of(name, options, name)
+    if document.sha256 != digest:
+        raise UsageError(f"{quote(name)} changed while it was checked")
+    deliver(json_text(document), parsed.facts)
 
 
 def _status(shown: bool) -> AbstractContextManager[Callable[[str], None]]:
