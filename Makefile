@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test
+.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -73,6 +73,13 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
 
+# A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
+# of docs/suite.md; half an hour.
+wrong-kernels: $(VENV)/installed
+	rm -rf build/suite
+	nice -n 19 $(BIN)/sonnx suite make build/suite --format json --output build/suite.json
+	nice -n 19 $(BIN)/python -m benchmarks.suite_mutants build/suite --write
+
 # Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.
 MINUTES ?= 120
 equivalence-campaign: $(VENV)/installed
@@ -82,6 +89,10 @@ equivalence-campaign: $(VENV)/installed
 # What `sonnx bound` says of many small networks, in tests/data; each changed line needs a reason.
 recorded-bounds: $(VENV)/installed
 	$(BIN)/python -m tests.support.recorded_bounds
+
+# What follows from the rules of one operator, NAME=Conv: proofs, figures, verdicts on node tests, mutants of rules.
+operator: $(VENV)/installed
+	$(BIN)/python -m tools.operator_records $(NAME)
 
 # Record the verdict on each node test of the onnx package; the tests compare.
 node-verdicts: $(VENV)/installed

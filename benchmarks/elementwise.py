@@ -4,7 +4,7 @@ python -m benchmarks.elementwise [--rounds 15] [--size 1000000] [--only Exp] [--
 
 A ratio is the median time of this project's kernel over the median of the peer's.  numpy's functions are not correctly
 rounded; a composite (Sigmoid, Softmax, LeakyRelu) is the usual few lines of numpy.  `--write` renews the table in
-docs/values.md.
+docs/speed.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sonnx.model.reader import read
 from sonnx.numerics.formats import NAMES, Array
 from sonnx.profile.catalogue import editions
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 VERSION = 22
 MEDIAN, EACH = 8.0, 15.0
 """The targets: the median of all ratios to numpy, and every one."""
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--size", type=int, default=10**6, help="elements, a multiple of 1000")
     parser.add_argument("--only", default="", help="one operator")
-    parser.add_argument("--write", action="store_true", help="renew the table in docs/values.md")
+    parser.add_argument("--write", action="store_true", help="renew the table in docs/speed.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     measured = []

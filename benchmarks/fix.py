@@ -3,7 +3,7 @@
 python -m benchmarks.fix [MODEL …] [--samples 1] [--write]
 
 The models are those of tests/models, the networks that the onnx package brings, and those named.  `--write` puts this
-table and that of the rewrites into docs/fix.md.
+table, that of the rewrites, and that of the exports with and without --within-bound into docs/fix.md.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import onnx
+
+import sonnx
 from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
@@ -23,6 +27,9 @@ from sonnx.rewriter.passes import every_rewrite
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "fix.md"
 HEAD = """| model | findings before | rewrites | findings after | remaining | output elements compared |
+|---|---|---|---|---|---|
+"""
+EXPORTS = """| export | exported by | as exported | after fix | after fix --within-bound | outside the profile |
 |---|---|---|---|---|---|
 """
 REWRITES = """| rewrite | for | values unchanged by |
@@ -51,6 +58,56 @@ def row(path: Path, samples: int) -> str:
         return f"| {path.stem} | refused: {reason} | | | | |\n"
     numbers = f"{len(found.before.roots)} | {len(found.rewrites)} | {len(found.after.roots)}"
     return f"| {path.stem} | {numbers} | {remaining(found)} | {compared(found)} |\n"
+
+
+def frameworks() -> list[Path]:
+    """The exports of other frameworks in the tests."""
+    return sorted((ROOT / "tests" / "models" / "frameworks").glob("*.onnx"))
+
+
+class Outcome(NamedTuple):
+    """What becomes of one export: whether it conforms at each stage, and what is left."""
+
+    name: str
+    exporter: str
+    conforms: tuple[bool, bool, bool]
+    left: str
+
+    def __str__(self) -> str:
+        words = " | ".join("conforms" if each else "does not" for each in self.conforms)
+        return f"| {self.name} | {self.exporter} | {words} | {self.left} |\n"
+
+
+def outcome(path: Path) -> Outcome:
+    """The export before and after both forms of the command that `check` prints, with 1 for sizes that it asks for."""
+    before = sonnx.check(path)
+    about = onnx.load(path, load_external_data=False)
+    exporter = f"{about.producer_name} {about.producer_version}".strip() or "not stated"
+    shapes = {name: tuple(int(each) if each.isdigit() else 1 for each in shape) for name, shape in before.open_inputs}
+    conforms = before.exit_code() == 0
+    try:
+        exact, bounded = (fix(path, input_shapes=shapes, samples=0, within_bound=each) for each in (False, True))
+    except UsageError as reason:
+        return Outcome(path.stem, exporter, (conforms, False, False), f"refused: {reason}")
+    codes = exact.after.exit_code(), bounded.after.exit_code()
+    return Outcome(path.stem, exporter, (conforms, codes[0] == 0, codes[1] == 0), left(bounded))
+
+
+def left(found: FixResult) -> str:
+    """The sentences about operators outside the profile; of other findings, which follow from them, the rules."""
+    outside = [each for each in found.after.roots if each.rule == "operator-in-profile"]
+    others = {each.rule for each in found.after.roots} - {"operator-in-profile"}
+    sentences = dict.fromkeys(str(each.actual) for each in outside)
+    return "; ".join([*sentences, *(() if sentences else sorted(others))]).replace("|", "\\|")
+
+
+def total(outcomes: Sequence[Outcome]) -> str:
+    """How many of how many conform at each stage."""
+    before, exact, bounded = (sum(each) for each in zip(*(each.conforms for each in outcomes), strict=True))
+    return (
+        f"\nOf {len(outcomes)} models {before} conform as exported, {exact} after `fix`, and {bounded} after "
+        "`fix --within-bound`.\n"
+    )
 
 
 def remaining(found: FixResult) -> str:
@@ -104,6 +161,13 @@ def main() -> None:
     if options.write:
         write("rewrites", REWRITES + "".join(rewrites()))
         write("models", HEAD + "".join(rows))
+    outcomes = []
+    for path in (*exported_models(), *frameworks(), *options.models, *light_networks()):
+        outcomes.append(outcome(path))
+        print(outcomes[-1], end="", flush=True)
+    print(total(outcomes))
+    if options.write:
+        write("exports", EXPORTS + "".join(map(str, outcomes)) + total(outcomes))
 
 
 if __name__ == "__main__":

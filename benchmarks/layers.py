@@ -1,7 +1,7 @@
 """Time layers by themselves, models of one node, against the runtimes, in turns: python -m benchmarks.layers --write.
 
 A ratio is the median time of a run of this project, of a model that is prepared, over the median of the peer's.  Inputs
-and weights are normally distributed; weights are initializers.  `--write` renews the table in docs/values.md.
+and weights are normally distributed; weights are initializers.  `--write` renews the table in docs/speed.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.values import runtimes
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 VERSION = 14
 HEAD = """| layer | case | ms | /onnx.reference | /onnxruntime | elements | exact path |
 |---|---|---|---|---|---|---|"""
@@ -91,7 +91,7 @@ def line(made: Case, counts: tuple[int, int]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--write", action="store_true", help="renew the table in docs/values.md")
+    parser.add_argument("--write", action="store_true", help="renew the table in docs/speed.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(HEAD)

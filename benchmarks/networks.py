@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 MEDIAN, EACH = 0.15, 0.5
 
 LEAST, LONG = 2, 15
@@ -215,7 +215,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, help="a folder with more networks")
     parser.add_argument("--random", action="store_true", help="also the nine with random weights")
     parser.add_argument("--products", action="store_true", help="the share of matrix products, nothing else")
-    parser.add_argument("--write", action="store_true", help="renew the table in docs/values.md")
+    parser.add_argument("--write", action="store_true", help="renew the table in docs/speed.md")
     parser.add_argument("--peak", nargs=2, metavar=("RUNNER", "MODEL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -24,6 +24,7 @@ HEAD = """# A runtime on real networks
 How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
 set of ordinary numbers of [-1, 1), and for the models of DIR a second one of small multiples of one half; then each
 node runs alone on class inputs, as many as the default budget allows.
+[suite.md](suite.md#runtimes) has the conformance of runtimes, operator by operator, from runs of a test suite.
 [comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """

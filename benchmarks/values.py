@@ -4,7 +4,7 @@ python -m benchmarks.values [--rounds 15] [--only float16] [--write]
 
 A ratio is the median time of this project's kernel over the median of the peer's; below 1 is faster.  The kernel and
 numpy write into an array that is there already, as the executor's buffers are; the runtimes allocate their outputs.
-`--write` puts the tables into docs/values.md; `make docs` draws them.
+`--write` puts the tables into docs/speed.md; `make docs` draws them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sonnx.profile.catalogue import editions
 
 FLOATS = ("float", "double", "float16", "bfloat16")
 TYPES = ("int8", "int32", "int64", *FLOATS)
-DOCUMENT = Path(__file__).parent.parent / "docs" / "values.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 
 BROADCAST: dict[str, list[tuple[int, ...]]] = {
     "scalar": [(10**6,), ()],
@@ -193,7 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="one element type")
-    parser.add_argument("--write", action="store_true", help="renew docs/values.md")
+    parser.add_argument("--write", action="store_true", help="renew docs/speed.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     measured = []

@@ -16,7 +16,7 @@ import z3
 from sonnx.language.parser import parse
 from sonnx.language.structure import view
 from sonnx.profile.catalogue import operators
-from sonnx.profile.definitions import Operator, Rule
+from sonnx.profile.definitions import OperatorDefinition, Rule
 from sonnx.prover import any_size
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_interpretation import SmtCondition
@@ -48,7 +48,7 @@ def _about_run_time(rule: Rule) -> bool:
     return rule.when is not None and any(name.startswith("constant(") for name in view((rule.when,)))
 
 
-def about(described: Operator) -> Iterator[Theorem]:
+def about(described: OperatorDefinition) -> Iterator[Theorem]:
     """The theorems about one operator."""
     for family in families(described, SignatureFamily.conformance):
         yield satisfiable(family)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.run import PreparedModel, RunReport
     from sonnx.rewriter.fix import fix
-    from sonnx.rewriter.rewriting import FixResult
+    from sonnx.rewriter.fix_report import FixResult
 
 __all__ = [
     "BadInput",
@@ -86,7 +86,7 @@ _LATER = {
     "EquivalenceReport": "sonnx.report.equivalence",
     "EvidencePack": "sonnx.evidence.pack",
     "Explanation": "sonnx.report.explain",
-    "FixResult": "sonnx.rewriter.rewriting",
+    "FixResult": "sonnx.rewriter.fix_report",
     "ModelChangesReport": "sonnx.report.model_changes",
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",

@@ -17,7 +17,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.report.theorems import TheoremReport
-from sonnx.workers.tasks import Place
+from sonnx.workers.tasks import WorkPlace
 from sonnx.workers.theorems import prove_theorems
 
 SOLVER = "all"
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = driver.select(known, wanted)
     cache = SolverCache(None if options.no_cache else usual_folder())
     with StatusLine() as line:
-        results, _ = prove_theorems(found, SOLVER, cache.folder, Place(options.jobs), line)
+        results, _ = prove_theorems(found, SOLVER, cache.folder, WorkPlace(options.jobs), line)
     lacking = sum(each.unanswered is not None for each in results)
     if lacking:
         print(f"{options.output} is not written: {lacking} theorems have no result", file=sys.stderr)

@@ -27,7 +27,7 @@ from sonnx.language.domain import Expression, RuleError
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause
 from sonnx.language.parser import parse
 from sonnx.language.steps import OutOfFuel
-from sonnx.profile.cases import Case, cases
+from sonnx.profile.cases import RuleCase, cases
 from sonnx.profile.definitions import Rule
 from tools.syntax_mutants import Replacements, changes, of_condition
 
@@ -76,22 +76,22 @@ def evaluations() -> Mapping[tuple[str, str], list[Evaluation]]:
 
 
 @contextmanager
-def _recording(found: dict[tuple[str, str], list[Evaluation]], case: Case, edition: str) -> Iterator[None]:
+def _recording(found: dict[tuple[str, str], list[Evaluation]], case: RuleCase, edition: str) -> Iterator[None]:
     """Record each evaluation of a rule by the checker."""
-    original = rules.Condition.result
+    original = rules.RuleCondition.result
     conforming = case.expected[edition].get("conforms", frozenset())
 
-    def record(condition: rules.Condition, views: Views, listing: rules.Listing = rules.ALL) -> rules.RuleResult:
+    def record(condition: rules.RuleCondition, views: Views, listing: rules.Listing = rules.ALL) -> rules.RuleResult:
         slug = condition.rule.slug
         evaluation = Evaluation(f"{case.id} [{edition}]", condition.rule, dict(views.names), slug in conforming)
         found[slug, condition.demand.text].append(evaluation)
         return original(condition, views, listing)
 
-    rules.Condition.result = record  # type: ignore[assignment, method-assign]
+    rules.RuleCondition.result = record  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
-        rules.Condition.result = original  # type: ignore[method-assign]
+        rules.RuleCondition.result = original  # type: ignore[method-assign]
 
 
 def outcomes(condition: Expression, those: Sequence[Evaluation]) -> dict[str, frozenset[str]]:

@@ -22,7 +22,9 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from sonnx.base.reported import ABSENT_IF_EMPTY, Marker, json_keys
+from sonnx.bounds.result import Bounds
 from sonnx.checker.deviation_records import DeviationsFile
+from sonnx.checker.edition_difference import EditionDifference
 from sonnx.checker.tailoring import TailoringFile
 from sonnx.profile.accuracy import AccuracyFile
 from sonnx.profile.file_format import (
@@ -37,17 +39,16 @@ from sonnx.profile.rewrites import RewritesFile
 from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof
-from sonnx.report.bounds_json import BoundsDocument
 from sonnx.report.comparison_json import ComparisonDocument
-from sonnx.report.edition_difference import DifferenceDocument
 from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.facts_json import FactsDocument
+from sonnx.report.fix_record import FixRecord
 from sonnx.report.json import CheckDocument
 from sonnx.report.model_changes import ModelChangesDocument
-from sonnx.report.rewrites_json import RecordFile
 from sonnx.report.rules import RuleList
-from sonnx.report.run import RunDocument
-from sonnx.report.theorems_json import TheoremsDocument
+from sonnx.report.run import RunReport
+from sonnx.report.theorems import TheoremReport
+from sonnx.suite.difference import RunDifference
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
 
@@ -67,21 +68,22 @@ TOML_FILES: dict[str, Any] = {
 }
 """Types of TOML files, which have no null: a key is absent instead."""
 JSON_FILES: dict[str, Any] = {
-    "sonnx/report/bounds.schema.json": BoundsDocument,
+    "sonnx/report/bounds.schema.json": Bounds,
     "sonnx/report/comparison.schema.json": ComparisonDocument,
-    "sonnx/report/difference.schema.json": DifferenceDocument,
+    "sonnx/report/difference.schema.json": EditionDifference,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
     "sonnx/report/facts.schema.json": FactsDocument,
     "sonnx/report/model_changes.schema.json": ModelChangesDocument,
     "sonnx/report/proof.schema.json": ModelProof,
     "sonnx/report/report.schema.json": CheckDocument,
-    "sonnx/report/rewrites.schema.json": RecordFile,
+    "sonnx/report/rewrites.schema.json": FixRecord,
     "sonnx/report/property.schema.json": PropertyResult,
     "sonnx/report/rules.schema.json": RuleList,
     "sonnx/report/suite.schema.json": SuiteReport,
+    "sonnx/report/suite_difference.schema.json": RunDifference,
     "sonnx/report/suite_run.schema.json": SuiteRun,
-    "sonnx/report/run.schema.json": RunDocument,
-    "sonnx/report/theorems.schema.json": TheoremsDocument,
+    "sonnx/report/run.schema.json": RunReport,
+    "sonnx/report/theorems.schema.json": TheoremReport,
 }
 
 
@@ -163,7 +165,7 @@ def _without_null(value: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _descriptions(kind: type) -> dict[str, str]:
+def _descriptions(kind: type[msgspec.Struct]) -> dict[str, str]:
     """The text below each field of a type and of its bases, by the key in the file."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
@@ -173,9 +175,10 @@ def _descriptions(kind: type) -> dict[str, str]:
             for field, text in zip(body.body, body.body[1:], strict=False):
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                     found[field.target.id] = inspect.cleandoc(_text(text))
-            getters = (value for value in vars(each).values() if isinstance(value, property))
-            found |= {getter.fget.__name__: inspect.getdoc(getter) or "" for getter in getters if getter.fget}
-    keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
+            found |= {
+                name: inspect.getdoc(value) or "" for name, value in vars(each).items() if isinstance(value, property)
+            }
+    keys = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys |= {key.attribute: key.name for key in json_keys(kind)}
     return {key: " ".join(found.get(name, "").split()) for name, key in keys.items()}
 
@@ -186,9 +189,9 @@ def _text(statement: ast.stmt) -> str:
     return constant.value if isinstance(constant, ast.Constant) and isinstance(constant.value, str) else ""
 
 
-def _structs(kind: Any, printed: bool) -> dict[str, type]:
+def _structs(kind: Any, printed: bool) -> dict[str, type[msgspec.Struct]]:
     """Every structure in a type, by its name."""
-    found: dict[str, type] = {}
+    found: dict[str, type[msgspec.Struct]] = {}
     waiting = [kind]
     while waiting:
         one = waiting.pop()

@@ -85,9 +85,9 @@ def verify_property(
     elsewhere = None
     if chosen.jobs is not None or chosen.cluster is not None:
         from sonnx.workers.properties import PartsElsewhere  # most runs need none
-        from sonnx.workers.tasks import Place
+        from sonnx.workers.tasks import WorkPlace
 
-        elsewhere = partial(PartsElsewhere, data, place=Place(jobs=chosen.jobs, cluster=chosen.cluster))
+        elsewhere = partial(PartsElsewhere, data, place=WorkPlace(jobs=chosen.jobs, cluster=chosen.cluster))
     return verify_model(
         sized, data, name_of(found, name), folder, None if stated is None else Path(stated), chosen, progress, elsewhere
     )

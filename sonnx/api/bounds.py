@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 
 from sonnx.base.options import keyword_arguments
 from sonnx.bounds.bound import bound_source
 from sonnx.bounds.options import BoundsOptions
-from sonnx.bounds.split import Pool, processes
+from sonnx.bounds.split import HalvesElsewhere
 from sonnx.checker.report import NotConforming
 from sonnx.model.sources import Source, encoded
 from sonnx.report.bounds import BoundsReport
@@ -24,15 +24,16 @@ def bound(source: Source, options: BoundsOptions) -> BoundsReport:
         NotBounded: a node has no transfer function.
     """
     try:
-        return BoundsReport.of(bound_source(encoded(source), options, _pool(options)))
+        return BoundsReport.of(bound_source(encoded(source), options, _elsewhere(options)))
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
 
 
-def _pool(options: BoundsOptions) -> AbstractContextManager[Pool] | None:
-    """Where the box is halved, None for this process."""
-    if options.cluster is None:
-        return processes(options.jobs) if options.jobs > 1 else None
-    from sonnx.workers.cluster import cluster_executor  # most bounds use no cluster
+def _elsewhere(options: BoundsOptions) -> HalvesElsewhere | None:
+    """What halves the box in other processes, None for this process."""
+    if options.cluster is None and options.jobs == 1:
+        return None
+    from sonnx.workers.boxes import halved_in  # most bounds use no other process
+    from sonnx.workers.tasks import WorkPlace
 
-    return cluster_executor(options.cluster, ("numpy",))
+    return partial(halved_in, WorkPlace(options.jobs if options.cluster is None else None, options.cluster))

@@ -111,9 +111,9 @@ def _discharged(report: Report, model: Model, path: Path | None, options: CheckO
 def _in_child_processes(models: Sequence[str], options: BatchOptions) -> BatchResult:
     # A single model in this process needs neither threads nor processes, so their modules load here.
     from sonnx.workers import models as workers
-    from sonnx.workers.tasks import Place
+    from sonnx.workers.tasks import WorkPlace
 
-    place = Place(options.jobs, options.cluster, options.timeout, options.memory)
+    place = WorkPlace(options.jobs, options.cluster, options.timeout, options.memory)
     results = workers.check_models(
         models, options.request(), options.tailoring, hashed=options.reads_whole_file, drawn=options.drawn,
         place=place, resume=options.resume, progress=options.progress,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.report import NotConforming
@@ -17,7 +15,7 @@ from sonnx.model.reader import read
 from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport
-from sonnx.report.run import ComparedOutput, PreparedModel, RunReport
+from sonnx.report.run import ExpectedOutput, PreparedModel, RunReport
 
 
 @keyword_arguments(PreparationOptions)
@@ -59,7 +57,7 @@ def run(source: Source, options: ExecutionOptions) -> RunReport:
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
     result = prepared.run(given, watch)
     compared = (
-        ComparedOutput(output, values.size, first_difference(result[output], values, bits=options.bits))
+        ExpectedOutput(output, values.size, first_difference(result[output], values, bits=options.bits))
         for output, values in expected.items()
     )
-    return dataclasses.replace(result, compared=tuple(compared))
+    return replace(result, compared=tuple(compared))

@@ -92,7 +92,7 @@ def _expire(*_: object) -> None:
 
 
 WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation", "can't start new thread")
-"""How libraries report a lack of memory in errors of their own: z3, onnxruntime, Python."""
+"""How libraries report a lack of memory in errors of their own: z3, onnxruntime, protobuf, Python."""
 
 
 def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
@@ -134,7 +134,7 @@ def _is_reported(error: BaseException | None, taken: type[BaseException] | tuple
         return False
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    if isinstance(error, taken) or any(words in str(error) for words in WORDS_OF_LIBRARIES):
+    if isinstance(error, taken) or any(words in str(error).lower() for words in WORDS_OF_LIBRARIES):
         return True
     return _is_reported(error.__cause__, taken) or _is_reported(error.__context__, taken)
 

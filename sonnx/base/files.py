@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape
+from sonnx.base.escaping import escape, quote
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -122,6 +122,26 @@ def require_empty(folder: Path, remains: str) -> None:
         raise UsageError(f"{parent} is not a folder")
     if not os.access(parent, os.W_OK):
         raise UsageError(f"{parent} cannot be written to: name a folder elsewhere")
+
+
+def require_free(source: Path, targets: list[Path], force: bool) -> None:
+    """Refuse to overwrite an original, and other files unless `force` is set.
+
+    Raises:
+        UsageError: a target exists, is a folder, has no folder, or is named twice.
+    """
+    for target in targets:
+        shown = quote(str(target))
+        if target.is_dir():
+            raise UsageError(f"{shown} is a folder")
+        if target.exists() and source.exists() and target.samefile(source):
+            raise UsageError(f"{shown} is the original, which is never changed; name another file")
+        if target.exists() and not force:
+            raise UsageError(f"{shown} exists; --force overwrites it")
+        if not target.parent.is_dir():
+            raise UsageError(f"the folder {quote(str(target.parent))} does not exist")
+    if len(targets) > len({path.resolve() for path in targets}):
+        raise UsageError("--output and --report name one file")
 
 
 def fixed_path(model: Path) -> Path:

@@ -14,7 +14,9 @@ A structure says once what it holds, and `json_data` writes it:
         def low(self) -> float | None:
             '''The least ideal value of an element; null without elements.'''
 
-A text that may be absent is "" in the program and null in JSON: its type is `OptionalText`.
+A text that may be absent is "" in the program and null in JSON: its type is `OptionalText`.  A structure of which JSON
+has few fields names them in `json_fields`, and one whose types are loaded late their modules in
+`late_types`, "" for a type that no JSON has.
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from itertools import chain
+from operator import attrgetter
 from os import PathLike
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from msgspec import Struct, field
-from msgspec.structs import fields
+from msgspec import Struct, defstruct, field
 
 from sonnx.base.resources import tool_version
 
@@ -45,6 +49,8 @@ HIDDEN = Marker("hidden")
 ABSENT_IF_EMPTY = Marker("absent if empty")
 """The text is null in JSON where it is empty."""
 OptionalText = Annotated[str, ABSENT_IF_EMPTY]
+ADDED = Marker("added")
+"""The key was added to a format: a document of an older version lacks it, and is read as if it were null or empty."""
 
 
 class Tool(Struct, frozen=True):
@@ -73,6 +79,11 @@ class JsonKey(NamedTuple):
     attribute: str
     absent_if_empty: bool
 
+    @classmethod
+    def of(cls, name: str, annotation: Any, attribute: str) -> JsonKey:
+        """The key of an attribute with an annotation."""
+        return cls(name, annotation, attribute, ABSENT_IF_EMPTY in _markers(annotation))
+
 
 def reported(getter: Getter) -> Getter:
     """Mark the getter of a property, below `@property`, as a key of the JSON."""
@@ -89,21 +100,39 @@ def reported_as(key: str) -> Callable[[Getter], Getter]:
     return mark
 
 
+def reported_of(path: str, kind: Any, text: str) -> Any:
+    """A property that is a key of the JSON: the attribute at the end of a path such as `theorem.id`."""
+
+    def getter(self: Any) -> Any:
+        return attrgetter(path)(self)
+
+    getter.__name__, getter.__doc__ = path.rpartition(".")[2], text
+    getter.__annotations__ = {"return": kind}
+    return property(reported(getter))
+
+
 @cache
 def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
     """The keys of a structure's JSON: its fields, those of its bases first, then its reported properties."""
     bases = (base for base in reversed(kind.__mro__) if issubclass(base, Struct) and base is not Struct)
     inherited = (base.__struct_fields__ for base in bases)
     declared = list(dict.fromkeys(chain.from_iterable(inherited)))
+    shown = getattr(kind, "json_fields", declared)
+    late = {name: _type(name, module) for name, module in getattr(kind, "late_types", {}).items()}
+    hints = get_type_hints(kind, localns=late, include_extras=True)
+    names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys = [
-        JsonKey(one.encode_name, one.type, one.name, ABSENT_IF_EMPTY in _markers(one.type))
-        for one in sorted(fields(kind), key=lambda one: declared.index(one.name))
-        if HIDDEN not in _markers(one.type)
-    ]
+        JsonKey.of(names[name], hints[name], name)
+        for name in declared if name in shown and HIDDEN not in _markers(hints[name])
+    ]  # fmt: skip
     for name, getter in _properties(kind).items():
         result = get_type_hints(getter, include_extras=True)["return"]
-        keys.append(JsonKey(getter.json_key, result, name, ABSENT_IF_EMPTY in _markers(result)))
+        keys.append(JsonKey.of(getter.json_key, result, name))
     return tuple(keys)
+
+
+def _type(name: str, module: str) -> Any:
+    return getattr(import_module(module), name) if module else object
 
 
 def _properties(kind: type) -> dict[str, Any]:
@@ -148,3 +177,30 @@ def json_text(value: object) -> str:
         ValueError: a number is infinite or a NaN.
     """
     return json.dumps(json_data(value), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+@cache
+def as_written(kind: Any) -> Any:
+    """The type of the JSON of a structure, to read what `json_text` wrote: the same keys, with values as JSON has them.
+
+    Keys that are ADDED have a default there; a key that is unknown is refused.
+    """
+    if get_origin(kind) is Annotated:
+        known = as_written(kind.__origin__)
+        return known | None if ABSENT_IF_EMPTY in kind.__metadata__ else known
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(map(as_written, get_args(kind)))]  # noqa: UP007  (the members are known at run time only)
+    if get_origin(kind) is tuple:
+        return tuple[tuple(part if part is ... else as_written(part) for part in get_args(kind))]  # type: ignore[misc]
+    if not (isinstance(kind, type) and issubclass(kind, Struct)):
+        return kind
+    keys = ((key.name, as_written(key.type), _default(key.type)) for key in json_keys(kind))
+    shown = [(name, known, field(**default)) for name, known, default in keys]
+    return defstruct(kind.__name__, shown, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+def _default(kind: Any) -> dict[str, Any]:
+    """What a key of this type is where an older document lacks it; nothing for a key that all have."""
+    if ADDED not in _markers(kind):
+        return {}
+    return {"default": None if ABSENT_IF_EMPTY in _markers(kind) or NoneType in get_args(kind.__origin__) else ()}

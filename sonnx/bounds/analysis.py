@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
-from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
@@ -200,9 +201,9 @@ def bound_model(
     )  # fmt: skip
 
 
-def tensor_of(value: Value, is_output: bool) -> Tensor:
+def tensor_of(value: Value, is_output: bool) -> TensorBounds:
     """What a report keeps of a value."""
-    return Tensor(
+    return TensorBounds(
         value.name, value.node, value.element, value.low, value.high, value.introduced,
         value.error, is_output, value.unbounded,
     )  # fmt: skip
@@ -213,7 +214,7 @@ def tensor_of(value: Value, is_output: bool) -> Tensor:
 
 def decide(
     output: Value, differences: Sequence[tuple[int, int]], *, argmax: bool, rounds: int = kinks.ROUNDS
-) -> list[Decision]:
+) -> list[DecisionBounds]:
     """Whether differences of elements, and the place of the largest element, are the same in every implementation.
 
     Raises:
@@ -224,8 +225,8 @@ def decide(
         if not all(0 <= each < size for each in pair) or pair[0] == pair[1]:
             raise UsageError(f"--difference {pair[0]}-{pair[1]}: the output has elements 0 to {size - 1}")
     if output.unbounded:
-        return [Decision(f"{i} - {j}", -np.inf, np.inf, np.inf, False) for i, j in differences] + (
-            [Decision("argmax", -np.inf, np.inf, np.inf, False)] if argmax else []
+        return [DecisionBounds(f"{i} - {j}", -np.inf, np.inf, np.inf, False) for i, j in differences] + (
+            [DecisionBounds("argmax", -np.inf, np.inf, np.inf, False)] if argmax else []
         )
     made = []
     if differences:
@@ -237,18 +238,18 @@ def decide(
     return made
 
 
-def _decision(what: str, low: float, high: float, error: float) -> Decision:
-    return Decision(what, float(low), float(high), float(error), bool(low - error > 0 or high + error < 0))
+def _decision(what: str, low: float, high: float, error: float) -> DecisionBounds:
+    return DecisionBounds(what, float(low), float(high), float(error), bool(low - error > 0 or high + error < 0))
 
 
-def _largest(output: Value, rounds: int) -> Decision:
+def _largest(output: Value, rounds: int) -> DecisionBounds:
     """Whether one element is the largest everywhere: the least sure pair, and those that the bounds of the elements do
     not decide, are bounded as differences, until one is not shown.
     """
     best = int(np.argmax(output.low.reshape(-1)))
     what, others = f"argmax = {best}", np.delete(np.arange(output.low.size), best)
     if not len(others):
-        return Decision(what, np.inf, np.inf, 0.0, True)
+        return DecisionBounds(what, np.inf, np.inf, 0.0, True)
     low, high, error = _apart(output, np.full(len(others), best), others)
     waiting = np.argsort(low - error)[: max(1, int((low <= error).sum()))]
     for part in np.split(waiting, [1, 16]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
@@ -15,7 +15,7 @@ from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.options import BoundsOptions
 from sonnx.bounds.result import Bounds
-from sonnx.bounds.split import Goal, Pool, Work, bisect
+from sonnx.bounds.split import BisectionProblem, Goal, HalvesElsewhere, bisect
 from sonnx.checker.request import open_model
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
@@ -26,7 +26,7 @@ from sonnx.numerics.formats import Array
 
 
 def bound_source(
-    source: str | os.PathLike[str] | bytes, options: BoundsOptions, pool: AbstractContextManager[Pool] | None = None
+    source: str | os.PathLike[str] | bytes, options: BoundsOptions, elsewhere: HalvesElsewhere | None = None
 ) -> Bounds:
     """The range of every value of a model on a box of inputs, and how far any implementation can be from it.
 
@@ -35,7 +35,7 @@ def bound_source(
     Args:
         source: a path, or the bytes of a model file.
         options: of the bounds.
-        pool: where the box is halved; this process if None.
+        elsewhere: halves the box; this process if None.
     """
     named = options.hypotheses
     assumed: Hypotheses = hypotheses_named(named) if isinstance(named, str) else named
@@ -56,12 +56,14 @@ def bound_source(
         argmax=options.argmax,
     )  # fmt: skip
     if options.split is not None:
-        work = Work(
+        problem = BisectionProblem(
             source if isinstance(source, bytes) else str(Path.cwd() / source),
             (dict(options.bind), dict(options.input_shapes)), assumed, options.edition,
             Goal(options.max_error, differences, options.argmax), dict(options.limits),
         )  # fmt: skip
-        bounds = bisect(work, ranges, bounds, options.split, options.progress, pool=pool, kept=options.resume)
+        bounds = bisect(
+            problem, ranges, bounds, options.split, options.progress, elsewhere=elsewhere, kept=options.resume
+        )
     return replace(bounds, max_error=options.max_error, sha256=digest, files=read_files)
 
 

@@ -18,7 +18,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.executor.array_sizes import require_arrays
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
 
@@ -46,7 +46,7 @@ class Interval:
     @property
     def is_same(self) -> bool:
         """Whether each element has the same interval."""
-        return all(bool((each == each.reshape(-1)[:1]).all()) for each in (self.low, self.high))
+        return all(bool((ends == ends.reshape(-1)[:1]).all()) for ends in (self.low.reshape(-1), self.high.reshape(-1)))
 
     @property
     def sha256(self) -> str:
@@ -57,7 +57,7 @@ class Interval:
 Box = Mapping[str, Interval]
 
 
-def wanted(model: Model) -> tuple[Value, ...]:
+def wanted(model: Model) -> tuple[ValueInfo, ...]:
     """The graph inputs that a box must give: those without an initializer."""
     constants = {tensor.name for tensor in model.graph.initializers}
     return tuple(value for value in model.graph.inputs if value.name not in constants)
@@ -88,7 +88,7 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
     return box_of_arrays(model, made)
 
 
-def _ends(name: str, text: str, value: Value, read: ReadArray) -> tuple[Array, Array]:
+def _ends(name: str, text: str, value: ValueInfo, read: ReadArray) -> tuple[Array, Array]:
     interval = INTERVAL.fullmatch(text.replace(" ", ""))
     if interval:
         low, high = (_number(name, each) for each in interval.groups())
@@ -137,7 +137,7 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
     return {value.name: _interval(value, ends[value.name], symbols) for value in inputs}
 
 
-def _interval(value: Value, ends: Array | tuple[Array, Array], symbols: dict[str, int]) -> Interval:
+def _interval(value: ValueInfo, ends: Array | tuple[Array, Array], symbols: dict[str, int]) -> Interval:
     called, element = f"the input {quote(value.name)}", value.type.element or ""
     whole = element == "bool" or (element in ELEMENTS and is_integer(ELEMENTS[element]))
     if value.type.kind != "tensor" or not (element in FORMATS or whole):
@@ -183,7 +183,7 @@ def _inward(values: Array, element: str, direction: int) -> Array:
     return np.where(off, moved, wide)
 
 
-def _fits(shape: tuple[int, ...], value: Value, symbols: dict[str, int]) -> bool:
+def _fits(shape: tuple[int, ...], value: ValueInfo, symbols: dict[str, int]) -> bool:
     stated = value.type.shape
     if stated is None:
         return True

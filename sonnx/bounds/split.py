@@ -6,30 +6,30 @@ What is shown for all parts holds for the whole box: the range is the hull of th
 
 from __future__ import annotations
 
+import hashlib
 import heapq
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from sonnx.base.errors import Stop
-from sonnx.bounds import adjoint, parts_file
+from sonnx.base.files import whole_bytes
+from sonnx.base.resources import own_hash
+from sonnx.bounds import adjoint, sub_boxes
 from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.result import Bounds, Decision, Tensor
+from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
+from sonnx.bounds.sub_boxes import SubBox
 from sonnx.model.ir import Model
 from sonnx.model.limits import Limits
 from sonnx.model.reader import read
 from sonnx.model.symbols import bind_symbols
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
@@ -48,7 +48,7 @@ class Goal:
     differences: Sequence[tuple[int, int]]
     argmax: bool
 
-    def reached(self, output: Tensor, decisions: Sequence[Decision]) -> bool:
+    def reached(self, output: TensorBounds, decisions: Sequence[DecisionBounds]) -> bool:
         """Whether a part shows it."""
         if output.unbounded:
             return False
@@ -62,18 +62,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A part of the box with what is known of the first output there."""
-
-    box: Box
-    volume: float
-    output: Tensor
-    decisions: tuple[Decision, ...]
-    sensitivity: Mapping[str, Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
+class BisectionProblem:
     """What analyses parts: a model under hypotheses, and the goal; the same in every process."""
 
     source: str | bytes
@@ -98,73 +87,82 @@ class Work:
         """The analyser, made where it is first used."""
         return Analyser(self.model, self.hypotheses, self.folder, self.edition, rounds=PART_ROUNDS)
 
-    def part(self, box: Box, volume: float) -> Part:
+    def key(self, box: Box) -> str:
+        """What kept parts must agree with, as a hash: program, model with its constants, box, hypotheses, goal."""
+        source = self.source if isinstance(self.source, bytes) else whole_bytes(Path(self.source))
+        known = hashlib.sha256(
+            source + repr((own_hash(), self.sizes, self.edition, self.hypotheses, self.goal)).encode()
+        )
+        for tensor in self.model.graph.initializers:
+            if tensor.external is not None:
+                known.update(decode(tensor, self.folder).tobytes())
+        for name, interval in sorted(box.items()):
+            known.update(name.encode() + interval.low.tobytes() + interval.high.tobytes())
+        return known.hexdigest()
+
+    def part(self, box: Box, volume: float) -> SubBox:
         """What is known of a part."""
         run = self.analyser.run(box)
         output = tightened(run, self.model.graph.outputs[0].name)
         decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
-        return Part(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output))
+        return SubBox(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output))
 
-    def halves(self, part: Part) -> list[Part]:
+    def halves(self, part: SubBox) -> list[SubBox]:
         """The halves of a part, none where no interval can be halved."""
         return [self.part(half, part.volume / 2) for half in halves(part.box, part.sensitivity) or ()]
 
 
-Pool = tuple[Executor, int, Callable[[], str]]
-"""What halves parts elsewhere, how many at a time, and why no more answers can come ("" if they can)."""
-
-_works: dict[str, Work] = {}
-"""The works of this process, with their models and analysers, by their keys."""
+HalvesElsewhere = Callable[[BisectionProblem, Iterable[SubBox]], Iterator[tuple[SubBox, list[SubBox]]]]
+"""Halves parts in other processes: each part with its halves, in the order of completion.  It takes parts as processes
+become free; the parts may end and go on, because halves are parts too."""
 
 
-def _halves_of(key: str, work: Work, part: Part) -> list[Part]:
-    return _works.setdefault(key, work).halves(part)
+class _Taken:
+    """The parts to halve next, until a time; each is taken out, and kept here until its halves are known."""
 
+    def __init__(self, bisection: Bisection, end: float) -> None:
+        self.bisection, self.end = bisection, end
+        self.running: list[SubBox] = []
 
-@contextmanager
-def processes(jobs: int) -> Iterator[Pool]:
-    """Processes of this machine.
+    def __iter__(self) -> _Taken:
+        return self
 
-    Raises:
-        Stop: one of them ended.
-    """
-    with ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        try:
-            yield pool, 2 * jobs, lambda: ""
-        except BrokenExecutor:
-            raise Stop("a process that halved the box ended; less memory is needed with fewer --jobs") from None
-        finally:
-            pool.shutdown(cancel_futures=True)
+    def __next__(self) -> SubBox:
+        part = self.bisection.next() if monotonic() < self.end else None
+        if part is None:
+            raise StopIteration
+        self.running.append(part)
+        return part
 
 
 class Bisection:
     """The parts of a box: those that show the goal, and the open ones in the order in which they are halved."""
 
-    def __init__(self, goal: Goal, parts: Iterable[Part]) -> None:
+    def __init__(self, goal: Goal, parts: Iterable[SubBox]) -> None:
         self.goal, self.order = goal, count()
-        self.done: list[Part] = []
-        self.stuck: list[Part] = []
-        self.open: list[tuple[float, int, Part]] = []
+        self.done: list[SubBox] = []
+        self.stuck: list[SubBox] = []
+        self.open: list[tuple[float, int, SubBox]] = []
         for part in parts:
             self.add(part)
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[SubBox]:
         """All parts."""
         return [*self.done, *self.stuck, *(part for *_, part in self.open)]
 
-    def add(self, part: Part) -> None:
+    def add(self, part: SubBox) -> None:
         """Sort a part in."""
         if self.goal.is_stated and self.goal.reached(part.output, part.decisions):
             self.done.append(part)
         else:
             heapq.heappush(self.open, (_rank(part, self.goal), next(self.order), part))
 
-    def next(self) -> Part | None:
+    def next(self) -> SubBox | None:
         """The part to halve next, taken out."""
         return heapq.heappop(self.open)[2] if self.open else None
 
-    def halved(self, part: Part, halves: Sequence[Part]) -> None:
+    def halved(self, part: SubBox, halves: Sequence[SubBox]) -> None:
         """Sort in what became of a part."""
         if not halves:
             self.stuck.append(part)
@@ -178,77 +176,68 @@ class Bisection:
 
 
 def bisect(
-    work: Work,
+    problem: BisectionProblem,
     box: Box,
     whole: Bounds,
     seconds: float,
     progress: Progress | None = None,
     *,
-    pool: AbstractContextManager[Pool] | None = None,
+    elsewhere: HalvesElsewhere | None = None,
     kept: Path | None = None,
 ) -> Bounds:
     """The bounds of a model with those of its first output by parts of the box.
 
     Args:
-        work: the model, the hypotheses, and what is to be shown.
+        problem: the model, the hypotheses, and what is to be shown.
         box: the whole box.
         whole: its bounds without bisection.
         seconds: after which no part is halved any more.
         progress: told how far it is.
-        pool: where parts are halved, this process if None.
+        elsewhere: halves parts; this process if None.
         kept: a file that keeps the parts; where it exists the bisection goes on from them.
 
     Raises:
         BadInput: the file is of another bisection.
-        Stop: the pool is lost.
+        Stop: the other processes are lost.
     """
-    key = parts_file.key_of(work, box)
-    found = parts_file.read(kept, key) if kept is not None and kept.exists() else [work.part(box, 1.0)]
-    bisection = Bisection(work.goal, found)
+    key = "" if kept is None else problem.key(box)
+    found = sub_boxes.read(kept, key) if kept is not None and kept.exists() else [problem.part(box, 1.0)]
+    bisection = Bisection(problem.goal, found)
     end = monotonic() + seconds
     try:
-        if pool is not None:
-            with pool as hands:
-                _elsewhere(hands, partial(_halves_of, key, replace(work)), bisection, end, progress)
+        if elsewhere is not None:
+            _elsewhere(problem, elsewhere, bisection, end, progress)
         else:
-            _in_this_process(work, bisection, end, progress)
+            _in_this_process(problem, bisection, end, progress)
     finally:
         if kept is not None:
-            parts_file.write(kept, key, bisection.parts)
+            sub_boxes.write(kept, key, bisection.parts)
     return _joined(whole, bisection)
 
 
-def _in_this_process(work: Work, bisection: Bisection, end: float, progress: Progress | None) -> None:
+def _in_this_process(problem: BisectionProblem, bisection: Bisection, end: float, progress: Progress | None) -> None:
     number = 0
     while monotonic() < end and (part := bisection.next()) is not None:
-        bisection.halved(part, work.halves(part))
+        bisection.halved(part, problem.halves(part))
         number += 1
         if progress is not None and number % 16 == 0:
             progress(bisection.told())
 
 
 def _elsewhere(
-    pool: Pool, halve: Callable[[Part], list[Part]], bisection: Bisection, end: float, progress: Progress | None
-) -> None:
-    """Parts that are being halved at the end, or at an error, stay open."""
-    (executor, width, lost), running = pool, dict[Future[list[Part]], Part]()
+    problem: BisectionProblem, halves_elsewhere: HalvesElsewhere, bisection: Bisection, end: float,
+    progress: Progress | None,
+) -> None:  # fmt: skip
+    """Parts that are being halved at an error stay open."""
+    taken = _Taken(bisection, end)
     try:
-        while True:
-            while len(running) < width and monotonic() < end and (part := bisection.next()) is not None:
-                running[executor.submit(halve, part)] = part
-            if not running:
-                return
-            ready, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-            if why := lost():
-                raise Stop(f"{why}; --resume keeps the parts")
-            for each in ready:
-                halves = each.result()
-                bisection.halved(running.pop(each), halves)
+        for part, halves in halves_elsewhere(problem, taken):
+            taken.running.remove(part)
+            bisection.halved(part, halves)
             if progress is not None:
                 progress(bisection.told())
     finally:
-        for each, part in running.items():
-            each.cancel()
+        for part in taken.running:
             bisection.add(part)
 
 
@@ -261,7 +250,7 @@ def _sensitivity(run: Run, output: Value) -> Mapping[str, Array]:
         return adjoint.sensitivity(output, adjoint.one_hot(output.low.shape, np.array([worst])))
 
 
-def _rank(part: Part, goal: Goal) -> float:
+def _rank(part: SubBox, goal: Goal) -> float:
     """The order in which parts are halved: the largest error, or the decision furthest from the goal, first."""
     if part.output.unbounded:
         return -np.inf
@@ -327,13 +316,13 @@ def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
     if bisection.stuck:
         text += "; a part cannot be halved any more"
     finished = not waiting or not goal.is_stated
-    split: dict[str, Any] = {"boxes": len(parts), "volume": shown, "finished": finished, "text": text}
+    split = SplitResult(len(parts), shown, finished, text)
     return replace(whole, tensors=tuple(tensors), decisions=tuple(decisions), split=split)
 
 
-def _together(found: Sequence[Decision]) -> Decision:
+def _together(found: Sequence[DecisionBounds]) -> DecisionBounds:
     what = found[0].what if all(each.what == found[0].what for each in found) else "argmax, by part"
-    return Decision(
+    return DecisionBounds(
         what, min(each.low for each in found), max(each.high for each in found), max(each.error for each in found),
         all(each.same for each in found),
     )  # fmt: skip

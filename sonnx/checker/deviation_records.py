@@ -11,13 +11,14 @@ from typing import Annotated, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sonnx.base.reported import HIDDEN
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.profile.text_types import Limit, Line, Sha256
+from sonnx.profile.text_types import Limit, Line, Sha256, Text
 from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
-PROJECT = "project"
+PROJECT: Literal["project"] = "project"
 """The class of rules about files of the project."""
 
 
@@ -37,7 +38,7 @@ class Covered(Struct, frozen=True, forbid_unknown_fields=True):
     """The message of the failure; needed where one place has several failures of the rule."""
 
 
-class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
+class DeviationRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """One record of a deviation."""
 
     id: Line
@@ -46,7 +47,7 @@ class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
     """The slug of the restriction that is deviated from."""
     model: Sha256
     """The SHA-256 of the model file, as the JSON report states it."""
-    findings: Annotated[tuple[Covered, ...], Limit(min_length=1)]
+    findings: Annotated[tuple[Covered, ...], Limit(min_length=1), HIDDEN]
     """Each failure the record is about, once."""
     reason: Line
     """Why the failure is accepted."""
@@ -61,7 +62,7 @@ class Deviation(Struct, frozen=True, forbid_unknown_fields=True):
 class DeviationsFile(Struct, frozen=True, forbid_unknown_fields=True):
     """Deviations: failures that a project justifies, docs/deviations.md."""
 
-    deviation: Annotated[tuple[Deviation, ...], Limit(min_length=1)]
+    deviation: Annotated[tuple[DeviationRecord, ...], Limit(min_length=1)]
     """The records, each about one rule and one model."""
 
 
@@ -70,16 +71,20 @@ class Deviations(Struct, frozen=True):
 
     file: str
     sha256: str
-    records: tuple[Deviation, ...]
+    records: tuple[DeviationRecord, ...]
 
 
 class Applied(Struct, frozen=True):
-    """The deviations applied to a model: the file, the date of the check, and the records evaluated."""
+    """A deviations file."""
 
-    file: str
-    sha256: str
+    file: Text
+    """The base name of the file."""
+    sha256: Sha256
+    """The hash of the file."""
     date: date
-    records: tuple[Deviation, ...]
+    """The day on which records must not have expired."""
+    records: tuple[DeviationRecord, ...]
+    """The records that apply to this model: those of its hash, and those of no model of the run."""
 
 
 def read(path: str | os.PathLike[str]) -> Deviations:
@@ -104,7 +109,7 @@ def _deviations(written: DeviationsFile, file: str, sha256: str) -> Deviations:
 _SENTENCES = ("id", "rule", "reason", "risk", "approver")
 
 
-def _checked(written: Deviation) -> Deviation:
+def _checked(written: DeviationRecord) -> DeviationRecord:
     place = f"deviation {written.id!r}"
     record = replace(
         written,

@@ -14,7 +14,7 @@ from datetime import date
 from msgspec.structs import replace
 
 from sonnx.base.escaping import plural
-from sonnx.checker.deviation_records import Applied, Deviation, Deviations, _rule
+from sonnx.checker.deviation_records import Applied, DeviationRecord, Deviations, _rule
 from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule
@@ -68,9 +68,9 @@ def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report
     )
 
 
-def _applied(report: Report, file: Deviations, on: date, records: Sequence[Deviation]) -> Report:
+def _applied(report: Report, file: Deviations, on: date, records: Sequence[DeviationRecord]) -> Report:
     justified: dict[int, str] = {}
-    results: list[tuple[Rule, Deviation, str]] = []
+    results: list[tuple[Rule, DeviationRecord, str]] = []
     for record in records:
         matches = _matches(record, report)
         of_record = list(_evaluate(record, report, on, matches, justified))
@@ -96,7 +96,7 @@ def _applied(report: Report, file: Deviations, on: date, records: Sequence[Devia
     )
 
 
-def _matches(record: Deviation, report: Report) -> list[list[int]]:
+def _matches(record: DeviationRecord, report: Report) -> list[list[int]]:
     """For each finding that a record names, the indices of the failures it matches."""
     failures = [
         (index, each)
@@ -110,7 +110,7 @@ def _matches(record: Deviation, report: Report) -> list[list[int]]:
 
 
 def _evaluate(
-    record: Deviation, report: Report, on: date, matches: Sequence[Sequence[int]], taken: Mapping[int, str]
+    record: DeviationRecord, report: Report, on: date, matches: Sequence[Sequence[int]], taken: Mapping[int, str]
 ) -> Iterator[tuple[Rule, str]]:
     """Each rule about a record with what is wrong, "" where it holds; the rules after CURRENT need a current record."""
     yield UNEXPIRED, "" if on <= record.expires else f"it expired on {record.expires}; the day is {on}"
@@ -125,7 +125,7 @@ def _evaluate(
         yield EXACT, "; ".join(_inexact(record, report, matches, taken))
 
 
-def _forbidden(record: Deviation, report: Report, matches: Iterable[Sequence[int]]) -> str:
+def _forbidden(record: DeviationRecord, report: Report, matches: Iterable[Sequence[int]]) -> str:
     rule = report.rules.get(record.rule) or rules_by_slug()[record.rule]
     if rule.kind != "restriction":
         return f"{record.rule} is {FORBIDDEN[rule.kind]}"
@@ -133,7 +133,7 @@ def _forbidden(record: Deviation, report: Report, matches: Iterable[Sequence[int
     return f"the model is not valid ONNX at {report.findings[broken[0]].where.place}" if broken else ""
 
 
-def _instead(record: Deviation, report: Report) -> str:
+def _instead(record: DeviationRecord, report: Report) -> str:
     """The places without a failure, and the verdict that is there instead."""
     places = [each.place for each in record.findings]
     there = {each.verdict for each in report.findings if each.rule == record.rule and each.where.place in places} - {
@@ -146,7 +146,7 @@ def _instead(record: Deviation, report: Report) -> str:
 
 
 def _inexact(
-    record: Deviation, report: Report, matches: Sequence[Sequence[int]], taken: Mapping[int, str]
+    record: DeviationRecord, report: Report, matches: Sequence[Sequence[int]], taken: Mapping[int, str]
 ) -> Iterator[str]:
     seen: set[int] = set()
     for covered, found in zip(record.findings, matches, strict=True):
@@ -163,13 +163,13 @@ def _inexact(
         seen.update(found)
 
 
-def _finding(rule: Rule, record: Deviation, actual: str, places: Mapping[str, str]) -> Finding:
+def _finding(rule: Rule, record: DeviationRecord, actual: str, places: Mapping[str, str]) -> Finding:
     where = Where(places[record.id], "deviation", record.id)
     return Finding(rule.slug, Verdict.FAIL, where, actual, rule.statement)
 
 
 def _counts(
-    counts: Sequence[Count], justified: Mapping[str, int], results: Iterable[tuple[Rule, Deviation, str]]
+    counts: Sequence[Count], justified: Mapping[str, int], results: Iterable[tuple[Rule, DeviationRecord, str]]
 ) -> tuple[Count, ...]:
     """The counts with the justified failures moved from fail to deviated, and with the results for the records."""
     moved: Counter[tuple[str, Verdict, str]] = Counter()

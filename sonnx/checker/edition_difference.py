@@ -3,57 +3,140 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sonnx.base.errors import USAGE
+from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, Result, reported_as
 from sonnx.checker.report import Finding, Report
-from sonnx.checker.request import CheckRequest, check_model
+from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.rules import ActiveRules
+from sonnx.checker.verdicts import Verdict
 from sonnx.model.ir import Model
+from sonnx.model.reader import Unreadable
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.signature import active_condition, signature
+from sonnx.profile.text_types import EditionName, Slug
 
 
 class Changed(Struct, frozen=True):
-    """A rule, operator or edition with an attribute that differs: which one (`what`), and its two values."""
+    """What both editions have, and state differently."""
 
     name: str
+    """The operator or the slug of the rule."""
     what: str
+    """What of it differs."""
     before: str
+    """What the first edition states."""
     after: str
+    """What the second edition states."""
 
 
-class EditionDifference(Struct, frozen=True):
-    """The difference between two editions, called before and after."""
+class ResultOfEdition(Struct, frozen=True):
+    """A result that only one of the editions gives."""
 
-    before: str
-    after: str
-    operators_gone: tuple[str, ...]
-    operators_new: tuple[str, ...]
-    rules_gone: tuple[str, ...]
-    rules_new: tuple[str, ...]
-    changed: tuple[Changed, ...]
+    rule: Slug
+    """The slug of the rule."""
+    verdict: Verdict
+    """The result."""
+    place: str
+    """The place in the file."""
+    message: str
+    """What the model states."""
+    because_of: Annotated[Slug, ABSENT_IF_EMPTY]
+    """The rule whose failure alone leaves this one undecided."""
 
 
 class ModelDifference(Struct, frozen=True):
-    """One model under both editions: the reports, and the findings that only one of them has."""
+    """A model that was checked against both editions."""
 
-    name: str
-    before: Report
-    after: Report
-    gone: tuple[Finding, ...]
-    new: tuple[Finding, ...]
+    name: str = field(name="model")
+    """The file, as it was named."""
+    before: Annotated[Report, HIDDEN]
+    after: Annotated[Report, HIDDEN]
+    gone: Annotated[tuple[Finding, ...], HIDDEN]
+    new: Annotated[tuple[Finding, ...], HIDDEN]
 
     @property
     def changes(self) -> bool:
         """Whether the verdict on the model differs."""
         return self.before.verdict is not self.after.verdict
 
+    @property
+    @reported_as("before")
+    def verdict_before(self) -> Verdict:
+        """The verdict under the first edition."""
+        return self.before.verdict
 
-def compare_editions(before: str, after: str) -> EditionDifference:
-    """The difference between two editions.
+    @property
+    @reported_as("after")
+    def verdict_after(self) -> Verdict:
+        """The verdict under the second edition."""
+        return self.after.verdict
+
+    @property
+    @reported_as("gone")
+    def results_gone(self) -> tuple[ResultOfEdition, ...]:
+        """Results only the first edition gives."""
+        return tuple(map(_result, self.gone))
+
+    @property
+    @reported_as("new")
+    def results_new(self) -> tuple[ResultOfEdition, ...]:
+        """Results only the second edition gives."""
+        return tuple(map(_result, self.new))
+
+
+def _result(finding: Finding) -> ResultOfEdition:
+    return ResultOfEdition(finding.rule, finding.verdict, finding.where.place, finding.actual, finding.cause)
+
+
+class UnreadableModel(Struct, frozen=True):
+    """A file that was not checked."""
+
+    model: str
+    """The file, as it was named."""
+    reason: str
+    """Why it is not a readable model."""
+
+
+class EditionDifference(Result, frozen=True):
+    """The difference of two editions: sonnx diff-edition --format json."""
+
+    before: EditionName
+    """The first edition."""
+    after: EditionName
+    """The second edition."""
+    operators_gone: tuple[str, ...]
+    """Operators only the first edition has."""
+    operators_new: tuple[str, ...]
+    """Operators only the second edition has."""
+    rules_gone: tuple[Slug, ...]
+    """Slugs of rules only the first edition has."""
+    rules_new: tuple[Slug, ...]
+    """Slugs of rules only the second edition has."""
+    changed: tuple[Changed, ...]
+    """What both editions have and state differently."""
+    models: tuple[ModelDifference, ...] = ()
+    """The models that were checked against both."""
+    unreadable: tuple[UnreadableModel, ...] = ()
+    """Files that were not checked."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 if the verdict on a model changes, 2 if a model cannot be read."""
+        if self.unreadable:
+            return USAGE
+        return 1 if any(model.changes for model in self.models) else 0
+
+
+def compare_editions(
+    before: str, after: str, models: Iterable[str] = (), request: CheckRequest | None = None
+) -> EditionDifference:
+    """The difference between two editions, and between the verdicts on model files under both.
 
     Raises:
         UsageError: an edition does not exist.
@@ -63,6 +146,13 @@ def compare_editions(before: str, after: str) -> EditionDifference:
     changed = [*_general(old, new), *_operators(old, new)]
     for slug in sorted(rules_old.keys() & rules_new.keys()):
         changed += _changes(slug, rules_old[slug], rules_new[slug])
+    compared, unreadable = [], []
+    for name in models:
+        try:
+            model, _ = open_model(name, hashed=False)
+            compared.append(compare_verdicts(model, request or CheckRequest(), name, before, after))
+        except Unreadable as reason:
+            unreadable.append(UnreadableModel(name, str(reason)))
     return EditionDifference(
         before=before,
         after=after,
@@ -71,6 +161,8 @@ def compare_editions(before: str, after: str) -> EditionDifference:
         rules_gone=tuple(sorted(rules_old.keys() - rules_new.keys())),
         rules_new=tuple(sorted(rules_new.keys() - rules_old.keys())),
         changed=tuple(changed),
+        models=tuple(compared),
+        unreadable=tuple(unreadable),
     )
 
 

@@ -30,7 +30,7 @@ from sonnx.language.type_checker import (
 from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
-from sonnx.profile.definitions import Edition, Editions, Formal, Operator, Rule, Tag, at, expand, is_slug
+from sonnx.profile.definitions import Edition, Editions, Formal, OperatorDefinition, Rule, Tag, at, expand, is_slug
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.requirement_identifiers import register, register_faults
 from sonnx.profile.signature import Signature, active_condition, every_rule, resolve
@@ -204,7 +204,7 @@ def _fits(found: RuleType, wanted: RuleType) -> bool:
     )
 
 
-def _operator(definition: Operator, known: Editions) -> Iterator[str]:
+def _operator(definition: OperatorDefinition, known: Editions) -> Iterator[str]:
     """The problems of an operator file, and of each of its versions under each edition that names it."""
     for rule in definition.rules:
         yield from _rule(rule, known)
@@ -243,7 +243,7 @@ def _operator(definition: Operator, known: Editions) -> Iterator[str]:
             yield f"{rule.slug} is not active in any version and edition."
 
 
-def _status(definition: Operator, known: Editions) -> Iterator[str]:
+def _status(definition: OperatorDefinition, known: Editions) -> Iterator[str]:
     """A file names its specified version if an edition specifies the operator."""
     for edition in known.editions.values():
         if definition.specified is None and definition.name in edition.operators:
@@ -255,7 +255,7 @@ def _status(definition: Operator, known: Editions) -> Iterator[str]:
         yield f"{definition.name} is specified and says what to write instead."
 
 
-def _operator_types(definition: Operator, known: Editions) -> Iterator[str]:
+def _operator_types(definition: OperatorDefinition, known: Editions) -> Iterator[str]:
     for variable, by_version in definition.types.items():
         for names in by_version.values():
             yield from _element_types(f"{definition.name}.{variable}", expand(names, known.families))
@@ -272,7 +272,7 @@ def _operator_types(definition: Operator, known: Editions) -> Iterator[str]:
             yield from _element_types(f"{definition.name}.{each.name}", (each.type,))
 
 
-def _relies(definition: Operator) -> Iterator[str]:
+def _relies(definition: OperatorDefinition) -> Iterator[str]:
     """A rule relies only on rules above it in the file."""
     names = [rule.name for rule in definition.rules]
     for index, rule in enumerate(definition.rules):
@@ -286,7 +286,7 @@ def _relies(definition: Operator) -> Iterator[str]:
     yield from _implied(definition)
 
 
-def _implied(definition: Operator) -> Iterator[str]:
+def _implied(definition: OperatorDefinition) -> Iterator[str]:
     """A rule or a shape is implied by rules of the file, rules derived from its types, or general ones."""
     known = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
     known |= {rule.slug for rule in catalogue.general_rules()}

@@ -7,97 +7,162 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst_exit_code
+from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, reported, reported_as
 from sonnx.checker.verdicts import Verdict, Where
-from sonnx.profile.definitions import Rule, Tag
+from sonnx.profile.definitions import Rule, StatedEdition, Tag
+from sonnx.profile.rewrites import RewriteDescription, rewrites_for
+from sonnx.profile.text_types import Limit, Number, Sha256, Slug, Text
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # most checks load none of them
     from sonnx.checker.deviation_records import Applied
     from sonnx.checker.graph_outline import Outline
     from sonnx.checker.tailoring import Tailoring
 
 
 class Finding(Struct, frozen=True):
-    """One result that is not a pass.
+    """A result that is neither pass nor not-applicable."""
 
-    `actual` is what the model states; `requires` is what the rule demands; `breaks_onnx` says that the model is not
-    valid ONNX there; `cause` is the slug of the failure without which this rule could be decided; `operands` are the
-    values of the model for the formal names in `actual`.
-    """
-
-    rule: str
+    rule: Slug
+    """The slug of the rule."""
     verdict: Verdict
+    """The result of the rule for this subject."""
     where: Where
-    actual: str
-    requires: str
+    """The subject."""
+    actual: Text = field(name="message")
+    """What the model states, with the formal names of the operator."""
+    requires: OptionalText
+    """What is demanded: the rule text, or the statement of a rule that has no expression."""
     breaks_onnx: bool = False
+    """Whether the model is not valid ONNX here; false means outside the profile only."""
     tags: tuple[Tag, ...] = ()
-    cause: str = ""
-    operands: tuple[tuple[str, str], ...] = ()
-    deviation: str = ""
-    """The id of the record that justifies the failure, where the verdict is deviated."""
+    """The labels the text in force gives the rule."""
+    cause: Annotated[Slug, ABSENT_IF_EMPTY] = field(default="", name="because_of")
+    """The slug of the failure without which this rule could be decided, null where the finding stands alone."""
+    operands: Annotated[tuple[tuple[str, str], ...], HIDDEN] = ()
+    """The formal names of the message, each with the value of the model that it stands for."""
+    deviation: OptionalText = ""
+    """The record that justifies the failure, null where the verdict is not deviated."""
+
+    @property
+    @reported_as("operands")
+    def values_by_name(self) -> dict[str, str]:
+        """Which value of the model each formal name of the message stands for."""
+        return dict(self.operands)
+
+    @property
+    @reported
+    def rewrites(self) -> tuple[str, ...]:
+        """The rewrites that sonnx fix has for the failure; whether one applies depends on the model."""
+        return tuple([rewrite.name for rewrite in self.rewrite_descriptions])
+
+    @property
+    def rewrite_descriptions(self) -> tuple[RewriteDescription, ...]:
+        """The rewrites that `sonnx fix` has for a failure, described."""
+        if self.verdict is not Verdict.FAIL:
+            return ()
+        return rewrites_for(self.rule, self.where.operator, self.where.kind)
 
 
 class Count(Struct, frozen=True):
-    """The number of subjects for which a rule has the same verdict, and the same reason where it is not applicable."""
+    """How many results of one verdict a rule gave."""
 
-    rule: str
+    rule: Slug
+    """The slug of the rule."""
     verdict: Verdict
-    reason: str
-    number: int
+    """The result that is counted."""
+    reason: OptionalText
+    """Why the rule is not applicable, null for any other result."""
+    number: Annotated[int, Limit(ge=1)]
+    """How many subjects got this result for this reason."""
 
 
 class Coverage(Struct, frozen=True):
-    """How much was checked.
+    """How much was checked."""
 
-    `known` rules are in the edition for the operators of the model, `applicable` ones have a subject, `evaluated` ones
-    are decided for every subject.
-    """
-
-    known: int
-    applicable: int
-    evaluated: int
-    nodes: int
-    nodes_in_profile: int
-    nodes_not_checked: int
+    known: Number
+    """Rules in force in the edition for the operators that occur."""
+    applicable: Number
+    """Rules that gave at least one result other than not-applicable."""
+    evaluated: Number
+    """Of the applicable rules those that were decided for every subject."""
+    nodes: Number
+    """Nodes in the main graph, in nested graphs and in functions."""
+    nodes_in_profile: Number
+    """Of these the nodes that do not fail operator-in-profile."""
+    nodes_not_checked: Number
+    """Of these the nodes of operators whose rules are not written yet."""
 
 
 class Report(Struct, frozen=True):
-    """The verdict on one model, with the findings, counts and options behind it."""
+    """The report on one model."""
 
-    name: str
-    edition: str
-    edition_title: str
-    consolidated: bool
+    name: Text = field(name="model")
+    """The base name of the file, or what the caller calls the model."""
+    edition: Annotated[str, HIDDEN]
+    edition_title: Annotated[str, HIDDEN]
+    consolidated: Annotated[bool, HIDDEN]
     verdict: Verdict
+    """The worst of all results; with `partial` it covers the selected rules only."""
     findings: tuple[Finding, ...]
+    """Every result that is neither pass nor not-applicable, in the order in which it was found."""
     counts: tuple[Count, ...]
+    """How many results of each verdict each rule gave; they add up to all results."""
     coverage: Coverage
-    notes: tuple[str, ...]
-    rules: Mapping[str, Rule]
+    """How much was checked."""
+    notes: tuple[Text, ...]
+    """Sentences that are not findings: what was passed over, and which version stands for which."""
+    rules: Mapping[Slug, Rule]
     """Every rule that a finding or count names, by slug."""
-    partial: str = ""
-    """The selection of rules, "" where all were checked."""
-    bound: tuple[tuple[str, int], ...] = ()
-    """Numbers of symbols for which the verdict holds."""
-    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Shapes of inputs for which the verdict holds."""
-    open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The graph inputs with a dimension that is not a number, each dimension as text, `?` where none is stated."""
-    sha256: str = ""
-    """The SHA-256 of the bytes that were checked, "" where it was not requested."""
-    outline: Outline | None = None
+    partial: OptionalText = ""
+    """Which rules were selected or ignored, null where all were checked."""
+    bound: Annotated[tuple[tuple[str, int], ...], HIDDEN] = ()
+    input_shapes: Annotated[tuple[tuple[str, tuple[int, ...]], ...], HIDDEN] = ()
+    open_inputs: Annotated[tuple[tuple[str, tuple[str, ...]], ...], HIDDEN] = ()
+    sha256: Annotated[Sha256, ABSENT_IF_EMPTY] = ""
+    """The hash of the very bytes that were checked, null where a program did not ask for it."""
+    outline: Annotated[Outline | None, HIDDEN] = None
     """The outline of the graph, where it is to be drawn."""
     strict_versions: bool = False
-    """Whether only the operator version that a text specifies passes."""
+    """Whether only the operator version that a text specifies was admitted."""
     tailoring: Tailoring | None = None
-    """The rules of the project beyond the edition."""
+    """The file that makes the edition stricter, null where there is none."""
     deviations: Applied | None = None
-    """The deviations that were applied, with the date of the check."""
+    """The file of justified failures, null where there is none."""
+
+    late_types = {
+        "Applied": "sonnx.checker.deviation_records",
+        "Outline": "sonnx.checker.graph_outline",
+        "Tailoring": "sonnx.checker.tailoring",
+    }
+
+    @property
+    @reported_as("edition")
+    def stated_edition(self) -> StatedEdition:
+        """The edition the model was checked against."""
+        return StatedEdition(self.edition, self.edition_title, self.consolidated)
+
+    @property
+    @reported_as("bound")
+    def numbers_of_symbols(self) -> dict[str, Number]:
+        """The numbers given to symbolic dimensions; the verdict holds for these only."""
+        return dict(self.bound)
+
+    @property
+    @reported_as("input_shapes")
+    def shapes_of_inputs(self) -> dict[str, tuple[Number, ...]]:
+        """The shapes given to graph inputs; the verdict holds for these only."""
+        return dict(self.input_shapes)
+
+    @property
+    @reported_as("open_inputs")
+    def dimensions_of_open_inputs(self) -> dict[str, tuple[str, ...]]:
+        """The graph inputs with a dimension that is not a number: each dimension as text, ? where none is stated."""
+        return dict(self.open_inputs)
 
     @property
     def roots(self) -> tuple[Finding, ...]:

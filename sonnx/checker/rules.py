@@ -72,14 +72,14 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     @cached_property
-    def _by_subject(self) -> dict[str, tuple[Condition, ...]]:
+    def _by_subject(self) -> dict[str, tuple[RuleCondition, ...]]:
         return {}
 
     def general_rules_about(self, subject: str) -> tuple[tuple[Rule, Expression], ...]:
         """The active general rules about a subject, each with its condition."""
         return tuple(each for each in self.general if each[0].subject == subject)
 
-    def conditions_about(self, subject: str) -> tuple[Condition, ...]:
+    def conditions_about(self, subject: str) -> tuple[RuleCondition, ...]:
         """The active general rules about a subject, with their results so far."""
         found = self._by_subject.get(subject)
         if found is None:
@@ -97,7 +97,7 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         return found
 
     @cached_property
-    def _conditions(self) -> dict[tuple[Rule, str], Condition]:
+    def _conditions(self) -> dict[tuple[Rule, str], RuleCondition]:
         return {}
 
     @cached_property
@@ -111,12 +111,12 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
             found = self._demands[made] = Demands(made, self)
         return found
 
-    def condition(self, rule: Rule, demand: Expression) -> Condition:
+    def condition(self, rule: Rule, demand: Expression) -> RuleCondition:
         """The rule under its active condition, with its results so far."""
         key = rule, demand.text  # functions have versions of their own, and a rule of each may demand the same
         found = self._conditions.get(key)
         if found is None:
-            found = self._conditions[key] = Condition(rule, demand)
+            found = self._conditions[key] = RuleCondition(rule, demand)
         return found
 
 
@@ -156,7 +156,7 @@ ALL, NONE = Listing(maxsize), Listing(0)
 """These list every result, and none."""
 
 
-class Memory(dict[object, T]):
+class RuleMemory(dict[object, T]):
     """Results by what they follow from: `MOST_REMEMBERED`, so that memory stays small where all differ."""
 
     def __setitem__(self, key: object, result: T) -> None:
@@ -165,7 +165,7 @@ class Memory(dict[object, T]):
         super().__setitem__(key, result)
 
 
-class Condition:
+class RuleCondition:
     """A rule under its active condition; facts that agree in all that it sees are evaluated once."""
 
     __slots__ = ("_alike", "_key", "_results", "demand", "parts", "rule")
@@ -175,7 +175,7 @@ class Condition:
         self.parts = tuple(view(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None])).items())
         """What it sees of each name."""
         self._key = key_of_parts(self.parts)
-        self._results = Memory[RuleResult]()
+        self._results = RuleMemory[RuleResult]()
         self._alike = dict[object, RuleResult]()  # results that nobody reads beyond verdict and cause
 
     def result(self, views: Views, listing: Listing = ALL) -> RuleResult:
@@ -203,7 +203,7 @@ class Demands:
         given = [(given_key(each.name), ()) for each in made.formals]
         self.of_groups = key_of_parts((*((name, tuple(sorted(fields))) for name in tensors), *given))
         """What the rules about groups see of a call."""
-        self.groups = Memory[list[RuleResult]]()
+        self.groups = RuleMemory[list[RuleResult]]()
         """The results of these rules so far."""
         self._relying = dict[tuple[Rule, str], RuleResult]()
 
@@ -248,7 +248,7 @@ class KnownResults(dict[tuple[RuleResult, ...], SubjectResults]):
 
 
 MOST_REMEMBERED = 1024
-"""Results that a `Memory` keeps before it forgets them all."""
+"""Results that a `RuleMemory` keeps before it forgets them all."""
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -25,11 +25,11 @@ from sonnx.model.ir import Model
 from sonnx.model.scopes import STANDARD, constants, scopes
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import Edition, Rule, is_slug
-from sonnx.profile.text_types import Limit, Line, Version
+from sonnx.profile.text_types import Limit, Line, Sha256, Text, Version
 from sonnx.profile.toml_files import CatalogueError, sentence
 from sonnx.profile.toml_files import read_file as read_project_file
 
-PROJECT = "project"
+PROJECT: Literal["project"] = "project"
 """The class of rules of a project."""
 PREFIX = "tailoring."
 
@@ -93,15 +93,22 @@ class TailoringFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tailoring(Struct, frozen=True):
-    """A tailoring file: its rules with an expression, and those that functions decide."""
+    """A tailoring file."""
 
-    file: str
-    sha256: str
-    name: str
+    file: Text
+    """The base name of the file."""
+    sha256: Sha256
+    """The hash of the file."""
+    name: Text
+    """What the file calls itself."""
     edition: str
     strict_versions: bool
     conditions: tuple[tuple[Rule, Expression], ...]
+    """Its rules with an expression."""
     decided: tuple[tuple[Rule, Decision], ...]
+    """Its rules that functions decide."""
+
+    json_fields = ("file", "sha256", "name")
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from sonnx.base.reported import OptionalText
+from sonnx.base.reported import ADDED, OptionalText
 from sonnx.profile.text_types import Text
 
 PlaceKind = Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
@@ -36,7 +36,7 @@ class Where(Struct, frozen=True):
     """Its name as the file has it, empty where it has none."""
     operator: OptionalText = ""
     """The operator of a node, null for anything else."""
-    version: int | None = field(default=None, name="operator_set")
+    version: Annotated[int | None, ADDED] = field(default=None, name="operator_set")
     """The imported version of the node's operator set, null where there is none."""
 
 

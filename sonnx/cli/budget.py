@@ -19,7 +19,8 @@ from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount
 from sonnx.cli.command_process import EndedEarly, in_a_process
-from sonnx.report.formats import CheckRun, render
+from sonnx.report.check import render
+from sonnx.report.check_run import CheckRun
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()

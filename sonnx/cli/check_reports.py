@@ -11,7 +11,9 @@ from pathlib import Path
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import deliver, require_empty, say_written, write_folder
-from sonnx.report.formats import FORMATS, LINKED, CheckRun, FormatChoices, render
+from sonnx.report.check import render
+from sonnx.report.check_run import CheckRun
+from sonnx.report.formats import FORMATS, LINKED, FormatChoices
 
 COLOURS = ("auto", "always", "never")
 BREVITY = ("full", "quiet", "statistics")
@@ -21,14 +23,14 @@ BREVITY = ("full", "quiet", "statistics")
 def add_report_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the reports."""
     add = parser.add_argument
-    add("--format", choices=FormatChoices(FORMATS), action="append",
+    add("-f", "--format", choices=FormatChoices(FORMATS), action="append",
         help="the format of the report (default text); FORMAT=FILE, also repeated, writes it to a file")  # fmt: skip
     brevity = parser.add_mutually_exclusive_group()
     brevity.add_argument("--full", action="store_true", help="print the whole report of each of several models")
-    brevity.add_argument("--quiet", action="store_true", help="print one line for each model")
+    brevity.add_argument("-q", "--quiet", action="store_true", help="print one line for each model")
     brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
-    add("--output", type=Path, metavar="FILE", help="write the report to a file")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
     add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")
     add("--facts", type=Path, metavar="FILE",
         help="write the facts of each call and its verdicts as JSON, for the checker extracted from Coq")  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver
 from sonnx.base.options import Argument, Options, default_of
-from sonnx.report.document import Rendered
 from sonnx.report.formats import RESULT_FORMATS
+from sonnx.report.rendered import Rendered
 
 OptionsOf = TypeVar("OptionsOf", bound=Options)
 
@@ -66,8 +66,8 @@ def options_of(kind: type[OptionsOf], parsed: argparse.Namespace, **known: Any) 
 
 def add_report_arguments(parser: argparse._ActionsContainer, formats: Collection[str] = RESULT_FORMATS) -> None:
     """Add --format and --output."""
-    parser.add_argument("--format", choices=formats, default="text", help="the format of the report")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report to a file")
+    parser.add_argument("-f", "--format", choices=formats, default="text", help="the format of the report")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
 
 
 def deliver_report(report: Rendered, parsed: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ MAX_SPREAD = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class AffinePart:
     """A linear image of an atom.
 
     Attributes:
@@ -47,7 +47,7 @@ class Part:
 class Affine:
     """A sum of parts and a bias, of a shape; `shape` is None where it is not known, then `rank` may be."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[AffinePart, ...]
     bias: Real | None
     shape: tuple[int, ...] | None
     rank: int | None
@@ -110,7 +110,7 @@ def _along_axis(term: Term) -> bool:
 
 def atom(term: Term) -> Affine:
     """The form of a term of which nothing is known."""
-    return Affine((Part("diagonal", None, term, None),), None, term.shape, term.rank)
+    return Affine((AffinePart("diagonal", None, term, None),), None, term.shape, term.rank)
 
 
 def _read(term: Term) -> list[Term]:
@@ -161,7 +161,7 @@ def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:
     found = [_operand(forms, each, term.shape, term.rank) for each in term.inputs]
     if any(each is None for each in found) or (term.shape is None and not _unstretched(term)):
         return None
-    parts: list[Part] = []
+    parts: list[AffinePart] = []
     biases: list[Real | None] = []
     minus = constants.number(forms.store, -1.0)
     for each, sign in zip(found, signs, strict=True):
@@ -201,9 +201,9 @@ def _neg(forms: Forms, term: Term) -> Affine | None:
     return _add(forms, term, (-1,))
 
 
-def _merged(store: Store, parts: list[Part]) -> tuple[Part, ...]:
+def _merged(store: Store, parts: list[AffinePart]) -> tuple[AffinePart, ...]:
     """The parts, those of one atom and kind added up."""
-    made: dict[Hashable, Part] = {}
+    made: dict[Hashable, AffinePart] = {}
     for each in parts:
         key = each.kind, each.key, each.atom.number
         if key in made:
@@ -264,7 +264,7 @@ def _scaled(form: Affine, factor: Real) -> Affine | None:
     return Affine(tuple(parts), bias, form.shape, form.rank)
 
 
-def _for_rows(factor: Real, part: Part, form: Affine) -> Real | None:
+def _for_rows(factor: Real, part: AffinePart, form: Affine) -> Real | None:
     """A factor of the result as one of the weight: by output channel of a Conv, by column of a matrix."""
     assert part.weight is not None  # noqa: S101  see above
     if prod(factor.shape) == 1:
@@ -330,7 +330,7 @@ def _conv(forms: Forms, term: Term) -> Affine | None:
     key = ("conv", term.key, kernels.shape)
     source, factor = _through_scale(forms, first, kernels, _group(term))
     made = forms.real(kernels) if factor is None else forms.real(kernels) * factor
-    return Affine((Part("conv", key, source, made),), bias, term.shape, kernels.ndim)
+    return Affine((AffinePart("conv", key, source, made),), bias, term.shape, kernels.ndim)
 
 
 def _group(term: Term) -> int:
@@ -412,7 +412,7 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
         term.operator, term.key, atoms, 0, term.facts, application=term.application, origin=term.origin
     )
     weight = factors[0] if len(factors) == 1 else factors[0] * factors[1]
-    return Affine((Part("diagonal", None, inner, weight),), None, term.shape, term.rank)
+    return Affine((AffinePart("diagonal", None, inner, weight),), None, term.shape, term.rank)
 
 
 def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
@@ -426,12 +426,12 @@ def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
     return None
 
 
-def _product(forms: Forms, first: Term, weight: Real) -> Part:
+def _product(forms: Forms, first: Term, weight: Real) -> AffinePart:
     """The product of the rows of a term with a matrix; where the shape is known, of a term of rank 2."""
     shape = first.shape
     if shape is not None and len(shape) > 2:
         first = movements.moved(forms.store, [first], None, (prod(shape[:-1]), shape[-1]))
-    return Part("product", weight.shape, first, weight)
+    return AffinePart("product", weight.shape, first, weight)
 
 
 def _ideal(forms: Forms, term: Term) -> Affine | None:
@@ -466,7 +466,7 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
             continue
         weight = None if each.weight is None else _spread(each.weight, change)
         moved = movements.moved(forms.store, [each.atom], places, shape)
-        parts.append(Part("diagonal", None, moved, weight))
+        parts.append(AffinePart("diagonal", None, moved, weight))
     bias = None if form.bias is None else _spread(form.bias, change)
     return Affine(tuple(parts), bias, shape, len(shape))
 

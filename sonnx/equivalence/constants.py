@@ -247,7 +247,7 @@ def _root(of: Enclosure) -> Enclosure:
 # ------------------------------------------------------------------ comparison
 
 
-class Difference(NamedTuple):
+class ConstantDifference(NamedTuple):
     """How two arrays of numbers differ.
 
     `largest` is at least the largest distance of two numbers, `gain` at least the largest sum of those that one output
@@ -262,14 +262,14 @@ class Difference(NamedTuple):
     explained: bool
 
 
-NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 0.0, True)
-OVERFLOW = Difference(0.0, 0.0, 0.0, np.inf, False)
+NO_DIFFERENCE = ConstantDifference(0.0, 0.0, 0.0, 0.0, True)
+OVERFLOW = ConstantDifference(0.0, 0.0, 0.0, np.inf, False)
 """Of formulas of constants that may overflow in the type: then the models may have no finite value."""
 
 
 def difference(
     one: Real | None, other: Real | None, unit_of: str, store: Store, output_axis: int | None = None
-) -> Difference:
+) -> ConstantDifference:
     """How two arrays of numbers differ; None stands for 0.
 
     Nothing is allowed where both are made by equally many operations: then neither is the other one folded.
@@ -310,7 +310,7 @@ def difference(
     if max(first.roundings, second.roundings) and size > FORMATS[unit_of].largest:
         return OVERFLOW
     gain = most if output_axis is None else float(np.max(sums, initial=0.0)) * (1 + 2.0**-20)
-    return Difference(most, gain, allowed, size, explained)
+    return ConstantDifference(most, gain, allowed, size, explained)
 
 
 def _fits(real: Real, element: str) -> bool:

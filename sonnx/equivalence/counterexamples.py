@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
-from sonnx.equivalence.result import Witness
+from sonnx.equivalence.result import DifferingInput
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.probes import KINDS, probe
@@ -43,7 +43,7 @@ BOUNDS = ("input", "min", "max")
 class Searched(Struct, frozen=True):
     """What the search gave: a witness, how many inputs both models ran on, and the first difference in bits."""
 
-    witness: Witness | None
+    witness: DifferingInput | None
     runs: int
     bits: str
 
@@ -114,7 +114,7 @@ class Search(Struct, frozen=True):
         names: list[str],
         number: int,
         seed: int,
-    ) -> Witness | None:
+    ) -> DifferingInput | None:
         kind = KINDS[number % len(KINDS)]
         if not all(np.isfinite(each.astype(np.float64)).all() for each in given.values() if each.dtype.kind in "fV"):
             return None
@@ -125,13 +125,13 @@ class Search(Struct, frozen=True):
             mine, theirs = ideals.get(name), others.get(self.outputs[name])
             if one.shape != its.shape:
                 if mine is not None and theirs is not None and mine.low.shape != theirs.low.shape:
-                    return Witness(number, kind, seed, name, (), float("nan"), float("nan"), 0.0)
+                    return DifferingInput(number, kind, seed, name, (), float("nan"), float("nan"), 0.0)
                 continue
             if one.dtype == TEXT:
                 continue
             at, apart = self._apart(mine, theirs, one, its)
             if at is not None:
-                return Witness(number, kind, seed, name, at, float(one[at]), float(its[at]), apart)
+                return DifferingInput(number, kind, seed, name, at, float(one[at]), float(its[at]), apart)
         return None
 
     def _apart(

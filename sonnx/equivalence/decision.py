@@ -20,12 +20,12 @@ from sonnx.equivalence.reach import reach
 from sonnx.equivalence.result import (
     Answer,
     ComparedOutput,
+    DifferingInput,
     Equivalence,
     File,
     Quantum,
     RoundedConstant,
     Unmatched,
-    Witness,
 )
 from sonnx.equivalence.stated import axioms
 from sonnx.equivalence.terms import Store, Term
@@ -212,7 +212,7 @@ def _result(
     )  # fmt: skip
 
 
-def _answer(found: Answer, name: str, witness: Witness | None) -> Answer:
+def _answer(found: Answer, name: str, witness: DifferingInput | None) -> Answer:
     return Answer.DIFFERENT if witness is not None and witness.output == name else found
 
 

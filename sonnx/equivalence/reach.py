@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from sonnx.equivalence import constants, quantization
-from sonnx.equivalence.affine import Forms, Part
+from sonnx.equivalence.affine import AffinePart, Forms
 from sonnx.equivalence.terms import Term
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 
@@ -50,7 +50,7 @@ def reach(forms: Forms, term: Term) -> float | None:
     return float(found) if found < CERTAIN else None
 
 
-def _gain(part: Part) -> float:
+def _gain(part: AffinePart) -> float:
     """At least the largest sum of the magnitudes of the weights of one element."""
     if part.weight is None:
         return 1.0
@@ -62,7 +62,7 @@ def _gain(part: Part) -> float:
     return float(np.max(sizes, initial=0.0)) * (1 + 2.0**-20)
 
 
-def _products(part: Part) -> int:
+def _products(part: AffinePart) -> int:
     """The products that one element adds up."""
     if part.weight is None or part.kind == "diagonal":
         return 1

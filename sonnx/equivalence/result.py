@@ -87,7 +87,7 @@ class Unmatched(Struct, frozen=True):
     """The share of the values they are made of that is the same."""
 
 
-class Witness(Struct, frozen=True):
+class DifferingInput(Struct, frozen=True):
     """An input on which the models differ beyond rounding."""
 
     number: int
@@ -132,7 +132,7 @@ class Equivalence(Struct, frozen=True):
     """Quantized values that roundings may move by one quantum."""
     unmatched: Unmatched | None = None
     """Where the models stopped to match."""
-    witness: Witness | None = None
+    witness: DifferingInput | None = None
     """An input on which they differ."""
     searched: int = 0
     """The generated sets of inputs that both models ran on."""

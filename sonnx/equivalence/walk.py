@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from sonnx.equivalence import constants, elementwise, movements, quantization
-from sonnx.equivalence.affine import Affine, Forms, Part
+from sonnx.equivalence.affine import Affine, AffinePart, Forms
 from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
@@ -317,9 +317,11 @@ class Walk:
         self.cuts[one.number, other.number] = cut
         return True
 
-    def _assigned(self, parts: Sequence[Part], others: Sequence[Part]) -> Generator[Pair, bool, list[Part] | None]:
+    def _assigned(
+        self, parts: Sequence[AffinePart], others: Sequence[AffinePart]
+    ) -> Generator[Pair, bool, list[AffinePart] | None]:
         """The parts of the second form in the order of the first, each with an atom that matches."""
-        left, chosen = list(others), dict[int, Part]()
+        left, chosen = list(others), dict[int, AffinePart]()
         for index, mine in enumerate(parts):
             same = next((each for each in left if _kind(each) == _kind(mine) and each.atom is mine.atom), None)
             if same is not None:
@@ -351,11 +353,11 @@ def _unshaped(term: Term) -> Term:
     return term if source is None else source
 
 
-def _kind(part: Part) -> object:
+def _kind(part: AffinePart) -> object:
     return part.kind, part.key
 
 
-def _unexplained(what: str, found: constants.Difference) -> str:
+def _unexplained(what: str, found: constants.ConstantDifference) -> str:
     if np.isinf(found.size):
         return f"their {what} may overflow"
     if not np.isfinite(found.largest):

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sonnx.model.ir import Attribute, Function, Graph, Import, Item, Model, Node, SparseTensor, Tensor, Type, Value
+from sonnx.model.ir import Attribute, Function, Graph, Import, Item, Model, Node, SparseTensor, Tensor, Type, ValueInfo
 
 FORMAT = 1
 ReadExternal = Callable[[Tensor], memoryview | None]
@@ -119,7 +119,7 @@ def _item(item: Item, external: ReadExternal) -> Any:
     return _type(item) if isinstance(item, Type) else item
 
 
-def _value(value: Value) -> dict[str, Any]:
+def _value(value: ValueInfo) -> dict[str, Any]:
     return {"name": value.name, "type": _type(value.type)}
 
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from msgspec import MsgspecError, to_builtins
 from msgspec.structs import asdict, replace
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape
+from sonnx.base.escaping import escape, quote
 from sonnx.base.files import json_value, whole_bytes, write_folder
 from sonnx.base.resources import tool_version
 from sonnx.checker import deviation_records, deviations
@@ -46,10 +49,11 @@ from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.profile.requirement_identifiers import requirement_identifier
-from sonnx.report import box_evidence, rewrites_json
+from sonnx.report import box_evidence, fix_record
 from sonnx.report.box_evidence import BoxEvidence
-from sonnx.report.formats import CheckRun, render
-from sonnx.report.json import FORMAT as REPORT_FORMAT
+from sonnx.report.check import render
+from sonnx.report.check_run import CheckRun
+from sonnx.report.json import CheckDocument
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -79,6 +83,13 @@ class EvidencePack:
     report: Report
     code: int
 
+    @property
+    def about_original(self) -> str:
+        """The answer of the comparison with the original in one line, "" where there is none."""
+        derived = json_value(self.files["audit.json"])["derived_from"]
+        name = "" if derived is None else escape(derived["original"]["file"])
+        return name and f"{name}, which it was derived from: {derived['answer']}"
+
     def write(self, folder: Path, run: Mapping[str, Any], key: Path | None = None) -> None:
         """Write the pack to a new folder, all of it or nothing.
 
@@ -93,6 +104,22 @@ class EvidencePack:
         """
         signature = {} if key is None else {SIGNATURE: sign(self.files[MANIFEST], key)}
         write_folder(folder, {**self.files, **signature, RUN: as_bytes(run)})
+
+
+def run_record(model: Path, derived_from: Path | None, started: datetime) -> dict[str, Any]:
+    """What run.json says of the run that writes a pack: the command, its place, its times and the machine."""
+    return {
+        "command": sys.argv,
+        "folder": str(Path.cwd()),
+        "model": str(model.resolve()),
+        **({"derived_from": str(derived_from.resolve())} if derived_from is not None else {}),
+        "started": started.isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": platform.node(),
+        "system": platform.platform(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "executable": sys.executable,
+    }
 
 
 def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None) -> EvidencePack:
@@ -114,7 +141,7 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     data = source if isinstance(source, bytes) else file_bytes(source, shown)
     model = read(data, shown, check.limits, own and own.parent)
     digest = hashlib.sha256(data).hexdigest()
-    record = None if options.rewrites is None else rewrites_json.read(options.rewrites)
+    record = None if options.rewrites is None else fix_record.read(options.rewrites)
     if record is not None:
         pack_parts.require_about(record, name, digest)
     report = check_model(model, digest, check, name, drawn=True)
@@ -199,7 +226,7 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
-def _configuration(options: AuditOptions, report: Report, record: rewrites_json.Record | None) -> dict[str, bytes]:
+def _configuration(options: AuditOptions, report: Report, record: fix_record.ReadRecord | None) -> dict[str, bytes]:
     """The files of the project as they were read, so that the pack can be rebuilt from itself and the model."""
     files: dict[str, bytes] = {}
     for kind, path, read_ in (
@@ -218,7 +245,7 @@ def _configuration(options: AuditOptions, report: Report, record: rewrites_json.
 def _stated(
     options: AuditOptions,
     report: Report,
-    record: rewrites_json.Record | None,
+    record: fix_record.ReadRecord | None,
     boxed: BoxEvidence | None,
     properties: CertifiedProperties,
     tested: Sequence[Mapping[str, Any]],
@@ -245,7 +272,7 @@ def _audit(
     name: str,
     options: AuditOptions,
     report: Report,
-    record: rewrites_json.Record | None,
+    record: fix_record.ReadRecord | None,
     boxed: BoxEvidence | None,
     derived: Derivation | None,
     shown_properties: CertifiedProperties,
@@ -258,7 +285,7 @@ def _audit(
     edition = catalogue.editions().editions[report.edition]
     return {
         "format": FORMAT,
-        "report_format": REPORT_FORMAT,
+        "report_format": CheckDocument(0, (), ()).format,
         "model": {},
         "verdict": report.verdict,
         "exit": code,
@@ -424,9 +451,12 @@ def differences(folder: Path, model: Path | None, original: Path | None = None) 
         original: the model file that it was derived from; None for the one that run.json names.
 
     Raises:
-        UsageError: the folder is not an evidence pack, or the model is not known.
+        UsageError: the folder is not an evidence pack, or the model is not known or not there.
     """
     found = _files(folder)
+    for path in (model, original):
+        if path is not None and not path.exists():
+            raise UsageError(f"there is no model file {quote(str(path))}; name the one that the pack is for")
     listed = _manifest(folder)
     yield from _against_manifest(found, listed)
     source = model or _model(found)

@@ -26,7 +26,7 @@ from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
-from sonnx.report.rewrites_json import Record
+from sonnx.report.fix_record import ReadRecord
 
 NOT_ASKED = "not recorded"
 UNKNOWN = {"kind": "", "status": NOT_ASKED, "outcome": NOT_ASKED, "confirmed": False, "answers": {}}
@@ -134,7 +134,7 @@ LIMIT = (
 )
 
 
-def require_about(record: Record, name: str, digest: str) -> None:
+def require_about(record: ReadRecord, name: str, digest: str) -> None:
     """Refuse a record of another file, or one that names unknown theorems.
 
     Raises:
@@ -150,7 +150,7 @@ def require_about(record: Record, name: str, digest: str) -> None:
         raise UsageError(f"{quote(record.file)} names a theorem unknown to this tool: {quote(unknown[0])}")
 
 
-def theorems(record: Record) -> set[str]:
+def theorems(record: ReadRecord) -> set[str]:
     """The theorems that justify the rewrites."""
     return {each.theorem for each in record.content.rewrites if each.theorem}
 

@@ -7,11 +7,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import ValidationError, convert
-
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import json_value, sha256, whole_bytes
+from sonnx.base.files import sha256, whole_bytes
 
 FOLDER = "suites"
 LIMIT = (
@@ -46,15 +44,9 @@ def _content(path: Path) -> bytes:
 
 def _about(name: str, content: bytes, used: Collection[str]) -> dict[str, Any]:
     from sonnx.report.document import Standing
-    from sonnx.suite.result import Counts, SuiteRun  # most packs have no report, and it loads numpy
+    from sonnx.suite.result import Counts, read_run  # most packs have no report, and it loads numpy
 
-    try:
-        run = convert(json_value(content), SuiteRun)
-    except (ValueError, ValidationError) as error:
-        raise UsageError(f"{quote(name)} is not a JSON report of sonnx suite run: {error}") from None
-    # The exit code and the format follow from the rest.
-    if run.to_json().rstrip("\n") != content.decode("utf-8").rstrip("\n"):
-        raise UsageError(f"{quote(name)} is not as this version of sonnx suite run --format json writes it")
+    run = read_run(name, content)
     counted = [run.operators[each] for each in sorted(used) if each in run.operators]
     return {
         "file": name,

@@ -27,7 +27,7 @@ from sonnx.evidence.command_cases import output_cases, pair_cases
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile import catalogue
-from sonnx.profile.cases import Case, cases
+from sonnx.profile.cases import RuleCase, cases
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.rewrites import rewrite_descriptions
 from sonnx.suite.judge import KINDS
@@ -151,7 +151,7 @@ def outcome(report: Report) -> dict[str, set[str]]:
     return found
 
 
-def check_case(case: Case, edition: str) -> Report:
+def check_case(case: RuleCase, edition: str) -> Report:
     """The report on a case; `edition` "" is the default edition."""
     request = CheckRequest(edition or None, strict_versions=case.strict_versions)
     with tempfile.TemporaryDirectory() if case.beside is not None else contextlib.nullcontext() as folder:
@@ -159,7 +159,7 @@ def check_case(case: Case, edition: str) -> Report:
     return check_model(model, "", request, "model")
 
 
-def _file(case: Case, folder: Path) -> Path:
+def _file(case: RuleCase, folder: Path) -> Path:
     """The model of a case as a file in a folder, with the files beside it."""
     for name, size in (case.beside or {}).items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -168,7 +168,7 @@ def _file(case: Case, folder: Path) -> Path:
     return folder / "model.onnx"
 
 
-def wrong(case: Case, edition: str) -> str:
+def wrong(case: RuleCase, edition: str) -> str:
     """How the verdict on a case differs from the expected one, "" if it does not; `edition` "" is the default."""
     report, stated = check_case(case, edition), case.expected_in(edition) or {}
     expected = {word: set(rules) for word, rules in stated.items() if word != "conforms" and rules}
@@ -212,7 +212,7 @@ def run_command_cases(run: CommandLine) -> Iterator[ProcedureResult]:
         yield ProcedureResult(f"suite: {output.title}", names, not actual, actual)
 
 
-def model_bytes(case: Case) -> bytes:
+def model_bytes(case: RuleCase) -> bytes:
     """The encoded model of a case; the onnx package parses its text, which a check never does."""
     return (from_text if case.language == "onnx" else from_textproto)(case.text) + case.append
 

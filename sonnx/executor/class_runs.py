@@ -36,7 +36,7 @@ SEARCHED_ELEMENTS = 1 << 13
 """Elements of a larger input among which those are searched that are not ordinary."""
 
 
-class Deviation(Struct, frozen=True):
+class ClassDeviation(Struct, frozen=True):
     """A value class in which elements differ in kind, with the first run."""
 
     name: str
@@ -71,15 +71,15 @@ class ClassRuns(Struct, frozen=True):
     """The cases that the budget left out."""
     without_value: Number = 0
     """The cases in which the inputs have no exact value."""
-    deviations: tuple[Deviation, ...] = ()
+    deviations: tuple[ClassDeviation, ...] = ()
     """The classes in which elements differ in kind."""
 
     @property
-    def unexplained(self) -> tuple[Deviation, ...]:
+    def unexplained(self) -> tuple[ClassDeviation, ...]:
         """The deviations that may be faults of the runtime."""
         return tuple(each for each in self.deviations if not each.explained)
 
-    def with_deviations(self, new: Sequence[Deviation]) -> ClassRuns:
+    def with_deviations(self, new: Sequence[ClassDeviation]) -> ClassRuns:
         """With those of one more run; of a class and a kind the first is kept."""
         known = {(each.name, each.kind, each.explained): each for each in self.deviations}
         for each in new:
@@ -102,14 +102,14 @@ def deviations_of(
     specials: Sequence[SpecialMismatch],
     operator: str,
     computes: bool,
-) -> Iterator[Deviation]:
+) -> Iterator[ClassDeviation]:
     """The kinds in which a value differs in one run of a case; `computes`: intermediate results may overflow."""
     for special in specials:
         errata = dict(errata_of(operator, special.kind))
         explained = next((f"erratum {name} decides" for name, named in errata.items() if case.name in named), "")
         if not explained and special.kind in (NAN, INFINITY) and case.huge and computes:
             explained = "an intermediate result may overflow"
-        yield Deviation(
+        yield ClassDeviation(
             case.name, case.detail, special.kind, 1, special.at, special.exact, special.found,
             tuple(shown(name, values) for name, values in inputs.items()), tuple(errata), explained, case.packed,
         )  # fmt: skip

@@ -22,7 +22,7 @@ from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
-from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
+from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.model.writer import Unwritable, write
 from sonnx.numerics.constant_data import decode
@@ -451,7 +451,7 @@ def _content(node: Node, alone: Model, specs: Iterable[TensorSpec], fixed: Itera
     inputs, outputs = (tuple(names[each] for each in side) for side in (node.inputs, node.outputs))
     renamed = replace(node, name="", inputs=inputs, outputs=outputs)
 
-    def called(value: Value) -> Value:
+    def called(value: ValueInfo) -> ValueInfo:
         return replace(value, name=names[value.name])
 
     graph = replace(
@@ -471,8 +471,8 @@ def _row(way: Way, name: str, index: int, node: Node) -> Row:
     return Row(way, name, node.operator, place_of(node, index), where=where)
 
 
-def _value(name: str, array: Array) -> Value:
-    return Value(name, Type("tensor", NAMES[array.dtype], array.shape))
+def _value(name: str, array: Array) -> ValueInfo:
+    return ValueInfo(name, Type("tensor", NAMES[array.dtype], array.shape))
 
 
 def source_of(model: Model, path: str | os.PathLike[str] | None, *, changed: bool) -> Source:

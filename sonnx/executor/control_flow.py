@@ -19,7 +19,7 @@ from sonnx.graph.call import Call
 from sonnx.graph.environment import constant_facts
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
-from sonnx.model.ir import NOT_STATED, Attribute, Function, Graph, Model, Node, Tensor, Value
+from sonnx.model.ir import NOT_STATED, Attribute, Function, Graph, Model, Node, Tensor, ValueInfo
 from sonnx.model.scopes import imports_of
 from sonnx.model.value_names import names_in, renamed, unused, with_subgraphs
 from sonnx.numerics.formats import ELEMENTS, Array
@@ -86,7 +86,7 @@ def body_of(function: Function, node: Node) -> Graph:
     """The body of a function with the attributes of a call."""
     given = {each.name: each for each in (*function.defaults, *node.attributes)}
     inputs, outputs = (
-        tuple(Value(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
+        tuple(ValueInfo(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
     )
     nodes = tuple(_with_attributes(each, given) for each in function.nodes)
     return Graph(function.name, inputs, outputs, (), (), (), nodes)
@@ -146,7 +146,7 @@ def _loop(body: Graph, inputs: Sequence[Array | None], run: RunGraph) -> list[Ar
     return [*[np.array(each) for each in carried if each is not None], *results]
 
 
-def _none(value: Value) -> Array:
+def _none(value: ValueInfo) -> Array:
     """The values of no iteration: the declared shape, 0 where an extent is not stated."""
     kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
     if kind is None or shape is None:

@@ -29,7 +29,7 @@ from sonnx.executor.node_errors import NodeErrors, place_of
 from sonnx.executor.plan import Plan, Step, build_plan
 from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
 from sonnx.graph.environment import NOTHING_STATED
-from sonnx.model.ir import Graph, Model, Node, Type, Value, subgraphs
+from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.constant_data import decode, with_external_data
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
@@ -187,7 +187,7 @@ def can_run(node: Node) -> bool:
     return is_executable(node)
 
 
-def required_inputs(model: Model) -> tuple[Value, ...]:
+def required_inputs(model: Model) -> tuple[ValueInfo, ...]:
     """The graph inputs that a caller must give: those without an initializer."""
     constant = {tensor.name for tensor in model.graph.initializers}
     return tuple(value for value in model.graph.inputs if value.name not in constant)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.executor.runtimes import BFLOAT16, Failure, Loaded, reworded
-from sonnx.model.ir import Value
+from sonnx.model.ir import ValueInfo
 from sonnx.model.reader import read
 from sonnx.numerics.formats import ELEMENTS, Array
 
@@ -47,7 +47,7 @@ class _FromFile:
 
         return lambda given: reworded(lambda: run(given))
 
-    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+    def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """The model of a file as a function."""
         raise NotImplementedError
 
@@ -59,7 +59,7 @@ class OpenVino(_FromFile):
         self._package = import_module("openvino")
         self.title = f"openvino {version('openvino')}, CPU, 1 thread, mode ACCURACY"
 
-    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+    def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """See `_FromFile.compiled`."""
         core = self._package.Core()
         options = {"INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
@@ -96,7 +96,7 @@ class Tract(_FromFile):
         self._package = import_module("tract")
         self.title = f"tract {version('tract')}"
 
-    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+    def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """See `_FromFile.compiled`."""
         model = self._package.onnx().load(str(path)).into_model().into_runnable()
         return lambda arrays: [each.to_numpy() for each in model.run([*arrays])]
@@ -109,7 +109,7 @@ class Iree(_FromFile):
         self._compiler, self._runtime = import_module("iree.compiler"), import_module("iree.runtime")
         self.title = f"iree {version('iree-base-compiler')}, llvm-cpu"
 
-    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+    def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """See `_FromFile.compiled`."""
         tools = import_module("iree.compiler.tools")
         module = path.with_suffix(".mlir")
@@ -139,7 +139,7 @@ class EmxC(_FromFile):
         import_module("emx_onnx_cgen")
         self.title = f"emx-onnx-cgen {version('emx-onnx-cgen')}, cc -O1 -ffp-contract=off"
 
-    def compiled(self, path: Path, inputs: Sequence[Value], outputs: Sequence[Value]) -> Compute:
+    def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """See `_FromFile.compiled`."""
         source, library = path.with_suffix(".c"), path.with_suffix(".so")
         for command in (

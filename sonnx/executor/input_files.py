@@ -11,7 +11,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.tensor_files import as_declared, read_file
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.limits import Limits
 from sonnx.numerics.formats import Array
 
@@ -68,7 +68,7 @@ def outputs_from_files(model: Model, folder: str | os.PathLike[str]) -> dict[str
     return found
 
 
-def _test_data(folder: Path, kind: str, values: tuple[Value, ...]) -> dict[str, Array]:
+def _test_data(folder: Path, kind: str, values: tuple[ValueInfo, ...]) -> dict[str, Array]:
     """The tensors of a test_data_set folder by name; one without a known name belongs to the value of its number."""
     if not folder.is_dir():
         raise BadInput(f"the folder {quote(str(folder))} does not exist")

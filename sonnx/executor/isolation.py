@@ -34,7 +34,7 @@ from sonnx.executor.runtime_messages import (
     Optimize,
     Optimized,
     Outputs,
-    Refused,
+    RefusedMessage,
     Reply,
     Request,
     Started,
@@ -108,7 +108,7 @@ class IsolatedRuntime:
         if self.process is None:
             self._start()
         reply = self._exchange(framed(request), self.limits.seconds, doing)
-        if isinstance(reply, Refused):
+        if isinstance(reply, RefusedMessage):
             raise Failure(reply.reason)
         return reply
 

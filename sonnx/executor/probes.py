@@ -11,7 +11,7 @@ from sonnx.base.escaping import quote
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.input_files import inputs_from_files
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.draws import ORDINARY, TIES, draw
 from sonnx.numerics.formats import ELEMENTS, Array
 
@@ -21,7 +21,7 @@ KINDS = (ORDINARY, TIES)
 """The sets of inputs, in turn."""
 
 
-def probe(inputs: Sequence[Value], seed: int, number: int) -> dict[str, Array]:
+def probe(inputs: Sequence[ValueInfo], seed: int, number: int) -> dict[str, Array]:
     """The inputs of one run.
 
     Args:
@@ -35,7 +35,7 @@ def probe(inputs: Sequence[Value], seed: int, number: int) -> dict[str, Array]:
     return {value.name: _values(value, seed, number) for value in inputs}
 
 
-def _values(value: Value, seed: int, number: int) -> Array:
+def _values(value: ValueInfo, seed: int, number: int) -> Array:
     kind = ELEMENTS.get(value.type.element or "")
     if kind is None:
         raise BadInput(f"no values can be made for the input {quote(value.name)} of type {value.type.element}")

@@ -66,7 +66,7 @@ class Done(Struct, frozen=True, tag=True):
     """A model is loaded."""
 
 
-class Refused(Struct, frozen=True, tag=True):
+class RefusedMessage(Struct, frozen=True, tag=True):
     """The runtime cannot load or run a model; its own first line."""
 
     reason: str
@@ -85,7 +85,7 @@ class Optimized(Struct, frozen=True, tag=True):
 
 
 Request = Load | Execute | Optimize
-Reply = Started | NotInstalled | Done | Refused | Outputs | Optimized
+Reply = Started | NotInstalled | Done | RefusedMessage | Outputs | Optimized
 
 ENCODER = msgpack.Encoder()
 REQUESTS: msgpack.Decoder[Request] = msgpack.Decoder(Request)

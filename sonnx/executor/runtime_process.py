@@ -22,7 +22,7 @@ from sonnx.executor.runtime_messages import (
     Optimize,
     Optimized,
     Outputs,
-    Refused,
+    RefusedMessage,
     Reply,
     Started,
     arrays_of,
@@ -67,10 +67,10 @@ def _serve(runtime: Runtime, answers: BinaryIO, seconds: int) -> None:
             else:
                 reply = Outputs(messages_of(loaded[request.number](arrays_of(request.inputs))))
         except Failure as failure:
-            reply = Refused(str(failure))
+            reply = RefusedMessage(str(failure))
         except Exception as error:  # noqa: BLE001  (an adapter may raise anything, and goes on with the next request)
             lines = str(error).strip().splitlines() or [""]
-            reply = Refused(f"{type(error).__name__}: {lines[0]}")
+            reply = RefusedMessage(f"{type(error).__name__}: {lines[0]}")
         _send(answers, reply)
         if hasattr(signal, "alarm"):
             signal.alarm(0)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from sonnx.model.ir import Attribute, Function, Model, Node
 from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Edition, Operator
+from sonnx.profile.definitions import Edition, OperatorDefinition
 from sonnx.profile.signature import Signature, resolve, signature
 
 
@@ -27,7 +27,7 @@ class Call(Struct, frozen=True, eq=False):
     attributes: tuple[Attribute, ...]
     inputs: tuple[bool, ...]
     outputs: tuple[bool, ...]
-    known: Operator | None
+    known: OperatorDefinition | None
     signature: Signature | None
     status: str
     imported: bool
@@ -105,7 +105,7 @@ class Calls:
     def _of_onnx(self, domain: str, function: Function | None) -> bool:
         return self.beyond_edition and not domain and function is None
 
-    def _signature(self, known: Operator | None, version: int | None) -> Signature | None:
+    def _signature(self, known: OperatorDefinition | None, version: int | None) -> Signature | None:
         if known is None or version is None:
             return None
         found = signature(known.name, version, self.edition.name)

@@ -72,7 +72,7 @@ def sparse_facts(tensor: SparseTensor) -> TensorFacts:
 def _values(tensor: Tensor) -> Any:
     """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
     short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= MAX_PARAMETER_ELEMENTS * 8
-    return whole_numbers(tensor) if short or tensor.external is not None else Stored(tensor)
+    return whole_numbers(tensor) if short or tensor.external is not None else StoredValue(tensor)
 
 
 _CODES = {
@@ -90,7 +90,7 @@ _CODES = {
 _OTHERS = {"float": "f", "double": "d", "float16": "e", "bool": "B"}
 
 
-class Stored:
+class StoredValue:
     """The numbers of a constant, read when a rule needs them; objects of equal constants are not equal."""
 
     __slots__ = ("_numbers", "tensor")
@@ -253,7 +253,7 @@ def _of_kind(attribute: Attribute, kind: str) -> Any:
 
 def _read_value(tensor: TensorFacts, kind: str) -> Any:
     """The value of a parameter that is an input: a list for kinds such as ints, else the only element."""
-    values = tensor.values.read() if isinstance(tensor.values, Stored) else tensor.values
+    values = tensor.values.read() if isinstance(tensor.values, StoredValue) else tensor.values
     if kind in ("int", "ints") and not isinstance(values, Unknown) and not KnownNumbers.are_whole(values):
         return NO_WHOLE_NUMBERS
     if kind.endswith("s"):

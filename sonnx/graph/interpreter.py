@@ -36,7 +36,7 @@ class Transferred(NamedTuple, Generic[ValueT, ResultT]):
     result: ResultT
 
 
-class Domain(Protocol[ValueT, ResultT]):
+class AnalysisDomain(Protocol[ValueT, ResultT]):
     """What a value is, and what a call does to values.  Values are frozen: equal ones are evaluated once."""
 
     def declared(self, type_: Type) -> ValueT:
@@ -159,7 +159,7 @@ class Place(Generic[ValueT, ResultT]):
 
 def interpret(
     model: Model,
-    domain: Domain[ValueT, ResultT],
+    domain: AnalysisDomain[ValueT, ResultT],
     calls: Calls,
     *,
     given: Mapping[str, ValueT] | None = None,
@@ -191,7 +191,7 @@ class _Run(Generic[ValueT, ResultT]):
     def __init__(
         self,
         model: Model,
-        domain: Domain[ValueT, ResultT],
+        domain: AnalysisDomain[ValueT, ResultT],
         calls: Calls,
         transformer: Transformer[ValueT, ResultT] | None,
     ) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from sonnx.graph.environment import Stored
+from sonnx.graph.environment import StoredValue
 from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.language.known_numbers import KnownNumbers
 
@@ -72,4 +72,4 @@ def _comparable(value: Any) -> Any:
     return object()
 
 
-_COMPARED = frozenset({int, str, Unknown, Stored, type(None)})
+_COMPARED = frozenset({int, str, Unknown, StoredValue, type(None)})

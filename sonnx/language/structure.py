@@ -22,7 +22,7 @@ class Read(NamedTuple):
     field: str
 
 
-class Question(NamedTuple):
+class StructureQuestion(NamedTuple):
     """A fact about a name that an expression asks for: `constant(W)` is Question("constant", "W")."""
 
     question: str
@@ -96,10 +96,10 @@ def _has_loop(tree: ast.expr) -> bool:
 
 
 @cache
-def questions(expression: Expression) -> frozenset[Question]:
+def questions(expression: Expression) -> frozenset[StructureQuestion]:
     """The facts about names that an expression asks for."""
     return frozenset(
-        Question(name, arguments[0].id)
+        StructureQuestion(name, arguments[0].id)
         for name, arguments in _calls(expression)
         if name in QUESTIONS and isinstance(arguments[0], ast.Name)
     )

@@ -122,7 +122,7 @@ def _precision(dimension: Dimension) -> tuple[int, int, str]:
     return (3, 0, "") if dimension is None else (1, 0, dimension)
 
 
-class Value(Struct, frozen=True):
+class ValueInfo(Struct, frozen=True):
     """A graph input, a graph output, or an entry of value_info."""
 
     name: str
@@ -247,9 +247,9 @@ class Graph(Struct, frozen=True):
     """The main graph, or a subgraph in an attribute (a branch, a body)."""
 
     name: str
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    value_info: tuple[Value, ...]
+    inputs: tuple[ValueInfo, ...]
+    outputs: tuple[ValueInfo, ...]
+    value_info: tuple[ValueInfo, ...]
     initializers: tuple[Tensor, ...]
     sparse_initializers: tuple[SparseTensor, ...]
     nodes: tuple[Node, ...]
@@ -270,7 +270,7 @@ class Function(Struct, frozen=True):
     outputs: tuple[str, ...]
     attributes: tuple[str, ...]
     defaults: tuple[Attribute, ...]
-    value_info: tuple[Value, ...]
+    value_info: tuple[ValueInfo, ...]
     nodes: tuple[Node, ...]
     imports: tuple[Import, ...]
     repeated_keys: tuple[tuple[str, str], ...] = ()

@@ -13,7 +13,7 @@ from msgspec import Struct
 from sonnx.base.errors import UsageError
 
 
-class Limit(Struct, frozen=True):
+class SizeLimit(Struct, frozen=True):
     """One limit: `what` is counted, the default, the largest value that can be set, and what it protects."""
 
     name: str
@@ -27,42 +27,43 @@ class Limit(Struct, frozen=True):
 
 _ANY = 2**31 - 1
 LIMITS = (
-    Limit("structure", 2**28, _ANY, "bytes without its long raw_data",
-          "memory: protobuf and the model take up to a hundred times the bytes of a structure"),
-    Limit("depth", 32, 32, "levels of nested graphs",
-          "the stack; protobuf itself reads no more"),
-    Limit("name", 4096, _ANY, "bytes in one name",
-          "the length of what is printed"),
-    Limit("nodes", 200_000, _ANY, "nodes in all its graphs and functions",
-          "time: every active rule is evaluated for each node"),
-    Limit("graphs", 5000, _ANY, "graphs in attributes",
-          "time: every rule about graphs is evaluated for each"),
-    Limit("values", 250_000, _ANY, "inputs, outputs, value infos, initializers and constants of lists in attributes",
-          "time, and memory for the findings"),
-    Limit("density", 70, _ANY, "nodes, graphs, values and entries for 1,000 bytes of structure",
-          "time and memory: two bytes can be a node, which then takes 700; files of up to 10,000 parts are exempt"),
-    Limit("attributes", 1000, _ANY, "attributes of one node",
-          "the length of what is printed of a node"),
-    Limit("dimensions", 1000, _ANY, "dimensions of one tensor or type",
-          "time: some rules compare every dimension with every other"),
-    Limit("entries", 10_000, _ANY, "operator sets, functions, training graphs and metadata entries",
-          "time, and memory for the findings"),
-    Limit("external", 10_000, _ANY, "files of external data",
-          "open files: a run maps each of them"),
-    Limit("steps", 200_000, _ANY, "steps of evaluation: elements of lists that rules visit",
-          "time: many nodes may read one long list", "the rules that would visit more are undecided"),
-    Limit("findings", 2000, _ANY, "findings of one rule with one result",
-          "the length of the report", "the findings are counted and not listed"),
-    Limit("elements", 2**30, 2**40, "elements for one array",
-          "memory: a value of a hundred bytes may declare any number of them", "no value is computed"),
-    Limit("arrays", 2**28, _ANY, "bytes of arrays in a compressed .npz file, unpacked",
-          "memory: one megabyte may unpack to a thousand", "the file is not read"),
+    SizeLimit("structure", 2**28, _ANY, "bytes without its long raw_data",
+              "memory: protobuf and the model take up to a hundred times the bytes of a structure"),
+    SizeLimit("depth", 32, 32, "levels of nested graphs",
+              "the stack; protobuf itself reads no more"),
+    SizeLimit("name", 4096, _ANY, "bytes in one name",
+              "the length of what is printed"),
+    SizeLimit("nodes", 200_000, _ANY, "nodes in all its graphs and functions",
+              "time: every active rule is evaluated for each node"),
+    SizeLimit("graphs", 5000, _ANY, "graphs in attributes",
+              "time: every rule about graphs is evaluated for each"),
+    SizeLimit("values", 250_000, _ANY,
+              "inputs, outputs, value infos, initializers and constants of lists in attributes",
+              "time, and memory for the findings"),
+    SizeLimit("density", 70, _ANY, "nodes, graphs, values and entries for 1,000 bytes of structure",
+              "time and memory: two bytes can be a node, which then takes 700; files of up to 10,000 parts are exempt"),
+    SizeLimit("attributes", 1000, _ANY, "attributes of one node",
+              "the length of what is printed of a node"),
+    SizeLimit("dimensions", 1000, _ANY, "dimensions of one tensor or type",
+              "time: some rules compare every dimension with every other"),
+    SizeLimit("entries", 10_000, _ANY, "operator sets, functions, training graphs and metadata entries",
+              "time, and memory for the findings"),
+    SizeLimit("external", 10_000, _ANY, "files of external data",
+              "open files: a run maps each of them"),
+    SizeLimit("steps", 200_000, _ANY, "steps of evaluation: elements of lists that rules visit",
+              "time: many nodes may read one long list", "the rules that would visit more are undecided"),
+    SizeLimit("findings", 2000, _ANY, "findings of one rule with one result",
+              "the length of the report", "the findings are counted and not listed"),
+    SizeLimit("elements", 2**30, 2**40, "elements for one array",
+              "memory: a value of a hundred bytes may declare any number of them", "no value is computed"),
+    SizeLimit("arrays", 2**28, _ANY, "bytes of arrays in a compressed .npz file, unpacked",
+              "memory: one megabyte may unpack to a thousand", "the file is not read"),
 )  # fmt: skip
 
 Limits = Mapping[str, int]
 """The largest numbers allowed, by the names of the limits."""
 
-BY_NAME: Mapping[str, Limit] = MappingProxyType({limit.name: limit for limit in LIMITS})
+BY_NAME: Mapping[str, SizeLimit] = MappingProxyType({limit.name: limit for limit in LIMITS})
 DEFAULT_LIMITS: Limits = MappingProxyType({limit.name: limit.default for limit in LIMITS})
 
 

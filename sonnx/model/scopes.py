@@ -19,7 +19,7 @@ from sonnx.model.ir import (
     SparseTensor,
     Tensor,
     Type,
-    Value,
+    ValueInfo,
     joined,
     subgraphs,
 )
@@ -147,10 +147,10 @@ def nested_scopes(root: Scope) -> Iterator[Scope]:
 
 def _as_graph(function: Function) -> Graph:
     inputs, outputs = (
-        tuple(Value(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
+        tuple(ValueInfo(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
     )
     types = {value.name: value.type for value in function.value_info}
-    outputs = tuple(Value(value.name, types.get(value.name, NOT_STATED)) for value in outputs)
+    outputs = tuple(ValueInfo(value.name, types.get(value.name, NOT_STATED)) for value in outputs)
     return Graph(
         function.name,
         inputs,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
-from sonnx.model.ir import Attribute, Graph, Model, Node, Type, Value
+from sonnx.model.ir import Attribute, Graph, Model, Node, Type, ValueInfo
 
 MAX_DIMENSION = (1 << 63) - 1
 """The largest dimension that a file can state (TensorShapeProto.Dimension.dim_value is an int64)."""
@@ -161,8 +161,8 @@ def _numbers_of_symbols(
     return found
 
 
-def _with_shape(value: Value, shape: Sequence[int] | None) -> Value:
-    return value if shape is None else Value(value.name, replace(value.type, shape=tuple(shape)))
+def _with_shape(value: ValueInfo, shape: Sequence[int] | None) -> ValueInfo:
+    return value if shape is None else ValueInfo(value.name, replace(value.type, shape=tuple(shape)))
 
 
 def _graph(graph: Graph, numbers: Mapping[str, int | None], found: set[str]) -> Graph:
@@ -175,8 +175,8 @@ def _graph(graph: Graph, numbers: Mapping[str, int | None], found: set[str]) -> 
     )
 
 
-def _values(values: tuple[Value, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[Value, ...]:
-    return tuple(Value(value.name, _type(value.type, numbers, found)) for value in values)
+def _values(values: tuple[ValueInfo, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[ValueInfo, ...]:
+    return tuple(ValueInfo(value.name, _type(value.type, numbers, found)) for value in values)
 
 
 def _type(type_: Type, numbers: Mapping[str, int | None], found: set[str]) -> Type:

@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from msgspec import Struct, field
 
-from sonnx.model.ir import NOT_STATED, Dimension, Type, Value
+from sonnx.model.ir import NOT_STATED, Dimension, Type, ValueInfo
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
 from sonnx.model.wire_format import Message
 
@@ -67,24 +67,24 @@ class Types(Struct, frozen=True):
     same: dict[Type, Type] = {}
     rests: dict[bytes, Type] = {}
 
-    def values(self, messages: Sequence[Message]) -> tuple[Value, ...]:
+    def values(self, messages: Sequence[Message]) -> tuple[ValueInfo, ...]:
         """Values with their types, in the order of the file."""
         return tuple(map(self.value, messages[:]))
 
-    def value(self, message: Message) -> Value:
+    def value(self, message: Message) -> ValueInfo:
         """One value; its type is looked up by the bytes after the name, which determine it."""
         name, written = message.name, message.SerializeToString()
         size = len(name)
         if not (
             name.isascii() and 0 < size < 128 and written[0] == _NAME_TAG
         ):  # else its length takes more than a byte
-            return Value(decoded(name), self.type(message.type))
+            return ValueInfo(decoded(name), self.type(message.type))
         rest = written[2 + size :]
         found = self.rests.get(rest)
         if found is None:
             found = self._type(message.type)
             found = self.rests[rest] = self.same.setdefault(found, found)
-        return Value(name, found)
+        return ValueInfo(name, found)
 
     def type(self, message: Message) -> Type:
         """The type; equal types are usually one object, so that comparing them is fast."""

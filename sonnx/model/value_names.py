@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
-from sonnx.model.ir import Attribute, Graph, Node, Value, subgraphs
+from sonnx.model.ir import Attribute, Graph, Node, ValueInfo, subgraphs
 from sonnx.model.scopes import captured
 
 
@@ -77,5 +77,5 @@ def _with_renamed_captures(graph: Graph, names: Mapping[str, str]) -> Graph:
     return replace(graph, nodes=nodes, outputs=_values(graph.outputs, left))
 
 
-def _values(values: Iterable[Value], names: Mapping[str, str]) -> tuple[Value, ...]:
-    return tuple(Value(names.get(value.name, value.name), value.type) for value in values)
+def _values(values: Iterable[ValueInfo], names: Mapping[str, str]) -> tuple[ValueInfo, ...]:
+    return tuple(ValueInfo(names.get(value.name, value.name), value.type) for value in values)

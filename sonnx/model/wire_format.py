@@ -70,7 +70,7 @@ class Layout(Struct, frozen=True, eq=False):
     """A message without a byte that this matches is copied without being read: it has no submessage of these fields."""
 
 
-class Bounds(NamedTuple):
+class MessageBounds(NamedTuple):
     """Submessages shorter than `least` are copied without being read; a name longer than `name` is refused."""
 
     least: int
@@ -103,7 +103,7 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
         Malformed: the bytes are not a message, or the copy is longer than protobuf parses.
         Exceeded: the copy, or a name in it, is longer than allowed.
     """
-    bounds = Bounds(TOKEN_LENGTH, allowed["name"] if allowed else MAX_MESSAGE_BYTES, Counter())
+    bounds = MessageBounds(TOKEN_LENGTH, allowed["name"] if allowed else MAX_MESSAGE_BYTES, Counter())
     pieces = _guarded(buffer, message, bounds) or [buffer]
     size = _size(pieces)
     if allowed:
@@ -113,7 +113,7 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
         raise Malformed(f"has {size} bytes without its raw_data, more than the {MAX_MESSAGE_BYTES} protobuf parses,", 0)
     short = b"".join(pieces)
     if allowed and size > MAX_BYTES_COUNTED_LATER:
-        everywhere = Bounds(0, MAX_MESSAGE_BYTES, Counter())
+        everywhere = MessageBounds(0, MAX_MESSAGE_BYTES, Counter())
         _guarded(short, _with_parts(message), everywhere)
         _enforce(allowed, everywhere.numbers, size)
     return short
@@ -155,7 +155,7 @@ def check(buffer: memoryview, message: Layout) -> None:
     Raises:
         Malformed: at the first byte that is wrong.
     """
-    _guarded(buffer, message, Bounds(0, MAX_MESSAGE_BYTES, Counter()))
+    _guarded(buffer, message, MessageBounds(0, MAX_MESSAGE_BYTES, Counter()))
 
 
 def resolve(payload: bytes, source: memoryview) -> memoryview:
@@ -178,7 +178,7 @@ def find(buffer: memoryview, number: int) -> memoryview:
     return buffer[:0]
 
 
-def _guarded(buffer: Buffer, message: Layout, bounds: Bounds) -> list[memoryview | bytes]:
+def _guarded(buffer: Buffer, message: Layout, bounds: MessageBounds) -> list[memoryview | bytes]:
     try:
         return _rewritten(buffer, 0, len(buffer), message, 0, bounds)
     except IndexError:  # checking the end at every byte would double the time
@@ -186,7 +186,7 @@ def _guarded(buffer: Buffer, message: Layout, bounds: Bounds) -> list[memoryview
 
 
 def _rewritten(
-    buffer: Buffer, position: int, end: int, message: Layout, depth: int, bounds: Bounds
+    buffer: Buffer, position: int, end: int, message: Layout, depth: int, bounds: MessageBounds
 ) -> list[memoryview | bytes]:
     """The pieces of one message without its payloads; an empty list without a payload.
 

@@ -27,7 +27,7 @@ from sonnx.model.ir import (
     SparseTensor,
     Tensor,
     Type,
-    Value,
+    ValueInfo,
 )
 from sonnx.model.reader import attribute_kinds, element_names, message_classes
 from sonnx.model.wire_format import Message
@@ -121,7 +121,7 @@ def _node(message: Message, node: Node) -> None:
         _attribute(message.attribute.add(), attribute)
 
 
-def _value(message: Message, value: Value) -> None:
+def _value(message: Message, value: ValueInfo) -> None:
     message.name = value.name
     _type(message.type, value.type, value.name)
 

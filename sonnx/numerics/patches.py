@@ -26,7 +26,7 @@ _PADDED, _COLUMNS = Scratch(), Scratch()
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
-class Patches:
+class WindowPatches:
     """The patches of one sample at a time.
 
     Args:

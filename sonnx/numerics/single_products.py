@@ -194,7 +194,7 @@ def block_into(left: Left, right: Right, out: Array, added: Array | None = None)
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenElements:
     """Elements of a stack of products that are still open, and how many were added up exactly.
 
     `matrices`, `rows` and `columns` are their places.  `sizes` are products of norms, which times `factor` bound the
@@ -210,7 +210,7 @@ class Open:
     exact: int = 0
 
 
-def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Open:
+def open_block(left: Left, right: Right, out: Array, added: Array | None) -> OpenElements:
     """As `block_into`, but for the elements that it gives."""
     if left.finite and right.norms.finite and (added is None or np.isfinite(added).all()):
         heights = [piece.shape[1] for piece in right.pieces]
@@ -219,7 +219,7 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
         return _rounded(left, right, made, additions, out, added)
     exact = sum(_with_specials(left.values[s], right, s, added, out[s], left.block) for s in range(len(out)))
     none = np.empty(0, np.intp)
-    return Open(none, none, none, np.empty(0), np.empty(0), exact=exact)
+    return OpenElements(none, none, none, np.empty(0), np.empty(0), exact=exact)
 
 
 def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | None:
@@ -237,7 +237,7 @@ def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | No
     return settled(left, right.columns, [_rounded(left, right, made, B.shape[1], out, added)], out, added)
 
 
-def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, added: Array | None) -> Open:
+def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, added: Array | None) -> OpenElements:
     """Approximations of products of finite matrices, rounded; no addend of theirs goes through more additions."""
     norms, factor = right.norms, bound_factor(additions)
     reach = (left.norms * (norms.largest * SLACK))[:, :, None]
@@ -246,7 +246,7 @@ def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, 
         zero = np.broadcast_to(_zero_columns(left, right, out, added)[:, None], out.shape)
         undecided = undecided[~zero.reshape(-1)[undecided]]
     s, i, j = np.unravel_index(undecided, out.shape)
-    return Open(s, i, j, made[s, i, j], left.norms[s, i] * norms.values[s, j], factor)
+    return OpenElements(s, i, j, made[s, i, j], left.norms[s, i] * norms.values[s, j], factor)
 
 
 def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Array | None, block: int) -> Array:
@@ -286,7 +286,11 @@ def _zero_columns(left: Left, right: Right, out: Array, added: Array | None) -> 
 
 
 def settled(
-    left: Left, columns: Callable[[Array, Array], Array], blocks: Sequence[Open], out: Array, added: Array | None
+    left: Left,
+    columns: Callable[[Array, Array], Array],
+    blocks: Sequence[OpenElements],
+    out: Array,
+    added: Array | None,
 ) -> int:
     """Give the open elements of blocks of A B + added their values; how many elements were added up exactly.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, permutations, zip_longest
+from itertools import chain, combinations, permutations, zip_longest
 from math import prod
 from typing import TypeAlias
 from zlib import crc32
@@ -254,6 +254,27 @@ def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
                 _replaced, by=values[(step + turn * (number + 1)) % len(values)].reshape(each.shape)
             )
         yield ClassCase(f"special values in all inputs, turn {turn}", ", ".join(fills), fills, packed=True)
+
+
+def meetings(specs: Mapping[str, TensorSpec]) -> Iterator[ClassCase]:
+    """Every pair of special values of two inputs meets at an element, for inputs that are broadcast together."""
+    for one, other in combinations(sorted(specs, key=lambda name: -prod(specs[name][0])), 2):
+        (shape, kind), (small, small_kind) = specs[one], specs[other]
+        if not prod(small):
+            continue
+        first, second = (special_values(each).without(HUGE).values for each in (kind, small_kind))
+        same, size = shape == small, prod(shape)
+        turns = -(-len(first) * len(second) // size) if same else -(-len(first) // size) * len(second)
+        for turn in range(turns):
+            start = turn if same else turn // len(second)
+            place = np.arange(start * size, (start + 1) * size)
+            # Of another shape the second input has one value in all elements.
+            given = second[place // len(first) % len(second)] if same else second[[turn % len(second)]]
+            fills = {
+                one: partial(_replaced, by=first[place % len(first)].reshape(shape)),
+                other: partial(_replaced, by=np.resize(given, small)),
+            }
+            yield ClassCase(f"special values in all inputs, turn {turn}", f"{one}, {other}", fills, packed=True)
 
 
 def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] | None) -> Iterator[ClassCase]:

@@ -19,7 +19,7 @@ from sonnx.numerics.application import Application, Kernel, optional, required
 from sonnx.numerics.enclosures.products import conv as bound
 from sonnx.numerics.exact_sums import in_units_of_products, numbers, products, store, total
 from sonnx.numerics.formats import Array
-from sonnx.numerics.patches import Patches
+from sonnx.numerics.patches import WindowPatches
 from sonnx.numerics.single_products import Left, Right, open_block, settled
 from sonnx.numerics.windows import Windows, explicit_padding, windows
 from sonnx.operators.operator import Operator
@@ -81,8 +81,8 @@ def kernel(application: Application) -> Kernel:
         (X, W), [bias] = required(inputs, 2), optional(inputs, 2)
         group = application.names["group"]
 
-        def patches(slid: Windows) -> Patches:
-            return Patches(slid, X.shape[1], group, len(W), application.block)
+        def patches(slid: Windows) -> WindowPatches:
+            return WindowPatches(slid, X.shape[1], group, len(W), application.block)
 
         own = patches(windows_of(application, X, W))
         left = application.constants.form(
@@ -98,7 +98,9 @@ def kernel(application: Application) -> Kernel:
     return conv
 
 
-def convolution(X: Array, W: Array, bias: Array | None, patches: Patches, out: Array, left: Left | None = None) -> int:
+def convolution(
+    X: Array, W: Array, bias: Array | None, patches: WindowPatches, out: Array, left: Left | None = None
+) -> int:
     """Y in `out`; how many elements were added up exactly.  `left` is made of W."""
     if out.size == 0 or patches.height == 0:
         out[...] = 0 if bias is None else bias.reshape(-1, *[1] * (out.ndim - 2)) + bias.dtype.type(0)

@@ -21,7 +21,7 @@ from sonnx.numerics.enclosures.values import Context, Transfer, Value, constant
 from sonnx.numerics.exact_sums import wrapped
 from sonnx.numerics.formats import Array
 from sonnx.numerics.matrix_products import integer_product_into
-from sonnx.numerics.patches import Patches
+from sonnx.numerics.patches import WindowPatches
 from sonnx.numerics.windows import explicit_padding, windows
 from sonnx.operators.conv import windows_of
 from sonnx.operators.operator import Operator
@@ -59,7 +59,7 @@ def kernel(application: Application) -> Kernel:
         slid, group = windows_of(application, X, W), application.names["group"]
         if not out.size:
             return out
-        patches = Patches(slid, X.shape[1], group, len(W), application.block)
+        patches = WindowPatches(slid, X.shape[1], group, len(W), application.block)
         off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)
         kernels = patches.kernels(W.astype(np.int64) - off)
         target = out.reshape(len(X), *kernels.shape[:2], -1)

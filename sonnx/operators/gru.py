@@ -22,8 +22,8 @@ from sonnx.operators.recurrent_cells import (
     EXACT_STEPS,
     ArraySteps,
     J,
+    RecurrentSteps,
     StepOf,
-    Steps,
     V,
     arranged,
     constants,
@@ -98,7 +98,7 @@ def _step(
     R: Array,
     B: Array | None,
     activations: Sequence[str],
-    steps: Steps[V, J],
+    steps: RecurrentSteps[V, J],
 ) -> StepOf[V]:
     """One step of a direction; the weights are those of the gates z, r and h."""
     weights, inputs = np.split(np.hstack([W, R]), 3), W.shape[1]

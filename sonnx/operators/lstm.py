@@ -23,8 +23,8 @@ from sonnx.operators.recurrent_cells import (
     EXACT_STEPS,
     ArraySteps,
     J,
+    RecurrentSteps,
     StepOf,
-    Steps,
     V,
     arranged,
     constants,
@@ -82,7 +82,7 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
 
 
 def _step(
-    application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: Steps[V, J]
+    application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: RecurrentSteps[V, J]
 ) -> StepOf[V]:
     """One step of a direction; the weights are those of the gates i, o, f, g, the peepholes those of i, o, f."""
     (W, R), (B, P) = required(weights, 2), weights[2:]

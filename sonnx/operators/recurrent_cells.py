@@ -55,7 +55,7 @@ StepOf = Callable[[V, tuple[V, ...]], tuple[V, ...]]
 Step = StepOf[Array]
 
 
-class Steps(Protocol[V, J]):
+class RecurrentSteps(Protocol[V, J]):
     """How the equations of a cell are computed; every result is rounded once."""
 
     def join(self, *parts: V) -> J:

@@ -34,7 +34,7 @@ class CaseError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RuleCase:
     """One model with the verdicts expected of it: rules by edition ("" is the default one) and by expectation."""
 
     file: str
@@ -101,29 +101,29 @@ def like_default(file: str) -> frozenset[str]:
 
 
 @cache
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[RuleCase, ...]:
     """All cases, in the order of the files' names and of their headings."""
     return tuple(case for path in sorted((folder("restrictions") / "cases").glob("*.md")) for case in _file(path))
 
 
 @cache
-def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[Case]]:
+def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[RuleCase]]:
     """The cases that name a rule with one of these expectations, by its slug."""
-    found: dict[str, list[Case]] = {}
+    found: dict[str, list[RuleCase]] = {}
     for case in cases():
         for slug in case.rules(*expectations):
             found.setdefault(slug, []).append(case)
     return found
 
 
-def _file(path: Path) -> Iterator[Case]:
+def _file(path: Path) -> Iterator[RuleCase]:
     _, *sections = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for section in sections:
         title, _, body = section.partition("\n")
         yield _case(path.name, title.strip(), body)
 
 
-def _case(file: str, title: str, body: str) -> Case:
+def _case(file: str, title: str, body: str) -> RuleCase:
     blocks = _BLOCK.findall(body)
     if len(blocks) != 1:
         raise CaseError(f"{file}, {title!r}: a case has one model, this one has {len(blocks)}")
@@ -149,4 +149,4 @@ def _case(file: str, title: str, body: str) -> Case:
     if not expected:
         raise CaseError(f"{file}, {title!r}: nothing is expected")
     (language, text), joined = blocks[0], " ".join(" ".join(prose).split())
-    return Case(file, title, joined, language, text.strip(), append, strict, beside, expected)
+    return RuleCase(file, title, joined, language, text.strip(), append, strict, beside, expected)

@@ -24,7 +24,7 @@ from sonnx.profile.definitions import (
     Editions,
     Erratum,
     Input,
-    Operator,
+    OperatorDefinition,
     Output,
     Parameter,
     Rule,
@@ -62,7 +62,7 @@ def read_data(name: str, kind: type[T]) -> T:
 
 
 @cache
-def _read_operator(file: str) -> Operator:
+def _read_operator(file: str) -> OperatorDefinition:
     try:
         return _operator(read_data(f"operators/{file}", OperatorFile), file)
     except CatalogueError as error:
@@ -132,7 +132,7 @@ def _parameters(name: str, written: ParameterFormat, place: str) -> Iterator[Par
         yield _made(Parameter, written, span)
 
 
-def _operator(written: OperatorFile, place: str) -> Operator:
+def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
     name, versions = written.operator, written.versions
     inputs, outputs, parameters = written.inputs.items(), written.outputs.items(), written.parameters.items()
     given: dict[str, Any] = {
@@ -157,7 +157,7 @@ def _operator(written: OperatorFile, place: str) -> Operator:
             for each in written.rule
         ),
     }
-    return _made(Operator, written, given)
+    return _made(OperatorDefinition, written, given)
 
 
 @cache
@@ -248,7 +248,7 @@ def _files() -> Mapping[str, str]:
 
 
 @cache
-def operator(name: str) -> Operator | None:
+def operator(name: str) -> OperatorDefinition | None:
     """The operator of that name, None where no file describes it.
 
     The name is looked up among the files that exist; it never becomes part of a path.
@@ -260,7 +260,7 @@ def operator(name: str) -> Operator | None:
     return found if found.name == name else None
 
 
-def operators() -> tuple[Operator, ...]:
+def operators() -> tuple[OperatorDefinition, ...]:
     """Every operator with a file, by name; reads every file."""
     found = [_read_operator(file) for file in sorted(_files().values())]
     return tuple(sorted(found, key=lambda each: each.name))

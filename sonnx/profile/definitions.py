@@ -9,12 +9,24 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sonnx.base.reported import HIDDEN
 from sonnx.language.domain import Expression
-from sonnx.profile.text_types import ErrataIds, ErratumId, Label, Limit, Sentence, TextName, TheoremId
+from sonnx.profile.text_types import (
+    EditionName,
+    ErrataIds,
+    ErratumId,
+    Label,
+    Limit,
+    Sentence,
+    TextName,
+    TheoremId,
+)
+from sonnx.profile.text_types import Text as NonEmpty
 
+RuleClass = Literal["validity", "restriction", "error-condition", "project"]
+"""A condition of ONNX, of the profile, or of a file of the project."""
 T = TypeVar("T")
 Versioned = Mapping[int, T]
 """Values, each by the first version of its operator that it holds for."""
@@ -34,22 +46,24 @@ class Tag(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True):
-    """One rule: its subject and condition, the editions and versions it holds for, and its rationale.
-
-    `require` is None where a function of `graph_rules` decides.  `onnx` is the weaker condition of ONNX itself, where
-    there is one.
-    """
+    """A rule."""
 
     slug: str
     subject: str
-    kind: str
-    """validity (a condition of ONNX), restriction or error-condition (of the profile)."""
-    statement: str
-    because: str
-    remedy: str
-    source: str
+    kind: RuleClass = field(name="class")
+    """Who demands the rule, and of what."""
+    statement: NonEmpty
+    """What is demanded, as one sentence."""
+    because: NonEmpty
+    """Why the rule exists."""
+    remedy: NonEmpty
+    """What to do about a failure."""
+    source: NonEmpty
+    """The places in the texts that state the rule."""
     require: Expression | None = None
+    """The condition, None where a function of `graph_rules` decides."""
     onnx: Expression | None = None
+    """The weaker condition of ONNX itself, where there is one."""
     when: Expression | None = None
     relies: tuple[str, ...] = ()
     implied_by: Versioned[tuple[str, ...]] = {}
@@ -59,7 +73,10 @@ class Rule(Struct, frozen=True):
     introduced: str = "onnx"
     withdrawn: str | None = None
     tags: tuple[Tag, ...] = ()
-    errata: tuple[str, ...] = ()
+    errata: tuple[NonEmpty, ...] = ()
+    """The errata that concern the rule, for `sonnx explain`."""
+
+    json_fields = ("kind", "statement", "because", "remedy", "source", "errata")
 
     def __hash__(self) -> int:
         return hash(self.slug)
@@ -170,7 +187,7 @@ class RoundingPoint(Struct, frozen=True, forbid_unknown_fields=True):
     """The errata that bear on the rounding."""
 
 
-class Operator(Struct, frozen=True):
+class OperatorDefinition(Struct, frozen=True):
     """One operator file."""
 
     name: str
@@ -279,6 +296,17 @@ class Erratum(Struct, frozen=True, forbid_unknown_fields=True):
     classes in which every such difference has this cause; none where a class does not tell."""
     instead: Mapping[str, Alternative] = {}
     """By operator what a runtime may give there in place of the exact value, where that tells the cause."""
+
+
+class StatedEdition(Struct, frozen=True):
+    """An edition of the profile."""
+
+    name: EditionName
+    """The name of the edition."""
+    title: NonEmpty
+    """What the edition is."""
+    consolidated: bool
+    """Whether this tool chose the texts of the edition."""
 
 
 class Edition(Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sonnx.base.errors import UsageError
 from sonnx.base.suggestions import did_you_mean
 from sonnx.profile.catalogue import general_rules, graph_rules, operator, operators
-from sonnx.profile.definitions import Formal, Operator, Rule, Tag
+from sonnx.profile.definitions import Formal, OperatorDefinition, Rule, Tag
 from sonnx.profile.signature import every_rule
 
 
@@ -43,7 +43,7 @@ def all_labels() -> tuple[Label, ...]:
     return tuple(dict.fromkeys([*found, *(label for each in operators() for label in _of_parts(each))]))
 
 
-def _of_parts(operator: Operator) -> Iterator[Label]:
+def _of_parts(operator: OperatorDefinition) -> Iterator[Label]:
     for tag in operator.tags:
         yield Label(tag, tag.rule, operator.name)
     for parameter in operator.parameters:

@@ -19,7 +19,7 @@ from sonnx.profile.definitions import (
     Editions,
     Formal,
     Input,
-    Operator,
+    OperatorDefinition,
     Output,
     Parameter,
     Rule,
@@ -81,7 +81,7 @@ def signature(name: str, version: int, edition: str) -> Signature | None:
     return None if definition is None or text is None else resolve(definition, version, text, known, edition)
 
 
-def resolve(definition: Operator, version: int, text: str, known: Editions, edition: str) -> Signature:
+def resolve(definition: OperatorDefinition, version: int, text: str, known: Editions, edition: str) -> Signature:
     """The signature of an operator at a version, under a text of an edition."""
     inputs = tuple(each for each in definition.inputs if _covers(each, version))
     outputs = tuple(each for each in definition.outputs if _covers(each, version))
@@ -118,7 +118,7 @@ def active_condition(rule: Rule, text: str, known: Editions) -> Expression | Non
     return rule.require if known.in_force(rule, text) else rule.onnx
 
 
-def _groups(formals: tuple[Formal, ...], definition: Operator) -> dict[str, tuple[str, ...]]:
+def _groups(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict[str, tuple[str, ...]]:
     groups = {variable: tuple(each.name for each in formals if each.type == variable) for variable in definition.types}
     return {variable: members for variable, members in groups.items() if members}
 
@@ -130,7 +130,7 @@ def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
 
 
 def _allowed(
-    definition: Operator, version: int, text: str, known: Editions, edition: str
+    definition: OperatorDefinition, version: int, text: str, known: Editions, edition: str
 ) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """For each type variable the element types of ONNX, and those of them that the profile allows."""
     allowed = {}
@@ -157,7 +157,7 @@ def _each(base: Signature, name: str, condition: str) -> str:
 
 
 def _types(
-    base: Signature, definition: Operator, allowed: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    base: Signature, definition: OperatorDefinition, allowed: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 ) -> Iterator[Rule]:
     for variable, members in base.groups.items():
         onnx, profile = allowed[variable]
@@ -184,7 +184,9 @@ def _types(
         yield from _value_input(base, definition, parameter)
 
 
-def _fixed_type(base: Signature, definition: Operator, name: str, element: str, tags: tuple[Tag, ...]) -> Rule:
+def _fixed_type(
+    base: Signature, definition: OperatorDefinition, name: str, element: str, tags: tuple[Tag, ...]
+) -> Rule:
     return Rule(
         slug=f"{base.operator}.{name}-type",
         subject="node",
@@ -198,7 +200,7 @@ def _fixed_type(base: Signature, definition: Operator, name: str, element: str, 
     )
 
 
-def _chosen_types(base: Signature, definition: Operator) -> Iterator[Rule]:
+def _chosen_types(base: Signature, definition: OperatorDefinition) -> Iterator[Rule]:
     for output in base.outputs:
         element = at(output.element, base.version)
         if element is not None:
@@ -216,7 +218,7 @@ def _chosen_types(base: Signature, definition: Operator) -> Iterator[Rule]:
             )
 
 
-def _value_input(base: Signature, definition: Operator, parameter: Parameter) -> Iterator[Rule]:
+def _value_input(base: Signature, definition: OperatorDefinition, parameter: Parameter) -> Iterator[Rule]:
     """A parameter that is an input has the type and rank of its kind; `<name>_input` is its tensor."""
     formal = next(each for each in base.inputs if each.name == parameter.name)
     tensor, rank = input_key(parameter.name), 1 if parameter.kind.endswith("s") else 0
@@ -281,7 +283,7 @@ def _declared_shape(output: Output, shape: str) -> tuple[str, str]:
     return f"{given_key(name)} and {stated}" if output.optional else stated, f"{name}.shape == {shape}"
 
 
-def every_rule(definition: Operator) -> tuple[Rule, ...]:
+def every_rule(definition: OperatorDefinition) -> tuple[Rule, ...]:
     """Every rule of an operator, derived ones included, each once.
 
     Where editions or versions differ, the rule is that of the default edition and the specified version.

@@ -129,11 +129,11 @@ def loads(text: str, place: str) -> dict[str, Any]:
     """
     try:
         return _toml(text)
-    except Malformed as error:
+    except MalformedText as error:
         raise CatalogueError(f"{place} is not valid TOML: {error}") from error
 
 
-class Malformed(ValueError):
+class MalformedText(ValueError):
     """A text does not have its format; the message says what is wrong."""
 
 
@@ -141,13 +141,13 @@ def _toml(text: str) -> dict[str, Any]:
     import tomllib  # a check takes the tables of restrictions/ as they are stored
 
     if LONG_KEY.search(text):
-        raise Malformed(f"a key has more than {MAX_KEY_PARTS} parts")
+        raise MalformedText(f"a key has more than {MAX_KEY_PARTS} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Malformed(str(error)) from error
+        raise MalformedText(str(error)) from error
     except (ValueError, RecursionError):  # a number of thousands of digits, or tables nested as deep
-        raise Malformed("it is nested too deeply, or has a number that is too long") from None
+        raise MalformedText("it is nested too deeply, or has a number that is too long") from None
 
 
 MAX_KEY_PARTS = 8
@@ -159,9 +159,9 @@ def _json(text: str) -> Any:
     try:
         return json.decode(text)
     except DecodeError as error:
-        raise Malformed(str(error)) from error
+        raise MalformedText(str(error)) from error
     except RecursionError:
-        raise Malformed("it is nested too deeply") from None
+        raise MalformedText("it is nested too deeply") from None
 
 
 class FileFormat(NamedTuple):
@@ -169,7 +169,7 @@ class FileFormat(NamedTuple):
 
     name: str
     loads: Callable[[str], Any]
-    """Raises `Malformed` where a text has another format."""
+    """Raises `MalformedText` where a text has another format."""
     max_bytes: int
     """A larger file is refused unread."""
 
@@ -215,7 +215,7 @@ def read_value(path: str | os.PathLike[str], file_format: FileFormat = TOML) -> 
         raise UsageError(f"{source} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{source} is not a {file_format.name} file") from None
-    except Malformed as error:
+    except MalformedText as error:
         raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
 
 

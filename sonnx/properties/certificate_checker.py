@@ -5,9 +5,10 @@
 Exit code 0: the property holds for every input of its boxes, in every implementation of the model that computes as
 `CLAIM` says.  1: the certificate does not show it.  2: a file cannot be read, or is outside what this program knows.
 
-A certificate is trusted in nothing.  For each box of the property it has a tree of halvings; a leaf has, for each
-layer, a slope between 0 and 1 for each neuron.  This program reads the weights from the model and the boxes and rows
-from the property, walks the trees, and computes for each leaf, with the slopes:
+A certificate is trusted in nothing.  For each box of the property it has a tree of parts; a leaf has, for each layer, a
+slope between 0 and 1 for each neuron.  Where several leaves are slabs of one part, that part has the slopes and a slab
+has the word "above": what holds on the part holds on its slabs.  This program reads the weights from the model and the
+boxes and rows from the property, walks the trees, and computes for each part that has slopes:
 
 * bounds of each neuron z before its Relu.  From l <= z <= u follow relu(z) >= slope * z for any slope from 0 to 1, and
   relu(z) <= s * z + t for any s and t with s * l + t >= 0 and s * u + t >= u, since relu is convex.  A row over the
@@ -21,7 +22,7 @@ from the property, walks the trees, and computes for each leaf, with the slopes:
   the row.  Where a neuron is above 0 in every implementation, relu passes a difference on; where it is below 0, none;
   else some share between none and all.
 
-A set of outputs is excluded on a leaf if one of its rows, less its error, is above its bound.
+A set of outputs is excluded on a leaf if, for its inputs, one of its rows, less its error, is above its bound.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ CLAIM = (
     "float, each operation rounded to nearest, sums in any order, with or without fused multiply-add, constants added "
     "and multiplied in advance, numbers below 2^-126 kept or flushed to zero"
 )
-FORMAT = "sonnx certificate 1"
+FORMAT = "sonnx certificate 2"
 GRID = 80
 """Bounds are integers: multiples of 2^-GRID, rounded outward."""
 SLOPE = 24
@@ -156,7 +157,7 @@ def tensor(message: Message) -> Constant:
     return dims, values
 
 
-class Pending:
+class PendingRow:
     """W (x + c) + b, of which W, c and b are being collected; `inner` and `outer` are the sizes of c and b."""
 
     def __init__(self, n: int) -> None:
@@ -181,7 +182,7 @@ class Pending:
         self.after, self.outer = [Fraction(0)] * len(rows), [Fraction(0)] * len(rows)
 
 
-class Layer:
+class CheckedLayer:
     """z = W x + b, then relu or not, in integers: W over 2^bits by rows and columns, b over 2^bias_bits.
 
     Attributes:
@@ -191,7 +192,7 @@ class Layer:
         terms: how many products and constants a z is the sum of, at most; added: how many Adds are in the layer.
     """
 
-    def __init__(self, made: Pending, relu: bool) -> None:
+    def __init__(self, made: PendingRow, relu: bool) -> None:
         rows = made.rows or [[float(i == j) for i in range(made.n)] for j in range(made.n)]
         exact = [[Fraction(w) for w in row] for row in rows]
         bias = [sum(map(mul, row, made.before), Fraction(0)) for row in exact]
@@ -218,7 +219,7 @@ def one_row(dims: list[int], n: int) -> bool:
     return dims[-1:] == [n] and all(extent == 1 for extent in dims[:-1])
 
 
-def layers(data: bytes) -> list[Layer]:
+def layers(data: bytes) -> list[CheckedLayer]:
     """The layers of a model that is a chain of affine operators and Relu on one row of elements."""
     model = grouped(data)
     graph = inner(model, 7)
@@ -233,7 +234,7 @@ def layers(data: bytes) -> list[Layer]:
     n = dims[-1] if dims else 1
     if not dims or not one_row(dims, n):
         raise Refused(f"the input has extents {dims}; a row of elements is read: 1, ..., 1, n")
-    made, layer, known = list[Layer](), Pending(n), {at, *constants}
+    made, layer, known = list[CheckedLayer](), PendingRow(n), {at, *constants}
     if len(known) != 1 + len(graph.get(5, [])):
         raise Refused("two constants have one name")
     for node in map(grouped, graph.get(1, [])):
@@ -253,8 +254,8 @@ def layers(data: bytes) -> list[Layer]:
             raise Refused(f"{operator}: the model is not a chain; one input of each node is the result before")
         at = results[0]
         if operator == "Relu":
-            made.append(Layer(layer, True))
-            layer = Pending(n)
+            made.append(CheckedLayer(layer, True))
+            layer = PendingRow(n)
         elif operator in ("Add", "Sub") and not attributes and (operator == "Add" or names[1] == others[0]):
             layer.add(row_of(constants[others[0]], n), 1 if operator == "Add" else -1)
         elif operator == "MatMul" and names[1] == others[0]:
@@ -270,7 +271,7 @@ def layers(data: bytes) -> list[Layer]:
         dims = [1, n] if operator in ("Flatten", "Reshape") else [*dims[:-1], n]
     if at != outputs[0]:
         raise Refused("the output is not the last result")
-    return [*made, Layer(layer, False)]
+    return [*made, CheckedLayer(layer, False)]
 
 
 def moves_nothing(operator: str, attributes: dict[str, Message], dims: list[int], shape: list[float]) -> bool:
@@ -447,7 +448,7 @@ def dot(one: Iterable[int], other: Iterable[int]) -> int:
     return sum(map(mul, one, other))
 
 
-def least(network: list[Layer], lines: list[Lines], box: Box, row: list[int], depth: int) -> int:
+def least(network: list[CheckedLayer], lines: list[Lines], box: Box, row: list[int], depth: int) -> int:
     """A lower bound of row * z, of the layer of a number, as a multiple of 2^-GRID."""
     total = bits = 0  # the row is over 2^bits
     for number in range(depth, -1, -1):
@@ -463,8 +464,8 @@ def least(network: list[Layer], lines: list[Lines], box: Box, row: list[int], de
     return total + floor(last, bits + GRID)
 
 
-def excluded(network: list[Layer], box: Box, slopes: list[str], sets: list[Atoms]) -> bool:
-    """Whether each set of outputs is excluded on a box, in every implementation."""
+def known_on(network: list[CheckedLayer], box: Box, slopes: list[str]) -> Known:
+    """What holds on a box, in every implementation."""
     known = Known([], [], [])
     ends, error = box, [1] * len(box)  # an input below 2^-126 may be flushed
     for number, layer in enumerate(network):
@@ -478,11 +479,16 @@ def excluded(network: list[Layer], box: Box, slopes: list[str], sets: list[Atoms
         known.passed.append([(low - e > 0, high + e >= 0) for (low, high), e in zip(ends, whole, strict=True)])
         ends = [(max(low, 0), max(high, 0)) for low, high in ends]
         error = [e + 1 if some else 0 for e, (_, some) in zip(whole, known.passed[-1], strict=True)]
+    return known
+
+
+def excluded(network: list[CheckedLayer], known: Known, box: Box, sets: list[Atoms]) -> bool:
+    """Whether each set of outputs is excluded on a box, in every implementation; `known` holds on it."""
     return all(any(row_excluded(network, known, box, *atom) for atom in atoms) for atoms in sets)
 
 
 def nearer(
-    network: list[Layer], lines: list[Lines], box: Box, j: int, ends: tuple[int, int], number: int
+    network: list[CheckedLayer], lines: list[Lines], box: Box, j: int, ends: tuple[int, int], number: int
 ) -> tuple[int, int]:
     """The ends of one z of a layer, nearer where their signs differ."""
     low, high = ends
@@ -495,7 +501,7 @@ def nearer(
     return low, high
 
 
-def rounding(layer: Layer, ends: Box, error: list[int]) -> list[int]:
+def rounding(layer: CheckedLayer, ends: Box, error: list[int]) -> list[int]:
     """For each z of a layer: by how much its roundings change it at most, in multiples of 2^-GRID."""
     n = len(ends)
     k = layer.terms + 6
@@ -511,7 +517,7 @@ def rounding(layer: Layer, ends: Box, error: list[int]) -> list[int]:
     return made
 
 
-def interval(layer: Layer, row: list[int], bias: int, ends: Box) -> tuple[int, int]:
+def interval(layer: CheckedLayer, row: list[int], bias: int, ends: Box) -> tuple[int, int]:
     """The range of one z by the ranges of its inputs."""
     low = sum(w * (a if w >= 0 else b) for w, (a, b) in zip(row, ends, strict=True))
     high = sum(w * (b if w >= 0 else a) for w, (a, b) in zip(row, ends, strict=True))
@@ -538,7 +544,9 @@ def relaxed(ends: Box, digits: str) -> Lines:
     return lower, upper, offset
 
 
-def row_excluded(network: list[Layer], known: Known, box: Box, row: dict[int, Fraction], bound: Fraction) -> bool:
+def row_excluded(
+    network: list[CheckedLayer], known: Known, box: Box, row: dict[int, Fraction], bound: Fraction
+) -> bool:
     """Whether a row over the outputs stays above its bound in every implementation."""
     outputs = len(network[-1].W)
     if any(index >= outputs for index in row):
@@ -549,7 +557,7 @@ def row_excluded(network: list[Layer], known: Known, box: Box, row: dict[int, Fr
     return margin > int(-(-bound * scale * 2**GRID // 1))
 
 
-def row_error(network: list[Layer], known: Known, row: list[int]) -> int:
+def row_error(network: list[CheckedLayer], known: Known, row: list[int]) -> int:
     """How far a row over the outputs is from its ideal value at most, in multiples of 2^-GRID, rounded up."""
     low = high = row  # the coefficients, over 2^bits, with which the roundings of a layer reach the row
     bits = error = 0
@@ -581,19 +589,21 @@ def row_error(network: list[Layer], known: Known, row: list[int]) -> int:
 # ------------------------------------------------------------------ a certificate
 
 
-def leaves_of(network: list[Layer], box: Box, tree: Any, sets: list[Atoms]) -> int:
+def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms]) -> int:
     """How many leaves a tree has, all of which exclude the sets.
 
     Raises:
         Refused: one does not, or the tree is malformed.
     """
-    leaves, pending = 0, [(box, tree)]
+    leaves, pending = 0, list[tuple[Box, Any, Known | None]]([(box, tree, None)])
     while pending:
-        part, node = pending.pop()
+        part, node, known = pending.pop()
         if not isinstance(node, dict):
             raise Refused("a part is an object")
         if "slopes" in node:
-            if not excluded(network, part, node["slopes"], sets):
+            if node["slopes"] != "above":
+                known = known_on(network, part, node["slopes"])
+            if known is None or not excluded(network, known, part, sets):
                 ends = ", ".join(
                     f"[{float(Fraction(a, 2**GRID)):.9g}, {float(Fraction(b, 2**GRID)):.9g}]" for a, b in part
                 )
@@ -604,8 +614,10 @@ def leaves_of(network: list[Layer], box: Box, tree: Any, sets: list[Atoms]) -> i
         if not 0 <= axis < len(part) or not part[axis][0] <= at <= part[axis][1]:
             raise Refused(f"a part is halved outside itself, at {node['at']}")
         low, high = part[axis]
-        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"]))
-        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"]))
+        if "lines" in node:
+            known = known_on(network, part, node["lines"])
+        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"], known))
+        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"], known))
     return leaves
 
 

@@ -22,15 +22,14 @@ TRIED_POINTS = 200
 """Points that look as if they violate the property, and are bounded."""
 USEFUL_CUT = 0.9
 """The share of a part along an input that may be left for a cut to be made."""
-CUT_MARGIN = 2.0**-30
-"""The share of what a row changes along an input by which a cut lies outside where the row may be unsafe."""
-CUT_ERROR = 2.0**-6
-"""The share of the error that the row has at a cut, because the checker rounds the bounds of a slab up."""
 CERTIFIED = 2.0**-16
 """The share of what the lines take that a margin must exceed: the checker's lines are coarser, by less than this."""
 
 Tree = dict[str, Any]
-"""A part of a certificate: its halves, or the slopes of its layers."""
+"""A part of a certificate: its halves, or the slopes of its layers.
+
+Where slabs were cut off, the part has its slopes as `lines`, and each slab the slopes "above".
+"""
 
 
 FINAL = 2
@@ -196,8 +195,8 @@ def _cut(part: Waiting, rows: Rows, place: int, every: Array, sets: Sets) -> Wai
     width = high - low
     changes = np.abs(influence) * width
     with np.errstate(all="ignore"):
-        needed = np.maximum(-every, 0.0) * (1 + CUT_MARGIN) + rows.error[place] * CUT_ERROR
-        share = needed[:, None] / changes + CUT_MARGIN
+        needed = np.maximum(-every, 0.0) * (1 + CERTIFIED) + CERTIFIED * rows.lines[place]
+        share = needed[:, None] / changes + CERTIFIED
     share = np.where((changes > 0) & np.isfinite(share), np.minimum(share, 1.0), 1.0)
     upward = np.where(influence > 0, share, 1.0)  # unsafe up to this share of the width from below
     downward = np.where(influence < 0, share, 1.0)
@@ -212,7 +211,9 @@ def _cut(part: Waiting, rows: Rows, place: int, every: Array, sets: Sets) -> Wai
         )
         for kept, at, end, (inside, outside) in cuts:
             if kept < USEFUL_CUT and low[axis] < at < high[axis]:
-                tree.update({"axis": int(axis), "at": repr(float(at)), inside: {}, outside: {"slopes": digits}})
+                tree.update({"axis": int(axis), "at": repr(float(at)), inside: {}, outside: {"slopes": "above"}})
+                if tree is part.tree:
+                    tree["lines"] = digits
                 before = high[axis] - low[axis]
                 end[axis], tree = at, tree[inside]
                 less *= float((high[axis] - low[axis]) / before)

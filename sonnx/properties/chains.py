@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sonnx.numerics.formats import Array
-from sonnx.properties.certificate_checker import Layer, Refused, layers
+from sonnx.properties.certificate_checker import CheckedLayer, Refused, layers
 
 UNIT = 2.0**-52
 """Twice the relative error of a float64 operation."""
@@ -54,7 +54,7 @@ class Chain:
     """
 
     def __init__(self, data: bytes) -> None:
-        self.layers: Sequence[Layer] = layers(data)
+        self.layers: Sequence[CheckedLayer] = layers(data)
         if not all(each.relu for each in self.layers[:-1]):
             raise Refused("two layers follow each other without a Relu between them")
         self.W = [np.array([[w / 2**each.bits for w in row] for row in each.W], np.float64) for each in self.layers]
@@ -83,7 +83,7 @@ class Chain:
 
     def rows(self, low: Array, high: Array, rows: Array) -> Rows:
         """Bounds of rows over the outputs, of shape (rows, outputs), on boxes of shape (boxes, inputs)."""
-        on = Part(self, low, high)
+        on = ChainPart(self, low, high)
         for number in range(len(self.W) - 1):
             on.bound_layer(number)
         on.roundings(len(self.W) - 1)
@@ -93,7 +93,7 @@ class Chain:
         return Rows(least, error, lines, influence, np.sqrt(np.abs(influence) * steepest), on.slopes)
 
 
-class Part:
+class ChainPart:
     """What is known of a batch of boxes, layer after layer.
 
     Attributes:

@@ -16,7 +16,7 @@ import numpy as np
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.bounds.box import Box, box_of_arrays, wanted
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.formats import Array
 
 
@@ -59,7 +59,7 @@ class Property(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-def elements_of(value: Value) -> int:
+def elements_of(value: ValueInfo) -> int:
     """The number of elements of a graph input or output of a model with a stated shape.
 
     Raises:
@@ -71,7 +71,7 @@ def elements_of(value: Value) -> int:
     return prod(each for each in shape if isinstance(each, int))
 
 
-def output_of(model: Model) -> Value:
+def output_of(model: Model) -> ValueInfo:
     """The output that properties are about.
 
     Raises:

@@ -18,7 +18,8 @@ from sonnx.base.files import write_folder
 from sonnx.base.reported import HIDDEN, OptionalText, Result, reported
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 
 MAX_SHOWN = 8
 """Elements of a violating input in the text."""

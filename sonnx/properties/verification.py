@@ -19,7 +19,7 @@ from sonnx.bounds.box import wanted
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import ModelRunner, check_conforming
 from sonnx.executor.tensor_files import read_file
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.reader import Unreadable, file_bytes
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
@@ -130,7 +130,7 @@ def _chain(data: bytes, inputs: int, outputs: int) -> tuple[Chain | None, str]:
 
 
 def _chain_task(
-    chain: Chain, analyser: Analyser, output: Value, elements: Mapping[str, str], task: Task
+    chain: Chain, analyser: Analyser, output: ValueInfo, elements: Mapping[str, str], task: Task
 ) -> ChainTask:  # fmt: skip
     """The task for the search, with an analyser that bounds inputs which seem to violate the property."""
     [(name, whole)] = task.box.items()

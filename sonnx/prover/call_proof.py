@@ -14,7 +14,7 @@ from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.rules import ActiveRules
 from sonnx.graph.call import Call
 from sonnx.graph.derived_values import with_derived_values
-from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, Stored, environment
+from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, StoredValue, environment
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, output_facts
 from sonnx.language.domain import written_key
@@ -157,7 +157,7 @@ class CallProof:
             return RecordValue({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
                 "holds_sparse": value.holds_sparse,
-                "values": self._value(value.values.read() if isinstance(value.values, Stored) else value.values),
+                "values": self._value(value.values.read() if isinstance(value.values, StoredValue) else value.values),
             })  # fmt: skip
         if isinstance(value, Unknown) and value.symbol:
             return self.symbols.number(value.symbol)

@@ -14,7 +14,7 @@ from sonnx.language import builtins
 from sonnx.language.domain import Expression
 from sonnx.language.parser import with_called
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Operator, Rule, at
+from sonnx.profile.definitions import OperatorDefinition, Rule, at
 
 if TYPE_CHECKING:  # it loads z3, which reports do not need
     from sonnx.prover.theorem import Theorem
@@ -68,7 +68,7 @@ def _demands(rule: Rule) -> list[Expression]:
     return [each for each in (rule.require, rule.onnx, rule.when) if each is not None]
 
 
-def defined(described: Operator, expressions: list[Expression]) -> list[Expression]:
+def defined(described: OperatorDefinition, expressions: list[Expression]) -> list[Expression]:
     """The expressions, and the definitions of the operator's data file they use directly or through others."""
     waiting, found = [name for each in expressions for name in sorted(each.names)], dict[str, list[Expression]]()
     while waiting:

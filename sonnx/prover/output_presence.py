@@ -11,7 +11,7 @@ from itertools import product
 from sonnx.checker.rules import ActiveRules
 from sonnx.graph.call import Call
 from sonnx.language.domain import Value, given_key
-from sonnx.profile.definitions import Operator
+from sonnx.profile.definitions import OperatorDefinition
 from sonnx.profile.signature import Signature
 from sonnx.prover.smt_values import Truth, all_of, any_of, negate
 
@@ -22,7 +22,7 @@ Presence = tuple[bool, ...]
 
 
 def accepted_outputs(
-    described: Operator, signature: Signature, rules: ActiveRules
+    described: OperatorDefinition, signature: Signature, rules: ActiveRules
 ) -> tuple[tuple[str, tuple[Presence, ...]], ...]:
     """The rules in force that refuse some combination of outputs, each with the combinations it accepts."""
     known = list(product(*([False, True] if each.optional else [True] for each in signature.outputs)))
@@ -34,7 +34,7 @@ def accepted_outputs(
     return tuple(found)
 
 
-def _call(described: Operator, signature: Signature, rules: ActiveRules, present: Presence) -> Call:
+def _call(described: OperatorDefinition, signature: Signature, rules: ActiveRules, present: Presence) -> Call:
     """A call with these outputs; those left out at the end are not listed."""
     listed = present[: max([index + 1 for index, there in enumerate(present) if there], default=0)]
     version, status = signature.version, rules.edition.status(described.name)
@@ -44,7 +44,7 @@ def _call(described: Operator, signature: Signature, rules: ActiveRules, present
 
 
 def output_rules(
-    described: Operator, signature: Signature, rules: ActiveRules, names: Mapping[str, Value]
+    described: OperatorDefinition, signature: Signature, rules: ActiveRules, names: Mapping[str, Value]
 ) -> Iterator[tuple[str, Truth]]:
     """The same rules as conditions on a call."""
     for slug, accepted in accepted_outputs(described, signature, rules):

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from msgspec import Struct, field
+
+from sonnx.base.reported import HIDDEN, reported, reported_as, reported_of
 from sonnx.checker.report import NoVerdictSentence
+from sonnx.profile.text_types import Number, Sha256, Text
 
 if TYPE_CHECKING:  # theorem.py loads z3
     from sonnx.prover.theorem import Theorem
@@ -32,39 +35,49 @@ STATED_KINDS = {"proved": "theorem", "refuted": "refuted sentence", "found": "wi
 """The kind of a theorem by the result it expects."""
 
 
-class SolverAnswer(NamedTuple):
-    """The answer of a solver to a question in SMT-LIB: "sat", "unsat", "unknown", or "refused" if it cannot read it."""
+class SolverAnswer(Struct, frozen=True):
+    """The answer of a solver."""
 
-    solver: str
-    version: str
-    result: str
-    effort: int = 0
-    values: tuple[tuple[str, int], ...] = ()
+    solver: Text
+    """Who answered."""
+    version: Text
+    """Its version."""
+    result: Literal["sat", "unsat", "unknown", "refused"]
+    """What it answered; refused if it cannot read the question."""
+    effort: Number = 0
+    """What it cost, in the solver's own measure."""
+    values: Annotated[tuple[tuple[str, int], ...], HIDDEN] = ()
+    """Values of the constants for which the assertions hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObligationResult:
-    """One obligation with the answer of each solver; `hash` is the SHA-256 of its text in SMT-LIB."""
+class ObligationResult(Struct, frozen=True):
+    """One question of a theorem."""
 
-    name: str
-    hash: str
+    name: Text
+    """The name of the question."""
+    hash: Sha256 = field(name="smt2_sha256")
+    """The SHA-256 of the question in SMT-LIB."""
     answers: tuple[SolverAnswer, ...]
+    """The answers."""
     computed: str = ""
-    """Why it holds by the form of the texts, so that no solver is asked; "" if solvers are asked."""
-    trivial: str = ""
+    """Why it holds by the form of the texts; empty where solvers are asked."""
+    trivial: Annotated[str, HIDDEN] = ""
     """Why the answers say nothing, "" if they say something."""
-    vacuous: str = ""
+    vacuous: Annotated[str, HIDDEN] = ""
     """The first solver's answer to whether the hypotheses can hold, "" if it is "sat"."""
 
     @property
-    def status(self) -> str:
-        """Proved, refuted, trivial, vacuous or undecided; solvers that disagree decide nothing."""
+    @reported
+    def status(self) -> Literal["proved", "refuted", "undecided", "vacuous", "trivial"]:
+        """The result."""
         if self.computed or self.trivial:
             return "proved" if self.computed else "trivial"
-        found = {answer.result for answer in self.answers} - {"refused"}
         if self.vacuous:
             return "vacuous" if self.vacuous == "unsat" else "undecided"
-        return {frozenset({"unsat"}): "proved", frozenset({"sat"}): "refuted"}.get(frozenset(found), "undecided")
+        answers = {answer.result for answer in self.answers} - {"refused"}
+        if len(answers) != 1 or "unknown" in answers:  # solvers that disagree decide nothing
+            return "undecided"
+        return "proved" if "unsat" in answers else "refuted"
 
     @property
     def confirmed(self) -> bool:
@@ -72,41 +85,82 @@ class ObligationResult:
         return bool(self.computed) or sum(answer.result in ("sat", "unsat") for answer in self.answers) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class TheoremResult:
-    """A theorem with the results of its obligations, and for a refuted one the counterexample and its replay."""
+class TheoremResult(Struct, frozen=True):
+    """A theorem with its result."""
 
-    theorem: Theorem
+    theorem: Annotated[Theorem, HIDDEN]
     obligations: tuple[ObligationResult, ...]
-    source: str
-    """The SHA-256 of the source texts the theorem is about."""
-    counterexample: tuple[tuple[str, int], ...] = ()
+    """The questions it was asked by."""
+    source: Sha256 = field(name="source_sha256")
+    """The SHA-256 of the source texts it is about."""
+    counterexample: Annotated[tuple[tuple[str, int], ...], HIDDEN] = ()
     replayed: str = ""
-    """What the real code shows for the counterexample."""
+    """What the code that runs gives for the counterexample."""
     unconfirmed: str = ""
-    """How the real code differs from the counterexample, "" if it does not."""
-    unanswered: NoVerdictSentence | None = None
+    """How that differs from the counterexample; empty where it does not."""
+    unanswered: Annotated[NoVerdictSentence | None, HIDDEN] = None
     """The reason why the process gave no result."""
 
+    id = reported_of("theorem.id", Text, "The identifier, its topic first.")
+    statement = reported_of("theorem.statement", Text, "The claim in a sentence.")
+    formula = reported_of("theorem.formula", str, "The claim as a formula.")
+    stated_result = reported_of("theorem.expected", Literal["proved", "refuted", "found"], "The result that is stated.")
+    bounds = reported_of("theorem.bounds", str, "What the claim is bounded to; empty where it holds for all.")
+    any_size = reported_of(
+        "theorem.any_size",
+        str,
+        "Why it has no bound although the questions are about calls of bounded size; empty if they are not.",
+    )
+    domain = reported_of(
+        "theorem.domain", Literal["integers", "reals", "bits of named formats"], "What its variables stand for."
+    )
+    size = reported_of("theorem.size", str, 'The bounds again, or "any" where it has none.')
+    induction = reported_of(
+        "theorem.induction",
+        str,
+        "The induction from the questions to the claim: a lemma in Why3 or Coq, or prose; empty where none is needed.",
+    )
+    sort = reported_of("theorem.sort", Literal["int", "bits", "float"], "The theory of the questions.")
+    reason_single = reported_of("theorem.reason_single", str, "Why no second solver confirms it; empty where one can.")
+    because = reported_of("theorem.because", str, "Why it matters, or why it is refuted.")
+    erratum = reported_of("theorem.erratum", str, "The erratum it shows, or empty.")
+
+    late_types = {"Theorem": ""}
+
     @property
-    def status(self) -> str:
-        """The status of the worst obligation; of a witness found, absent or undecided."""
+    @reported_as("counterexample")
+    def values(self) -> dict[str, int]:
+        """Values of the constants for which it is false."""
+        return dict(self.counterexample)
+
+    @property
+    @reported_as("unanswered")
+    def why_unanswered(self) -> str:
+        """Why its process gave no answer; empty where it gave one."""
+        return str(self.unanswered or "")
+
+    @property
+    @reported
+    def status(self) -> Literal["proved", "refuted", "found", "absent", "undecided", "vacuous", "trivial"]:
+        """The result."""
         found = {each.status for each in self.obligations}
         worst = next((s for s in ("trivial", "vacuous", "undecided", "refuted", "proved") if s in found), "undecided")
         if self.theorem.expected == "found":
-            return {"refuted": "found", "proved": "absent"}.get(worst, worst)
-        return worst
+            return {"refuted": "found", "proved": "absent"}.get(worst, worst)  # type: ignore[return-value]
+        return worst  # type: ignore[return-value]
 
     @property
-    def kind(self) -> str:
-        """One of `KINDS`."""
+    @reported
+    def kind(self) -> Literal["theorem", "computed", "refuted sentence", "witness"]:
+        """The kind of result: decided by solvers, by the form of its texts, a false sentence of a text, or a call."""
         if self.obligations and all(each.computed for each in self.obligations):
             return "computed"
-        return STATED_KINDS[self.theorem.expected]
+        return STATED_KINDS[self.theorem.expected]  # type: ignore[return-value]
 
     @property
-    def outcome(self) -> str:
-        """As expected, or unexpected."""
+    @reported
+    def outcome(self) -> Literal["as expected", "unexpected"]:
+        """Whether the result is as stated, and the code that runs shows its counterexample."""
         return "as expected" if self.expected else "unexpected"
 
     @property
@@ -115,8 +169,9 @@ class TheoremResult:
         return bool(self.status == self.theorem.expected and not self.unconfirmed)
 
     @property
+    @reported
     def confirmed(self) -> bool:
-        """A second solver decided every obligation that decides the theorem."""
+        """A second solver decided what decides it."""
         decisive = "refuted" if self.status == "found" else self.status
         deciding = [each for each in self.obligations if each.status == decisive]
         return bool(deciding) and all(each.confirmed for each in deciding)

@@ -27,7 +27,7 @@ from sonnx.language.structure import (
     without_listed_strings,
 )
 from sonnx.profile.catalogue import editions
-from sonnx.profile.definitions import Operator, Rule, at
+from sonnx.profile.definitions import OperatorDefinition, Rule, at
 from sonnx.profile.signature import Signature, active_condition, resolve
 from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules, readable
 from sonnx.prover.output_presence import accepted_outputs, output_rules
@@ -41,7 +41,7 @@ _CALL = ("parameter", "input")
 _TYPE_FUNCTIONS = {"all", "any", "given"}
 """The functions that a rule about element types only may call."""
 
-_VARIABLES: dict[tuple[int, int, str, CallBounds, bool], tuple[Operator, CallVariables]] = {}
+_VARIABLES: dict[tuple[int, int, str, CallBounds, bool], tuple[OperatorDefinition, CallVariables]] = {}
 """The variables made so far by the id of the operator; the operator is kept, so that no other object gets its id."""
 _MEMBERS: dict[tuple[int, int, str, bool], SignatureFamily] = {}
 """The families of one version and edition made so far."""
@@ -66,7 +66,7 @@ def active_rules(edition: str) -> ActiveRules:
 class SignatureFamily:
     """A signature, and the versions and editions (`members`) in which the expressions in question are the same."""
 
-    described: Operator
+    described: OperatorDefinition
     signature: Signature
     edition: str
     members: tuple[tuple[int, str], ...]
@@ -321,7 +321,7 @@ def _text(expression: Expression | None) -> str:
     return expression.text if expression else ""
 
 
-def signatures(described: Operator) -> Iterator[tuple[Signature, str]]:
+def signatures(described: OperatorDefinition) -> Iterator[tuple[Signature, str]]:
     """Every admitted signature of an operator with its edition; the default edition and the newest version first."""
     known = editions()
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
@@ -332,7 +332,7 @@ def signatures(described: Operator) -> Iterator[tuple[Signature, str]]:
                 yield resolve(described, version, text or "", known, edition.name), edition.name
 
 
-def families(described: Operator, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
+def families(described: OperatorDefinition, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
     """The signatures of an operator in families of equal key."""
     if id(described) not in _SINGLE:
         made = (

@@ -7,6 +7,8 @@ import json
 import os
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from sonnx.base.files import whole_bytes
 from sonnx.prover import solvers
 from sonnx.prover.results import SolverAnswer
@@ -62,7 +64,7 @@ class SolverCache:
         part = path.with_suffix(f".{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(answer._asdict()))
+            part.write_text(json.dumps(asdict(answer)))
             part.replace(path)
         except OSError:
             return

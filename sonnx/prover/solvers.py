@@ -106,7 +106,7 @@ def _ask_z3(text: str, small: bool) -> SolverAnswer:
     statistics = solver.statistics()
     effort = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
     values = minimised(solver) if result == "sat" and small else {}
-    return SolverAnswer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))
+    return SolverAnswer("z3", installed("z3"), result, effort, tuple(sorted(values.items())))  # type: ignore[arg-type]
 
 
 def _z3_solver(text: str, seed: int = SEEDS[0]) -> z3.Solver:
@@ -134,13 +134,14 @@ def _ask_bitwuzla(bitwuzla: Any, text: str) -> SolverAnswer:
     """Through its own parser."""
     parser = bitwuzla.Parser(bitwuzla.TermManager(), bitwuzla.Options())
     parser.parse(text.replace("(check-sat)", ""), True, False)
-    return SolverAnswer("bitwuzla", installed("bitwuzla"), str(parser.bitwuzla().check_sat()).lower())
+    result = str(parser.bitwuzla().check_sat()).lower()
+    return SolverAnswer("bitwuzla", installed("bitwuzla"), result)  # type: ignore[arg-type]
 
 
 def _ask_cvc5(cvc5: Any, text: str) -> SolverAnswer:
     """Without the proof, which takes longer than the answer: see `proof`."""
     _, result = _run_cvc5(cvc5, text, proofs=False)
-    return SolverAnswer("cvc5", installed("cvc5"), result)
+    return SolverAnswer("cvc5", installed("cvc5"), result)  # type: ignore[arg-type]
 
 
 def _run_cvc5(cvc5: Any, text: str, proofs: bool) -> tuple[Any, str]:

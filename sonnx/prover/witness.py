@@ -20,7 +20,7 @@ from sonnx.language.domain import constant_key, given_key, input_key, written_ke
 from sonnx.language.evaluator import RUN_TIME
 from sonnx.language.evaluator import TensorFacts as Facts
 from sonnx.model.from_protobuf import VALUE_FIELD
-from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, Value
+from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.profile.definitions import Input, Output, Parameter, Rule
 from sonnx.profile.signature import Signature
@@ -58,8 +58,8 @@ class CallInstance:
         produced = [(name, each) for name, each in zip(results, self.outputs, strict=True) if each is not None]
         graph = Graph(
             name="witness",
-            inputs=tuple(Value(name, _type(each)) for name, each in given if not isinstance(each.values, tuple)),
-            outputs=tuple(Value(name, _type(each)) for name, each in produced),
+            inputs=tuple(ValueInfo(name, _type(each)) for name, each in given if not isinstance(each.values, tuple)),
+            outputs=tuple(ValueInfo(name, _type(each)) for name, each in produced),
             value_info=(),
             initializers=tuple(_constant(name, each) for name, each in given if isinstance(each.values, tuple)),
             sparse_initializers=(),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 
+from msgspec.structs import replace
+
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.outward import at_least, at_most
+from sonnx.base.reported import json_text
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Bounds, Tensor
+from sonnx.bounds.result import Bounds, TensorBounds
 from sonnx.numerics.enclosures.values import DECISION
-from sonnx.report import bounds_json
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
-from sonnx.report.formats import render_document
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.plot import Series, plot
+from sonnx.report.rendered import Rendered, render_document
 
 MAX_INTERVALS = 8
 """Elements of an input whose intervals are listed."""
@@ -37,8 +39,7 @@ CURVES = (
 """The lines of the picture with their colours, in words and as the style has them."""
 
 
-@dataclass(frozen=True, eq=False)
-class BoundsReport(Bounds, Rendered):
+class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
     """The bounds of a model on a box, with their renderings, of the outputs or of every node."""
 
     def document(self, *, every_node: bool = False) -> Document:
@@ -67,13 +68,14 @@ class BoundsReport(Bounds, Rendered):
             criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
             sections=sections,
             facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
+            results_first=True,
             notes=(LIMIT, *map(escape_once, _notes(self))),
             pictures=tuple(_pictures(self.tensors)),
         )
 
     def to_json(self, *, every_node: bool = True) -> str:
         """One JSON document (bounds.schema.json)."""
-        return bounds_json.render(self, every_node)
+        return json_text(replace(self, every_node=every_node))
 
     def to_format(self, name: str, *, every_node: bool = False) -> str:
         """As `Rendered.to_format`."""
@@ -90,12 +92,11 @@ def _standing(good: bool, yes: str, no: str) -> tuple[str, Standing]:
     return (yes, Standing.GOOD) if good else (no, Standing.OPEN)
 
 
-def _value_case(tensor: Tensor) -> CaseResult:
+def _value_case(tensor: TensorBounds) -> CaseResult:
     numbers: tuple[str, ...] = ("",) * 5
     if not tensor.unbounded and tensor.low.size:
-        found = (tensor.low.min(), tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(),
-                 tensor.error.max())  # fmt: skip
-        numbers = tuple(f"{number:.6g}" for number in found)
+        above = (tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(), tensor.error.max())
+        numbers = (at_least(float(tensor.low.min()), 6), *(at_most(float(number), 6) for number in above))
     text = f"in [{numbers[0]}, {numbers[1]}], error at most {numbers[4]}" if numbers[0] else "no elements"
     return CaseResult(
         "bounded", escape(tensor.name), *_standing(not tensor.unbounded, "bounded", "not bounded"),
@@ -106,17 +107,17 @@ def _value_case(tensor: Tensor) -> CaseResult:
 
 def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
     for each in bounds.decisions:
-        text = f"in [{each.low:.6g}, {each.high:.6g}], error at most {each.error:.3g}"
+        text = f"in [{at_least(each.low, 6)}, {at_most(each.high, 6)}], error at most {at_most(each.error)}"
         yield _asked("decision", each.what, each.same, "the same", "not shown", text)
 
 
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
     if bounds.max_error is not None and bounds.outputs:
         error = bounds.outputs[0].largest_error
-        text = f"the error is at most {error:.6g}; asked: {bounds.max_error:.6g}"
+        text = f"the error is at most {at_most(error, 6)}; asked: {bounds.max_error:.6g}"
         yield _asked("error", "error", error <= bounds.max_error, "holds", "not shown", text)
     if bounds.split is not None:
-        yield _asked("split", "split", bounds.split["finished"], "shown", "open", bounds.split["text"])
+        yield _asked("split", "split", bounds.split.finished, "shown", "open", bounds.split.text)
 
 
 def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
@@ -160,14 +161,14 @@ def _notes(bounds: Bounds) -> Iterator[str]:
             yield f"counted: {each.name} at {each.node}: {each.detail}"
 
 
-def _pictures(tensors: Iterable[Tensor]) -> Iterator[Picture]:
+def _pictures(tensors: Iterable[TensorBounds]) -> Iterator[Picture]:
     known = [each for each in tensors if not each.unbounded and each.low.size]
     if len(known) > 1:
         names = ", ".join(f"{title} ({colour})" for title, colour, _ in CURVES)
         yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(known))
 
 
-def picture(tensors: Sequence[Tensor]) -> str:
+def picture(tensors: Sequence[TensorBounds]) -> str:
     """The largest magnitude, error and introduced error of each value, from inputs to outputs, in powers of 10."""
     curves = (
         [_power(max(abs(each.low.min()), abs(each.high.max()))) for each in tensors],
@@ -181,7 +182,8 @@ def picture(tensors: Sequence[Tensor]) -> str:
         Series(curve, f'style="fill:{colour}"', f'style="stroke:{colour};stroke-width:1.5"')
         for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
-    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network")
+    return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network",
+                labels=[escape(each.name) for each in tensors])  # fmt: skip
 
 
 def _power(value: float) -> float | None:

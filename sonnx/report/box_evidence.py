@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from typing import Any
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import whole_bytes
+from sonnx.base.outward import rounded_down, rounded_up
 from sonnx.bounds.bound import box_of, only_array
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
-from sonnx.bounds.result import Tensor
+from sonnx.bounds.result import TensorBounds
 from sonnx.checker.report import Finding, Report
 from sonnx.executor.tensor_files import npy
 from sonnx.model.ir import Model
@@ -98,7 +98,7 @@ def evidence(
             for number, (each, broken) in enumerate(found.failing)
         ],
         "undecided": [
-            {**_condition(each), "share": _rounded(open_.share, ROUND_CEILING), "part": open_.part}
+            {**_condition(each), "share": rounded_up(open_.share, DIGITS), "part": open_.part}
             for each, open_ in found.undecided
         ],
         **_figures(found),
@@ -134,17 +134,13 @@ def _figures(found: Discharge) -> dict[str, Any]:
     }
 
 
-def _output(tensor: Tensor) -> dict[str, Any]:
+def _output(tensor: TensorBounds) -> dict[str, Any]:
     """The range and the error of the worst element; null where they are not known."""
     known = not tensor.unbounded and tensor.low.size > 0
     return {
         "name": escape(tensor.name),
         "shape": list(tensor.low.shape),
-        "low": _rounded(float(tensor.low.min()), ROUND_FLOOR) if known else None,
-        "high": _rounded(float(tensor.high.max()), ROUND_CEILING) if known else None,
-        "error": _rounded(tensor.largest_error, ROUND_CEILING) if known else None,
+        "low": rounded_down(float(tensor.low.min()), DIGITS) if known else None,
+        "high": rounded_up(float(tensor.high.max()), DIGITS) if known else None,
+        "error": rounded_up(tensor.largest_error, DIGITS) if known else None,
     }
-
-
-def _rounded(value: float, direction: str) -> float:
-    return float(Context(prec=DIGITS, rounding=direction).create_decimal_from_float(value))

@@ -1,11 +1,18 @@
-"""The public result of a check: the report with its renderings."""
+"""The public result of a check: the report with its renderings.
+
+A format of `sonnx check` that shows more than a document has (text, JSON, HTML, …) has a function `render(run)`.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from msgspec.structs import astuple
 
+from sonnx.base.errors import UsageError
 from sonnx.checker.report import Report
-from sonnx.report.formats import CheckRun, render
+from sonnx.report.check_run import CheckRun
+from sonnx.report.formats import DOCUMENT_FORMATS, FORMATS, OF_A_CHECK
 from sonnx.report.notebooks import ShownInNotebooks
 
 
@@ -36,3 +43,20 @@ class CheckReport(Report, ShownInNotebooks, frozen=True):
             UsageError: an unknown format.
         """
         return render(name, CheckRun([self], {}, self.exit_code(accept_assumptions), accept_assumptions))
+
+
+def render(name: str, run: CheckRun) -> str:
+    """The reports of one run in a format of FORMATS.
+
+    Raises:
+        UsageError: an unknown format.
+    """
+    if name not in FORMATS:
+        raise UsageError(f"unknown format {name!r}; there are {', '.join(FORMATS)}")
+    if name in DOCUMENT_FORMATS and name not in OF_A_CHECK:
+        from sonnx.report.check_document import document_of  # a check that prints text needs no documents
+        from sonnx.report.rendered import render_document
+
+        return render_document(name, document_of(run, declared=name == "sarif"))  # so an alert ends with its finding
+    text: str = import_module(f"{__package__}.{'check_text' if name == 'text' else name}").render(run)
+    return text

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.reported import json_data
 from sonnx.checker.report import Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile import catalogue
+from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Document, Section, Standing, rule_criterion
-from sonnx.report.formats import CheckRun
-from sonnx.report.json import report_part
+from sonnx.report.json import JudgedReport
 from sonnx.report.phrases import headline, justifications, project_files, verdict_counts, verdict_phrase
 from sonnx.report.rules import rules_of
 
@@ -55,7 +55,7 @@ def document_of(run: CheckRun, declared: bool = False) -> Document:
 def _whole(report: Report, accept_assumptions: bool) -> dict[str, Any]:
     """The parts of the JSON report about the whole model."""
     rest = replace(report, name=escape(report.name), findings=(), counts=(), rules={})
-    data = to_builtins(report_part(rest, accept_assumptions))
+    data = json_data(JudgedReport.of(rest, accept_assumptions))
     return {key: value for key, value in data.items() if key not in ("findings", "counts", "rules")}
 
 

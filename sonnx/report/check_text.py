@@ -10,7 +10,7 @@ from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reas
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
-from sonnx.report.formats import CheckRun
+from sonnx.report.check_run import CheckRun
 from sonnx.report.phrases import (
     correctable,
     fix_command,
@@ -21,7 +21,6 @@ from sonnx.report.phrases import (
     operators_outside,
     place,
     project_files,
-    rewrites_of,
     rule_page,
     verdict_counts,
     verdict_phrase,
@@ -138,7 +137,7 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("requires", first.requires, style)
         yield _line("because", rule.because, style)
         yield _line("remedy", rule.remedy, style)
-        rewrites = rewrites_of(first)
+        rewrites = first.rewrite_descriptions
         if rewrites:
             yield _line("sonnx fix", "; ".join(each.title for each in rewrites), style)
     elif first.verdict is Verdict.DEVIATED:
@@ -182,7 +181,7 @@ def _summary(report: Report, style: Style) -> Iterator[str]:
     coverage, failures = report.coverage, _failures(report)
     if failures:
         yield style.bold(_correctable(failures))
-        if any(map(rewrites_of, failures)):
+        if any(failure.rewrite_descriptions for failure in failures):
             command, open_sizes = fix_command(report)
             yield f"  {style.bold(command)}" + (f"   (write your numbers for {open_sizes})" if open_sizes else "")
             yield "  with --dry-run it writes nothing and says what it corrects and what is left"

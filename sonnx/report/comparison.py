@@ -10,7 +10,7 @@ from math import log2
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.checker.verdicts import Where
-from sonnx.executor.class_runs import Deviation, errata_of
+from sonnx.executor.class_runs import ClassDeviation, errata_of
 from sonnx.executor.comparison import (
     ACCUMULATED,
     CLASS_NODE,
@@ -24,8 +24,9 @@ from sonnx.executor.comparison import (
 )
 from sonnx.executor.distance import Distance
 from sonnx.report import comparison_json
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.plot import Series, plot
+from sonnx.report.rendered import Rendered
 
 BROKEN = 1
 """The exit code if a bound is broken."""
@@ -156,7 +157,7 @@ def _under_hypotheses(found: Comparison) -> str:
     return f"every value with a bound under {found.hypotheses} is inside it; {missing}"
 
 
-def _example(each: Deviation) -> str:
+def _example(each: ClassDeviation) -> str:
     """The first element of a class that differs, with the inputs."""
     said = f"{each.found}, exact {each.exact} at {list(each.at)}, for {'; '.join(each.inputs)}"
     runs = f" ({plural(each.runs, 'run')})" if each.runs > 1 else ""

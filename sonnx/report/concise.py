@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report, reason_without_verdict
+from sonnx.report.check_run import CheckRun
 from sonnx.report.check_text import total
-from sonnx.report.formats import CheckRun
 from sonnx.report.phrases import place
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
-from sonnx.report.formats import CheckRun
+from sonnx.report.check_run import CheckRun
 from sonnx.report.phrases import headline
 
 FIRST_DAY = "0001-01-01"

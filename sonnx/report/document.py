@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from msgspec import Struct
 
-from sonnx.base.reported import json_text
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.rewrites import rewrite_titles
-from sonnx.report.formats import render_document
-from sonnx.report.notebooks import ShownInNotebooks
 from sonnx.report.phrases import place, rule_page, tags_until
 
 
@@ -172,6 +169,8 @@ class Document(Struct, frozen=True):
     """Figures for the top of a page, each with what it counts; if empty, cases by standing."""
     properties: Mapping[str, Any] = {}
     """What SARIF says of the run; if empty, what the fields above say."""
+    results_first: bool = False
+    """The text has the facts behind the results, not before them."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
@@ -193,40 +192,6 @@ class Document(Struct, frozen=True):
         """The findings of all sections, each with its section; the worst first."""
         every = [(section, cases) for section in self.sections for cases in section.findings]
         return sorted(every, key=lambda each: _weight(each[1]))
-
-
-class Rendered(ShownInNotebooks):
-    """A result of a command: its document in every format, and JSON of its own."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, found: Any, **more: Any) -> Self:
-        """The result with its renderings; `found` is of the data class that this class extends."""
-        names = getattr(found, "__struct_fields__", None) or found.__dataclass_fields__
-        return cls(**{name: getattr(found, name) for name in names}, **more)
-
-    def document(self) -> Document:
-        """The result as a document."""
-        raise NotImplementedError
-
-    def to_json(self) -> str:
-        """One JSON document, by the schema of the command."""
-        return json_text(self)
-
-    def to_text(self) -> str:
-        """Lines for a terminal."""
-        return render_document("text", self.document())
-
-    def to_format(self, name: str) -> str:
-        """The result in a format: text, json, sarif, junit, github, markdown or html.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name in ("text", "json"):
-            return self.to_text() if name == "text" else self.to_json()
-        return render_document(name, self.document())
 
 
 def _numbers(cases: Iterable[CaseResult]) -> str:

@@ -8,11 +8,13 @@ from typing import Literal
 from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.outward import at_least, at_most
+from sonnx.base.reported import Result, json_text
 from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
-from sonnx.report.json_parts import JsonDocument, dumps, tool
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 
 STANDINGS = {
     Answer.IDENTICAL: Standing.GOOD,
@@ -40,7 +42,7 @@ MAX_LISTED = 5
 """Operators that may jump, as formats for people list them."""
 
 
-class EquivalenceDocument(JsonDocument, frozen=True):
+class EquivalenceDocument(Result, frozen=True):
     """Whether two models are the same function: sonnx equivalent --format json."""
 
     exit: Literal[0, 1, 3]
@@ -80,7 +82,7 @@ class EquivalenceReport(Rendered):
 
     def to_json(self) -> str:
         """One JSON document (equivalence.schema.json)."""
-        return dumps(EquivalenceDocument(format=1, tool=tool(), exit=self.exit_code, result=self.result))
+        return json_text(EquivalenceDocument(exit=self.exit_code, result=self.result))
 
 
 def document(found: Equivalence, code: int) -> Document:
@@ -126,13 +128,13 @@ def _output_text(found: Equivalence, name: str) -> str:
         text = f"{place} is {witness.first!r} and {witness.second!r} for the generated input {witness.number}"
         parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
         if witness.apart:
-            parts.append(f"the ideal values there are at least {witness.apart:.3g} apart")
+            parts.append(f"the ideal values there are at least {at_least(witness.apart)} apart")
     return "; ".join(parts) or CLAIMS[output.answer]
 
 
 def _constant_case(each: RoundedConstant) -> CaseResult:
-    text = f"on equal inputs x at most {each.gain:.3g} max |x| + {each.offset:.3g} apart"
-    cells = (f"{each.gain:.3g}", f"{each.offset:.3g}", f"{each.relative:.3g}", str(each.roundings))
+    text = f"on equal inputs x at most {at_most(each.gain)} max |x| + {at_most(each.offset)} apart"
+    cells = (at_most(each.gain), at_most(each.offset), at_most(each.relative), str(each.roundings))
     name = f"{escape(each.first)} / {escape(each.second)}"
     return CaseResult("constant", name, "explained", Standing.GOOD, text, cells=cells)
 
@@ -140,7 +142,7 @@ def _constant_case(each: RoundedConstant) -> CaseResult:
 def _quantum_text(each: Quantum) -> str:
     return (
         f"{each.first} / {each.second}: on equal inputs at most one quantum apart, at elements whose ideal value is "
-        f"within {each.reach:.2g} quanta of the middle between two integers"
+        f"within {at_most(each.reach, 2)} quanta of the middle between two integers"
     )
 
 
@@ -156,12 +158,12 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
         if output.difference is not None:
             yield (
                 "difference",
-                f"{output.first}: two implementations differ by at most {output.difference:.6g} on the box",
+                f"{output.first}: two implementations differ by at most {at_most(output.difference, 6)} on the box",
             )
     if found.constants:
         worst = max(each.relative for each in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")
-        yield "folded", f"the constants of {many}; the largest relative difference is {worst:.3g}"
+        yield "folded", f"the constants of {many}; the largest relative difference is {at_most(worst)}"
     yield from (("one quantum", _quantum_text(each)) for each in found.quanta[:MAX_LISTED])
     if len(found.quanta) > MAX_LISTED:
         yield "one quantum", f"and {plural(len(found.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"

@@ -16,8 +16,8 @@ from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.accuracy import accuracy_formulas
-from sonnx.profile.cases import Case, cases_by_rule
-from sonnx.profile.definitions import Erratum, Operator, Rule
+from sonnx.profile.cases import RuleCase, cases_by_rule
+from sonnx.profile.definitions import Erratum, OperatorDefinition, Rule
 from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
 from sonnx.profile.rewrites import OUTSIDE, operator_titles, rewrite_titles
 from sonnx.profile.signature import active_condition, every_rule, signature
@@ -37,7 +37,7 @@ class Explanation:
     rules: tuple[Rule, ...] = ()
     labels: tuple[Label, ...] = ()
     """Labels on a parameter, an input or a type, with the rule that decides them."""
-    operator: Operator | None = None
+    operator: OperatorDefinition | None = None
     erratum: Erratum | None = None
     theorem: Theorem | None = None
     unwritten: str = ""
@@ -206,7 +206,7 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
             yield f"in {name}", f"({other.kind}) {other.statement}"
 
 
-def _older(rule: Rule, described: Operator) -> Iterator[tuple[str, str]]:
+def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str]]:
     """The statements of a derived rule before the versions of the operator that changed it.
 
     The statement about an element type names its version, so it is left out.
@@ -221,7 +221,7 @@ def _older(rule: Rule, described: Operator) -> Iterator[tuple[str, str]]:
         later = version
 
 
-def examples(slug: str) -> Iterator[tuple[str, Case]]:
+def examples(slug: str) -> Iterator[tuple[str, RuleCase]]:
     """A case that passes a rule and one that fails it, each with its word, in the default edition if possible."""
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
         known = cases_by_rule(*outcomes).get(slug, ())
@@ -229,7 +229,7 @@ def examples(slug: str) -> Iterator[tuple[str, Case]]:
         yield from ((word, case) for case in (default or known)[:1])
 
 
-def _model(case: Case) -> Iterator[str]:
+def _model(case: RuleCase) -> Iterator[str]:
     for line in case.text.splitlines():
         yield f"    {escape(line)}"
 
@@ -248,7 +248,7 @@ def _erratum(erratum: Erratum) -> str:
     return "\n".join(lines)
 
 
-def _operator(described: Operator) -> str:
+def _operator(described: OperatorDefinition) -> str:
     lines = [described.name, "", *_wrapped("", described.summary), "", f"  {described.formula}", ""]
     lines += _wrapped("source", described.source)
     lines += _wrapped("version", _specified(described))
@@ -277,7 +277,7 @@ def _operator(described: Operator) -> str:
     return "\n".join(lines)
 
 
-def _specified(described: Operator) -> str:
+def _specified(described: OperatorDefinition) -> str:
     if described.specified is None:
         return f"{', '.join(map(str, described.versions))}: none is specified; only the rules of ONNX are checked"
     others = "".join(f", {version} in {text}" for text, version in described.specified_in.items())

@@ -32,7 +32,7 @@ Points = Mapping[int, tuple[float, int]]
 """The middle of each box or bend, and its layer."""
 
 
-class Marker(Protocol):
+class DrawnMarker(Protocol):
     """What gives a box the styles by which a reader's choice of a rule colours it."""
 
     def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
@@ -94,7 +94,7 @@ class Marks(NamedTuple):
     rules: Mapping[str, frozenset[str]]
 
 
-def drawing(report: Report, prefix: str, marker: Marker) -> Drawing | None:
+def drawing(report: Report, prefix: str, marker: DrawnMarker) -> Drawing | None:
     """The drawing of the main graph, None if it was not asked for; `prefix` makes its anchors unique in the page."""
     graph = report.outline
     if graph is None or not graph.boxes:
@@ -244,7 +244,7 @@ def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: i
     return f"M{start} {y0:.0f}C{start} {middle:.0f} {end} {middle:.0f} {end} {y1:.0f}"
 
 
-def _box(box: Box, marks: Marks, marker: Marker, x: float, y: float) -> DrawnBox:
+def _box(box: Box, marks: Marks, marker: DrawnMarker, x: float, y: float) -> DrawnBox:
     kind, rules = _kind(box, marks), _rules(box, marks)
     styles = [kind, "out" if OUTSIDE in rules else "", marker.marks(rules, ())]
     place = next((each for each in (box.place, *box.inner) if marks.kind.get(each) == kind), "")

@@ -21,8 +21,8 @@ from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.report.check_document import STANDINGS, document_of
+from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
-from sonnx.report.formats import CheckRun
 from sonnx.report.graph_drawing import Drawing, anchors, drawing
 from sonnx.report.phrases import correctable, fix_command, number_with_rewrites, place, verdict_counts
 
@@ -80,14 +80,14 @@ def standing_colour(standing: Standing) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class FindingFilter:
     """The verdicts and criteria that a reader can choose, each with the number of its results."""
 
     verdicts: tuple[tuple[str, int], ...]
     criteria: tuple[tuple[str, int], ...]
 
     @classmethod
-    def of(cls, results: Iterable[tuple[str, str]]) -> Filter:
+    def of(cls, results: Iterable[tuple[str, str]]) -> FindingFilter:
         """The filter of results, each a criterion and a verdict."""
         listed = list(results)
         verdicts, criteria = Counter(verdict for _, verdict in listed), Counter(name for name, _ in listed)
@@ -180,7 +180,7 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
 def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
-    found = Filter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
+    found = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
     return {
@@ -242,7 +242,7 @@ def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         yield f"{plural(assumed, 'result')} open until run time: see Assumptions", []
 
 
-def _places(section: Section, links: Mapping[str, str], known: Filter) -> Iterator[dict[str, Any]]:
+def _places(section: Section, links: Mapping[str, str], known: FindingFilter) -> Iterator[dict[str, Any]]:
     """Each place in the file with all its findings, folded ones included; some have an anchor."""
     found_at: dict[str, list[CaseResult]] = {}
     for case in section.cases:
@@ -283,7 +283,7 @@ def render_document(found: Document) -> str:
         "document.html",
         title=f"sonnx: {found.subject}",
         document=found,
-        filter=Filter.of(listed),
+        filter=FindingFilter.of(listed),
         tiles=found.tiles
         or [
             (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),

@@ -11,15 +11,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.base.reported import Result, json_text
 from sonnx.checker.graph_outline import Outline
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.changes import ConstantChange, FindingChange, ModelChanges, NodeChange, NodeStatus
 from sonnx.equivalence.result import Answer
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Rendered, Section, Standing
-from sonnx.report.formats import render_document
-from sonnx.report.json_parts import JsonDocument, dumps, tool
+from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.markdown import code_span, escaped, table_cell
 from sonnx.report.phrases import place
+from sonnx.report.rendered import Rendered, render_document
 
 CRITERIA = {
     "node": "The node is in both models, with the same attributes and constants.",
@@ -45,7 +45,7 @@ MAX_CONSTANTS = 4
 """Changed constants of one node that a sentence names."""
 
 
-class ModelChangesDocument(JsonDocument, frozen=True):
+class ModelChangesDocument(Result, frozen=True):
     """What changed between two models: sonnx diff --format json."""
 
     exit: Literal[0, 1]
@@ -87,7 +87,7 @@ class ModelChangesReport(Rendered):
 
     def to_json(self) -> str:
         """One JSON document (model_changes.schema.json)."""
-        return dumps(ModelChangesDocument(format=1, tool=tool(), exit=self.exit_code, result=self.result))
+        return json_text(ModelChangesDocument(exit=self.exit_code, result=self.result))
 
     def to_format(self, name: str) -> str:
         """The result in a format; the page has drawings of both graphs.

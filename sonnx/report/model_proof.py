@@ -10,7 +10,8 @@ from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
 from sonnx.prover.model_proof import ModelProof, Open, Refuted
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing, rule_criterion
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
+from sonnx.report.rendered import Rendered
 from sonnx.report.rules import rules_of
 
 TOO_LONG = "for some values only; the condition is too long to print"

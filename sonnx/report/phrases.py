@@ -12,7 +12,7 @@ from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
-from sonnx.profile.rewrites import OUTSIDE, WITHIN_BOUND, RewriteDescription, rewrites_for
+from sonnx.profile.rewrites import OUTSIDE, WITHIN_BOUND, rewrites_for
 
 MAX_NAMED_OPERATORS = 12
 """Operators outside the profile that a summary names."""
@@ -64,12 +64,6 @@ def meaning(finding: Finding, rule: Rule) -> str:
     return "against the project's own rules" if rule.kind == "project" else "outside the profile"
 
 
-def rewrites_of(finding: Finding) -> tuple[RewriteDescription, ...]:
-    """The rewrites that `sonnx fix` has for a failure; whether one applies depends on the model."""
-    where = finding.where
-    return rewrites_for(finding.rule, where.operator, where.kind) if finding.verdict is Verdict.FAIL else ()
-
-
 def number_with_rewrites(findings: Iterable[Finding], option: str = "") -> int:
     """For how many findings `sonnx fix` has a rewrite of their rule, at such places, with an option only."""
     failures = (each for each in findings if each.verdict is Verdict.FAIL)
@@ -81,7 +75,7 @@ def correctable(failures: Sequence[Finding]) -> str:
     """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
     number = number_with_rewrites(failures)
     which = "all" if number == len(failures) else number or "none"
-    more = number_with_rewrites([each for each in failures if not rewrites_of(each)], WITHIN_BOUND)
+    more = number_with_rewrites([each for each in failures if not each.rewrite_descriptions], WITHIN_BOUND)
     added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
     return f"sonnx fix has rewrites by rule and operator for {which} of them{added}"
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from markupsafe import escape
+
 WIDTH, HEIGHT, LEFT, RIGHT, TOP = 960, 300, 70, 10, 14
 """The plot, and the room around the values, in pixels."""
+LABELS, LONGEST_LABEL = 40, 20
+"""Names on the axis of places: the largest number of them, and of their characters."""
 
 
 class Series(NamedTuple):
@@ -19,8 +23,8 @@ class Series(NamedTuple):
     titles: Sequence[str] = ()
 
 
-def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: str) -> str:
-    """The SVG of series of values with equal places."""
+def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: str, labels: Sequence[str] = ()) -> str:
+    """The SVG of series of values with equal places; `labels` name the places, every n-th where there are many."""
     heights = [height for each in series for height in each.heights if height is not None]
     low, high = marks[0][0], max(marks[-1][0], *heights, marks[0][0] + 1)
     step = (WIDTH - LEFT - RIGHT) / max((len(each.heights) for each in series), default=1)
@@ -28,7 +32,9 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
     def y(height: float) -> str:
         return f"{TOP + (high - height) / (high - low) * (HEIGHT - 2 * TOP):.1f}"
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" class="plot" role="img" aria-label="{about}">']
+    longest = min(LONGEST_LABEL, max(map(len, labels), default=0))
+    tall = HEIGHT + 6 * longest  # room for the longest, turned
+    parts = [f'<svg viewBox="0 0 {WIDTH} {tall}" class="plot" role="img" aria-label="{about}">']
     for height, text in marks:
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(height)}" y2="{y(height)}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y(height)}" dy="4" text-anchor="end">{text}</text>')
@@ -40,4 +46,10 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
                 path += f"{'M' if not place or each.heights[place - 1] is None else 'L'}{x} {y(value)}"
                 parts.append(f'<circle cx="{x}" cy="{y(value)}" r="3" {each.dot}><title>{title}</title></circle>')
         parts += [f'<path d="{path}" fill="none" {each.line}/>'] if each.line else []
+    every = max(1, -(-len(labels) // LABELS))
+    for place, label in list(enumerate(labels))[::every]:
+        across, bottom = LEFT + (place + 0.5) * step, HEIGHT - TOP + 16
+        shown = label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
+        turned = f'transform="translate({across:.1f} {bottom}) rotate(-45)" text-anchor="end"'
+        parts.append(f"<text {turned}>{escape(shown)}<title>{escape(label)}</title></text>")
     return f"{''.join(parts)}</svg>"

@@ -10,12 +10,11 @@ from msgspec import Struct, field
 from sonnx.base.reported import HIDDEN, Result
 from sonnx.checker.rules import ActiveRules
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Edition, Rule, Tag, show_tags
+from sonnx.profile.definitions import Edition, Rule, StatedEdition, Tag, show_tags
 from sonnx.profile.signature import signature
 from sonnx.profile.text_types import OperatorName, Slug, Text
-from sonnx.report.document import Rendered
-from sonnx.report.json_parts import EditionPart, edition_part
 from sonnx.report.phrases import tags_until
+from sonnx.report.rendered import Rendered
 
 
 class ListedRule(Struct, frozen=True):
@@ -36,7 +35,7 @@ class ListedRule(Struct, frozen=True):
 class RuleList(Result, Rendered, frozen=True):
     """The rules and operators of an edition: sonnx rules --format json."""
 
-    edition: EditionPart
+    edition: StatedEdition
     """The edition that is listed."""
     rules: tuple[ListedRule, ...]
     """Every rule in force: the general ones, those on files and graphs, then by operator."""
@@ -76,7 +75,7 @@ def rule_list(name: str | None) -> RuleList:
     edition = catalogue.edition_named(name)
     named = {operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})}
     return RuleList(
-        edition=edition_part(edition),
+        edition=StatedEdition(edition.name, edition.title, edition.consolidated),
         rules=tuple(_listed(rule, edition) for rule in rules_of(edition)),
         operators=named,  # type: ignore[arg-type]
         unwritten=tuple(sorted(operator for operator in edition.operators if not catalogue.operator(operator))),

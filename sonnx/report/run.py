@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as entities
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
 from numpy.typing import NDArray
 
 from sonnx.base.escaping import escape
+from sonnx.base.reported import HIDDEN, Result, json_text, reported, reported_as
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
 from sonnx.executor.tensor_files import write_folder
 from sonnx.profile.text_types import EditionName, Number, Text
 from sonnx.report.check import CheckReport
-from sonnx.report.json_parts import JsonDocument, Part, dumps, part, tool
 
 MAX_PRINTED_ELEMENTS = 64
 """Outputs with more elements are printed without them."""
@@ -26,30 +29,120 @@ DIFFERENT = 1
 """The exit code if an output differs from the expected one."""
 
 
-class ComparedOutput(NamedTuple):
-    """An output compared with its expected values: the number of elements, and the first difference, if any."""
+class FirstDifference(Struct, frozen=True):
+    """The first element that differs, in row-major order."""
+
+    place: str
+    """Where it is."""
+    found: str
+    """The value of this run."""
+    expected: str
+    """The expected value."""
+
+
+class ExpectedOutput(Struct, frozen=True):
+    """An output that was compared with expected values."""
+
+    name: str = field(name="output")
+    """The name of the output."""
+    elements: Number
+    """Its elements."""
+    difference: Annotated[Difference | None, HIDDEN]
+
+    @property
+    @reported
+    def different(self) -> Number:
+        """How many of them differ."""
+        return 0 if self.difference is None else self.difference.number
+
+    @property
+    @reported
+    def first(self) -> FirstDifference | None:
+        """The first one that differs; null where none does."""
+        found = self.difference
+        return None if found is None else FirstDifference(found.place, found.found, found.wanted)
+
+
+class ApproximatedOperator(Struct, frozen=True):
+    """The approximated elements of an operator."""
+
+    operator: Text
+    """The operator."""
+    elements: Number
+    """Elements that were first approximated."""
+    exact_path: Number
+    """How many of them were recomputed exactly."""
+
+
+class ApproximatedElements(Struct, frozen=True):
+    """The elements that were first approximated; all values are exact to the last bit."""
+
+    elements: Number
+    """Elements of all operators."""
+    exact_path: Number
+    """How many of them were recomputed exactly."""
+    operators: tuple[ApproximatedOperator, ...]
+    """The numbers of each operator."""
+
+
+class OutputTensor(Struct, frozen=True):
+    """An output."""
 
     name: str
-    elements: int
-    difference: Difference | None
+    """The name of the output."""
+    type: str
+    """Its element type."""
+    shape: tuple[Number, ...]
+    """Its shape."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunReport(Mapping[str, NDArray[Any]]):
-    """The exact values of a model by output name, and what is known about the run."""
+class StructOfMapping(type(Struct), ABCMeta):  # type: ignore[misc]
+    """The class of structures that are mappings."""
+
+
+class RunReport(Result, Mapping[str, NDArray[Any]], frozen=True, eq=False, metaclass=StructOfMapping):
+    """A run: sonnx run --report json; it maps the names of the outputs to their exact values."""
 
     model: str
-    arrays: Mapping[str, NDArray[Any]]
-    check: CheckReport | None
+    """The file, as it was named."""
+    arrays: Annotated[Mapping[str, NDArray[Any]], HIDDEN]
+    check: Annotated[CheckReport | None, HIDDEN]
     """The check of the model; None if it ran unchecked."""
     assumed: bool
-    """The check assumes something about values at run time; the run has verified it for these inputs."""
-    approximated: Mapping[str, tuple[int, int]]
+    """Whether the check assumed something about values, which holds for these inputs."""
+    approximated: Annotated[Mapping[str, tuple[int, int]], HIDDEN]
     """By operator, the elements that were first approximated, and how many of them were recomputed exactly."""
-    outside: tuple[str, ...] = ()
+    outside: tuple[str, ...] = field(default=(), name="outside_the_profile")
     """Operators that the edition does not specify; their ONNX text defines the values."""
-    compared: tuple[ComparedOutput, ...] = ()
+    compared: tuple[ExpectedOutput, ...] = ()
     """The outputs that were compared with expected values."""
+    written: tuple[str, ...] = ()
+    """The files that the values were written to."""
+
+    @property
+    @reported
+    def checked(self) -> bool:
+        """Whether the model was checked before it ran."""
+        return self.check is not None
+
+    @property
+    @reported
+    def edition(self) -> EditionName | None:
+        """The edition it conforms to; null where it ran unchecked."""
+        return self.check.edition if self.check else None
+
+    @property
+    @reported_as("approximated")
+    def approximated_by_operator(self) -> ApproximatedElements:
+        """The elements that were first approximated."""
+        operators = (ApproximatedOperator(name, *numbers) for name, numbers in self.approximated.items())
+        return ApproximatedElements(*self.approximated_elements, tuple(operators))
+
+    @property
+    @reported
+    def outputs(self) -> tuple[OutputTensor, ...]:
+        """The outputs of the model, in its order."""
+        return tuple(OutputTensor(name, element_type(a), tuple(a.shape)) for name, a in self.arrays.items())
 
     def write(self, folder: Path, form: str) -> list[str]:
         """Write the outputs to a folder as npz or pb; return the names of the files.
@@ -75,14 +168,9 @@ class RunReport(Mapping[str, NDArray[Any]]):
         return len(self.arrays)
 
     @property
-    def edition(self) -> str | None:
-        """The edition the model conforms to; None if it ran unchecked."""
-        return self.check.edition if self.check else None
-
-    @property
     def exit_code(self) -> int:
         """0, or 1 if an output differs from the expected one."""
-        return DIFFERENT if any(each.difference is not None for each in self.compared) else 0
+        return DIFFERENT if any(output.difference is not None for output in self.compared) else 0
 
     @property
     def approximated_elements(self) -> tuple[int, int]:
@@ -114,7 +202,7 @@ class RunReport(Mapping[str, NDArray[Any]]):
             yield f"{name}: all values are exact to the last bit ({slow})"
         for file in written:
             yield f"wrote {escape(file)}"
-        for output, size, difference in self.compared:
+        for output, size, difference in map(astuple, self.compared):
             if difference is None:
                 yield f"{escape(output)}: the same {size} values"
             else:
@@ -130,25 +218,7 @@ class RunReport(Mapping[str, NDArray[Any]]):
 
     def to_json(self, written: Sequence[str] = ()) -> str:
         """One JSON document (run.schema.json); `written` are the files that the values were written to."""
-        approximated = ApproximatedPart(
-            *self.approximated_elements,
-            tuple(OperatorPart(operator, number, few) for operator, (number, few) in self.approximated.items()),
-        )
-        return dumps(
-            part(
-                RunDocument, self, format=1, tool=tool(), checked=self.check is not None,
-                outside_the_profile=tuple(self.outside), approximated=approximated, written=tuple(written),
-                compared=tuple(map(_compared, self.compared)),
-                outputs=tuple(OutputPart(name, element_type(each), each.shape) for name, each in self.arrays.items()),
-            )
-        )  # fmt: skip
-
-
-def _compared(each: ComparedOutput) -> ComparedPart:
-    if each.difference is None:
-        return ComparedPart(each.name, each.elements, 0, None)
-    first = FirstDifferencePart(each.difference.place, each.difference.found, each.difference.wanted)
-    return ComparedPart(each.name, each.elements, each.difference.number, first)
+        return json_text(replace(self, written=tuple(written)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,86 +245,3 @@ class PreparedModel:
             approximated=result.exact_path_counts.by_operator,
             outside=result.outside_profile,
         )
-
-
-# ------------------------------------------------------------------ JSON; run.schema.json is made from it
-
-
-class OperatorPart(Part, frozen=True):
-    """The approximated elements of an operator."""
-
-    operator: Text
-    """The operator."""
-    elements: Number
-    """Elements that were first approximated."""
-    exact_path: Number
-    """How many of them were recomputed exactly."""
-
-
-class ApproximatedPart(Part, frozen=True):
-    """The elements that were first approximated; all values are exact to the last bit."""
-
-    elements: Number
-    """Elements of all operators."""
-    exact_path: Number
-    """How many of them were recomputed exactly."""
-    operators: tuple[OperatorPart, ...]
-    """The numbers of each operator."""
-
-
-class FirstDifferencePart(Part, frozen=True):
-    """The first element that differs, in row-major order."""
-
-    place: str
-    """Where it is."""
-    found: str
-    """The value of this run."""
-    expected: str
-    """The expected value."""
-
-
-class ComparedPart(Part, frozen=True):
-    """An output that was compared with expected values."""
-
-    output: str
-    """The name of the output."""
-    elements: Number
-    """Its elements."""
-    different: Number
-    """How many of them differ."""
-    first: FirstDifferencePart | None
-    """The first one that differs; null where none does."""
-
-
-class OutputPart(Part, frozen=True):
-    """An output."""
-
-    name: str
-    """The name of the output."""
-    type: str
-    """Its element type."""
-    shape: tuple[Number, ...]
-    """Its shape."""
-
-
-class RunDocument(JsonDocument, frozen=True):
-    """A run: sonnx run --report json."""
-
-    model: str
-    """The file, as it was named."""
-    checked: bool
-    """Whether the model was checked before it ran."""
-    edition: EditionName | None
-    """The edition it conforms to; null where it ran unchecked."""
-    assumed: bool
-    """Whether the check assumed something about values, which holds for these inputs."""
-    outside_the_profile: tuple[str, ...]
-    """Operators that the edition does not specify; their ONNX text defines the values."""
-    approximated: ApproximatedPart
-    """The elements that were first approximated."""
-    written: tuple[str, ...]
-    """The files that the values were written to."""
-    compared: tuple[ComparedPart, ...]
-    """The outputs that were compared with expected values."""
-    outputs: tuple[OutputPart, ...]
-    """The outputs of the model, in its order."""

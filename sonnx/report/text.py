@@ -14,7 +14,8 @@ MAX_RESULTS = 100
 
 def render_document(found: Document) -> str:
     """The headline and what it depends on, tables of figures, and each different result that does not pass, once."""
-    lines = [f"{found.subject}: {found.headline}", *_terms((*found.facts, *found.advice), 2)]
+    facts = list(_terms((*found.facts, *found.advice), 2))
+    lines = [f"{found.subject}: {found.headline}", *([] if found.results_first else facts)]
     lines += ["", *_columns(found.table)] if found.table else []
     explained: set[str] = set()
     for section in found.sections:
@@ -34,6 +35,7 @@ def render_document(found: Document) -> str:
             lines += ["", f"{verdict}: {message}", *_cases(found, cases, explained)]
         if len(alike) > MAX_RESULTS:
             lines += ["", f"and {len(alike) - MAX_RESULTS} more results (--format json lists them)"]
+    lines += ["", *facts] if found.results_first else []
     lines += ["", *(f"note: {note}" for note in found.notes)] if found.notes else []
     return "\n".join(lines) + "\n"
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape_once, plural
+from sonnx.base.reported import Tool
 from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
-from sonnx.report import theorems_json
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 
 if TYPE_CHECKING:  # it loads z3
     from sonnx.prover.theorem import Theorem
@@ -25,11 +27,15 @@ MAX_LISTED = 24
 """More witnesses than this are counted in text, not listed one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class TheoremReport(Rendered):
-    """The results of a run over theorems, in order, with their renderings."""
+class TheoremReport(Rendered, Struct, frozen=True):
+    """The results of theorems: sonnx prove --format json."""
 
-    results: tuple[TheoremResult, ...]
+    results: tuple[TheoremResult, ...] = field(name="theorems")
+    """Every theorem that was asked."""
+    format: Literal[2] = 2
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool = field(default_factory=Tool)
+    """The program that wrote the document."""
 
     @property
     def exit_code(self) -> int:
@@ -42,10 +48,6 @@ class TheoremReport(Rendered):
         if any(each.status != "undecided" for each in surprises):
             return 1
         return 3 if surprises else 0
-
-    def to_json(self) -> str:
-        """One JSON document (theorems.schema.json)."""
-        return theorems_json.render(self.results)
 
     def document(self) -> Document:
         """The results as a document: a section for each page of theorems, a case for each theorem."""
@@ -116,8 +118,8 @@ def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
 
 def kinds_of(outcomes: Iterable[TheoremResult]) -> dict[str, int]:
     """The number of results of each kind that occurs, in the order of `KINDS`."""
-    found = Counter(outcome.kind for outcome in outcomes)
-    return {kind: found[kind] for kind in KINDS if found[kind]}
+    numbers = Counter[str](outcome.kind for outcome in outcomes)
+    return {kind: numbers[kind] for kind in KINDS if numbers[kind]}
 
 
 def _counts(outcomes: Sequence[TheoremResult]) -> Iterator[str]:

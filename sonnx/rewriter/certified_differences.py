@@ -7,14 +7,19 @@ shows that their ideal values are equal, and bounds the difference of any two im
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from math import isfinite
 
 from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, Stop
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
-from sonnx.model.ir import Model, Value
+from sonnx.model.ir import Model, ValueInfo
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.numerics.formats import ELEMENTS, format_of
+
+HYPOTHESES = DEFAULT_HYPOTHESES
+"""What is assumed of the implementations."""
 
 
 def certified_differences(
@@ -29,18 +34,19 @@ def certified_differences(
     outputs = [value.name for value in original.graph.outputs]
     inner = [name for name in dict.fromkeys(names) if name in types and name not in outputs]
     numbers = [name for name in (*outputs, *inner) if name in types and _is_float(types[name].element)]
-    added = tuple([Value(name, types[name]) for name in numbers])
+    added = tuple([ValueInfo(name, types[name]) for name in numbers])
     sides = []
     for model, called in ((original, "original"), (rewritten, "rewritten")):
         sides.append(side_of(replace(model, graph=replace(model.graph, outputs=added)), called, "", None))
-    options = EquivalenceOptions(edition=edition, box=tuple(box), runs=0)
+    options = EquivalenceOptions(edition=edition, box=tuple(box), runs=0, hypotheses=HYPOTHESES)
     try:
         found = compare_models(sides[0], sides[1], options)
     except BadInput:
         raise
     except Stop:
         return {}
-    return {each.first: each.difference for each in found.outputs if each.difference is not None}
+    apart = {each.first: each.difference for each in found.outputs}
+    return {name: most for name, most in apart.items() if most is not None and isfinite(most)}
 
 
 def _is_float(element: str | None) -> bool:

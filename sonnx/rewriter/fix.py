@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.base.options import keyword_arguments
@@ -22,18 +22,19 @@ from sonnx.model.reader import read
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
-from sonnx.model.writer import Unwritable, write
+from sonnx.model.writer import LARGEST_WEIGHTS, Unwritable, write
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
+from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.rewriter import passes
-from sonnx.rewriter.certified_differences import certified_differences
+from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.fix_report import FixResult
 from sonnx.rewriter.options import FixOptions
-from sonnx.rewriter.rewrite import AppliedRewrite, ModelRewriting, Rewrite
-from sonnx.rewriter.rewriting import FixResult
+from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
 from sonnx.rewriter.shape_hints import contradicted, hints_of
-from sonnx.rewriter.validation import Validation, compared_as_terms, validate
+from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
 
@@ -47,6 +48,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
+        Unfinished: the values outside the file are too large for one file.
     """
     if options.box and not options.within_bound:
         raise UsageError("--box is for --within-bound; without it no value changes")
@@ -75,9 +77,11 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         written = read(data, limits=limits)
         values = [each.value for each in applied if each.value]
         known = certified_differences(bound, written, values, options.box, chosen)
-        applied = tuple([replace(each, difference=known.get(each.value)) for each in applied])
+        applied = tuple([
+            replace(each, bounded=True, difference=known.get(each.value)) if each.value else each for each in applied
+        ])  # fmt: skip
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
-        validation = replace(validation, box=tuple(options.box), differences=outputs)
+        validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
     return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data)
 
@@ -162,7 +166,14 @@ def _rules_of_validity(report: Report) -> tuple[str, ...]:
 
 
 def _require_no_external_data(model: Model) -> None:
-    for tensor in stored_tensors(model):
+    outside = [tensor for tensor in stored_tensors(model) if tensor.external is not None]
+    size = sum(tensor.external.length or 0 for tensor in outside if tensor.external is not None)
+    if size > LARGEST_WEIGHTS:
+        raise Unfinished(
+            f"{size} bytes of the values of the model are in other files; fix writes one file, which holds at most "
+            f"{LARGEST_WEIGHTS} bytes of values"
+        )
+    for tensor in outside:
         if tensor.external is not None:
             raise UsageError(
                 f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}); "

@@ -1,25 +1,92 @@
-"""What `sonnx fix` prints: each rewrite with the places it changed, what remains, and what was validated."""
+"""The result of `sonnx fix`: each rewrite with the places it changed, what remains, and what was validated."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from msgspec import Struct
 
 from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.checker.report import Report
+from sonnx.base.files import sha256
+from sonnx.base.outward import at_most
+from sonnx.base.reported import json_text
+from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile import catalogue
+from sonnx.report.check import CheckReport
 from sonnx.report.check_document import STANDINGS
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
-from sonnx.report.phrases import VERDICT_PHRASES, operators_outside, place
-from sonnx.rewriter.rewrite import AppliedRewrite
-
-if TYPE_CHECKING:
-    from sonnx.rewriter.rewriting import FixResult, RemainingFindings
+from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, RemainingFindings, Validation
+from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, place
+from sonnx.report.rendered import Rendered
 
 SHOWN_EDITS = 8
 """Places of one rewrite that are printed by default; the JSON record has all."""
+
+
+class FixResult(Struct, Rendered, frozen=True):
+    """The result of `fix`: a rewritten model, as text and as a record.
+
+    `before` is the check of the original, `after` that of the new model; `rewrites` are all places that were changed,
+    in the order of the changes; `unknown_shapes` says for each value without a complete shape why that is so;
+    `validation` is what was compared between both models.
+    """
+
+    before: CheckReport
+    after: CheckReport
+    rewrites: tuple[AppliedRewrite, ...]
+    unknown_shapes: Mapping[str, str]
+    validation: Validation
+    source_sha256: str
+    _model: bytes
+
+    def model_bytes(self) -> bytes:
+        """The new model as a file."""
+        return self._model
+
+    def to_text(self, *, every_place: bool = False) -> str:
+        """A text for people, ending in a line feed, with the first places of each rewrite, or every place."""
+        return render(self, None if every_place else SHOWN_EDITS)
+
+    def to_json(self, output: str | None = None) -> str:
+        """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
+        return json_text(self.record(output))
+
+    def document(self) -> Document:
+        """A case for each remaining finding, and one for each rewrite."""
+        return document_of(self)
+
+    def record(self, output: str | None = None) -> FixRecord:
+        """The record; `output` is the file written, None for none."""
+        exit_code, before, after = self.after.exit_code(), PurePath(self.before.name).name, PurePath(output or "").name
+        return FixRecord(
+            exit=exit_code,  # type: ignore[arg-type]
+            edition=self.after.edition,
+            original=CheckedModel.of(before, self.source_sha256, self.before),
+            rewritten=CheckedModel.of(after, sha256(self._model), self.after),
+            rewrites=self.rewrites,
+            left=self.remaining,
+            validation=self.validation,
+        )
+
+    @property
+    def remaining(self) -> tuple[RemainingFindings, ...]:
+        """The findings of the new model that do not follow from another one, by rule and verdict."""
+        return tuple(map(self._remaining, grouped(self.after.roots)))
+
+    def _remaining(self, findings: list[Finding]) -> RemainingFindings:
+        reasons: dict[str, tuple[Finding, ...]] = {}
+        for finding in findings:
+            where = finding.where
+            reason = (where.kind == "value" and self.unknown_shapes.get(where.name)) or finding.actual
+            reasons[reason] = (*reasons.get(reason, ()), finding)
+        first = findings[0]
+        return RemainingFindings(self.after.rules[first.rule], first.verdict, tuple(findings), reasons)
+
+
+# ------------------------------------------------------------------ as text
 
 
 def render(result: FixResult, shown: int | None = SHOWN_EDITS) -> str:
@@ -58,16 +125,23 @@ def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[s
         yield f"  {place(each.where)}"
         yield f"    - {each.before}"
         yield f"    + {each.after}"
-        if each.difference is not None:
-            yield f"    {escape(each.value)} differs by at most {each.difference:.3g} in implementations of both models"
+        if each.bounded:
+            yield f"    {escape(each.value)}: {_difference(each)}"
     if shown is not None and len(applied) > shown:
         yield f"  and {len(applied) - shown} more (--all prints them)"
+
+
+def _difference(each: AppliedRewrite) -> str:
+    """How far the value is from that of the original, within the hypotheses and on the box of the summary."""
+    if each.difference is None:
+        return "no bound of the difference is known"
+    return f"implementations of both models differ by at most {at_most(each.difference)} on the box"
 
 
 def _lines(remaining: Iterable[RemainingFindings]) -> Iterator[str]:
     for each in remaining:
         yield f"  {each.verdict} {each.rule.slug} ({plural(len(each.findings), 'place')}): {each.rule.remedy}"
-        for reason, findings in each.reasons.items():
+        for reason, findings in each.by_reason.items():
             more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
             yield f"    {place(findings[0].where)}{more}: {reason}"
 
@@ -139,18 +213,18 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
 def _remaining(result: FixResult) -> Iterator[CaseResult]:
     for each in result.remaining:
         standing, slug = STANDINGS[each.verdict], each.rule.slug
-        for reason, findings in each.reasons.items():
+        for reason, findings in each.by_reason.items():
             for finding in findings:
                 yield CaseResult(slug, slug, str(each.verdict), standing, escape_once(reason), (), finding.where)
 
 
 def _rewrites(result: FixResult) -> Iterator[CaseResult]:
     for each in result.rewrites:
-        apart = "" if each.difference is None else f"at most {each.difference:.3g}"
+        apart = _difference(each) if each.bounded else ""
         details = (
-            ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference on the box", apart),
+            ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference", apart),
         )  # fmt: skip
         yield CaseResult(
-            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} becomes {each.after}"),
+            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} → {each.after}"),
             tuple((term, text) for term, text in details if text), each.where,
         )  # fmt: skip

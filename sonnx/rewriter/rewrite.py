@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sonnx.checker.verdicts import Where
 from sonnx.model.ir import Model, Node, Tensor
 from sonnx.profile.rewrites import RewriteDescription, rewrite_descriptions
+from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.site import Site
 
@@ -139,25 +140,6 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
         about = self.description
         changes = changes or (ROUNDED_DIFFERENTLY if self.option else "")
         return AppliedRewrite(self.name, about.title, rules, where, before, after, about.theorem, changes, value)
-
-
-class AppliedRewrite(Struct, frozen=True):
-    """The record of one place that a rewrite changed: its name, title and theorem, the rest as in `Edit`.
-
-    `value` is the value that is computed in another way, "" where none or several are; `difference` is at least the
-    difference of this value in any implementations of both models on the box, None where no bound is known.
-    """
-
-    name: str
-    title: str
-    rules: tuple[str, ...]
-    where: Where
-    before: str
-    after: str
-    theorem: str = ""
-    changes: str = ""
-    value: str = ""
-    difference: float | None = None
 
 
 def rewrite(name: str, trigger: Trigger, *, makes_executable: bool = False) -> Callable[[StageT], Rewrite[StageT]]:

@@ -13,14 +13,14 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.model.ir import Value
+from sonnx.model.ir import ValueInfo
 from sonnx.numerics import small_floats
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, is_small_float, limits_of
 
 Generator = Callable[[np.random.Generator, "np.dtype[np.generic]", tuple[int, ...]], Array]
 
 
-def sample_inputs(inputs: Iterable[Value], number: int) -> Iterator[dict[str, Array]]:
+def sample_inputs(inputs: Iterable[ValueInfo], number: int) -> Iterator[dict[str, Array]]:
     """A number of sets of inputs: in turn ordinary numbers, these with special values among them, zeros and ones.
 
     Raises:
@@ -32,7 +32,7 @@ def sample_inputs(inputs: Iterable[Value], number: int) -> Iterator[dict[str, Ar
         yield {name: _generated(generate, name, index, *each) for name, each in declared.items()}
 
 
-def _declared(value: Value) -> tuple[np.dtype[np.generic], tuple[int, ...]]:
+def _declared(value: ValueInfo) -> tuple[np.dtype[np.generic], tuple[int, ...]]:
     dtype, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
     if dtype is None or shape is None or any(not isinstance(extent, int) or extent < 0 for extent in shape):
         raise NotExecutable(

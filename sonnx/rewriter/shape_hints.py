@@ -23,7 +23,7 @@ from sonnx.base.budget import memory_limit
 from sonnx.executor.executor import can_run
 from sonnx.executor.isolation import module_path
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
-from sonnx.model.ir import Model, Node, Tensor, Type, Value
+from sonnx.model.ir import Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
 from sonnx.model.scopes import canonical_domain
 from sonnx.model.writer import Unwritable, write
@@ -82,7 +82,7 @@ def _without_large_constants(model: Model) -> Model:
     graph = model.graph
     large = {each.name: each for each in graph.initializers if prod(each.dims) > MAX_ELEMENTS}
     given = {value.name for value in graph.inputs}
-    added = tuple(Value(each.name, _type_of(each)) for each in large.values() if each.name not in given)
+    added = tuple(ValueInfo(each.name, _type_of(each)) for each in large.values() if each.name not in given)
     kept = tuple(each for each in graph.initializers if each.name not in large)
     return replace(model, graph=replace(graph, inputs=(*graph.inputs, *added), initializers=kept))
 

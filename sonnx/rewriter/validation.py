@@ -12,111 +12,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
-from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.escaping import escape, quote
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import can_run, required_inputs, run_model
-from sonnx.model.ir import NOT_STATED, Model, Node, Type, Value, subgraphs
+from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.numerics.formats import Array
+from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.rewriter.passes import every_rewrite
-from sonnx.rewriter.rewrite import AppliedRewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
 
 
 class Differs(AssertionError):
     """The rewritten model gives another value: a defect of this tool; nothing is written."""
-
-
-class Validation(Struct, frozen=True):
-    """What was compared.
-
-    Of the `requested` sets of inputs, `inputs` were run through both models; `elements` elements of `outputs` outputs
-    are equal, in every bit (`bitwise`) or except for the bits of NaNs; `without_value` sets meet the same error
-    condition in both models.
-
-    What was not compared: `after` names the rewrites that had to be made before the executor can run the original, for
-    `because`; `not_executable` the operators that the executor does not know, so that the inputs of their nodes were
-    compared, for arbitrary outputs; `changing_values` the rewrites that were asked for and change values, which come
-    after the comparison.  `missing` says why nothing, or not everything that was requested, was compared.
-
-    `for_all_inputs` is the answer of the comparison of both models as terms, which needs no inputs, rewrites that
-    change values included; None where it was not made.  `unmatched` says where an undecided one stopped, and for which
-    shapes a decided one holds.  `differences` are at least those of the outputs in any implementations of both models
-    on the `box` of inputs, None for one of which no bound is known.
-    """
-
-    requested: int
-    inputs: int = 0
-    outputs: int = 0
-    elements: int = 0
-    bitwise: bool = True
-    without_value: int = 0
-    after: tuple[str, ...] = ()
-    because: str = ""
-    not_executable: tuple[str, ...] = ()
-    changing_values: tuple[str, ...] = ()
-    missing: str = ""
-    for_all_inputs: Answer | None = None
-    unmatched: str = ""
-    box: tuple[str, ...] = ()
-    differences: Mapping[str, float | None] = {}
-
-    @property
-    def complete(self) -> bool:
-        """Whether the values of the original were compared, for all requested inputs."""
-        return self.inputs > 0 and not self.missing and not (self.after or self.not_executable or self.changing_values)
-
-    @property
-    def sentence(self) -> str:
-        """What was compared, for people."""
-        return "; ".join(filter(None, (self._runs, self._terms, self._bounds)))
-
-    @property
-    def _terms(self) -> str:
-        if self.for_all_inputs is None:
-            return ""
-        if self.for_all_inputs is Answer.UNDECIDED:
-            return f"not shown for all inputs: {self.unmatched}"
-        return f"shown for all inputs: {self.for_all_inputs}{self.unmatched}"
-
-    @property
-    def _bounds(self) -> str:
-        if not self.box:
-            return ""
-        listed = [
-            f"{escape(name)} by at most {most:.3g}" for name, most in self.differences.items() if most is not None
-        ]
-        without = [escape(name) for name, most in self.differences.items() if most is None]
-        parts = [f"implementations of both models differ in {', '.join(listed)}"] if listed else []
-        parts += [f"no bound is known of the difference in {', '.join(without)}"] if without else []
-        return f"for inputs in {', '.join(map(escape, self.box))} {' and '.join(parts)}"
-
-    @property
-    def _runs(self) -> str:
-        if not self.requested:
-            return "not validated: no sample inputs were requested"
-        if not self.inputs:
-            return f"not validated: {self.missing}"
-        parts = [
-            f"validated: {self.elements} elements of "
-            f"{plural(self.outputs, 'value' if self.not_executable else 'output')} are the same "
-            f"{'in every bit' if self.bitwise else 'except for the bits of NaNs'}, "
-            f"for {plural(self.inputs, 'set')} of generated inputs with special values"
-        ]
-        if self.without_value:
-            parts.append(f"{self.without_value} more have no value in either model")
-        if self.after:
-            parts.append(f"compared after {', '.join(self.after)}: the original cannot be run ({self.because})")
-        if self.not_executable:
-            unknown = ", ".join(map(escape, self.not_executable))
-            parts.append(f"sonnx cannot run {unknown}: inputs of these nodes were compared, for arbitrary outputs")
-        if self.changing_values:
-            parts.append(f"not compared: {', '.join(self.changing_values)}, which changes how values are rounded")
-        return "; ".join([*parts, self.missing] if self.missing else parts)
 
 
 def compared_as_terms(found: Validation, original: Model, rewritten: Model, edition: str) -> Validation:
@@ -133,7 +45,7 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, edit
     try:
         result = compare_models(sides[0], sides[1], EquivalenceOptions(edition=edition, runs=0))
     except Stop as stop:
-        return replace(found, for_all_inputs=Answer.UNDECIDED, unmatched=str(stop))
+        return replace(found, for_all_inputs=Answer.UNDECIDED, stopped=str(stop))
     if result.answer is Answer.DIFFERENT:
         raise Differs("the rewritten model is another function; this is a defect of sonnx, and nothing is written")
     shapes = ", ".join(f"{escape(name)} of shape {list(shape)}" for name, shape in result.binding.items())
@@ -143,7 +55,7 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, edit
             f"{quote(unmatched.first)} and {quote(unmatched.second)}: {unmatched.reason}" if unmatched else "no match"
         )
         text = f"{stops}{text}"
-    return replace(found, for_all_inputs=result.answer, unmatched=text)
+    return replace(found, for_all_inputs=result.answer, stopped=text)
 
 
 PartlyRewritten = Callable[[frozenset[str]], Model]
@@ -298,12 +210,14 @@ def executable_part(model: Model, declared: Mapping[str, Type]) -> ExecutablePar
     for node in unknown:
         name = next(filter(None, node.outputs), node.name)
         outputs |= {f"input {index} of the node of {name}": given for index, given in enumerate(node.inputs) if given}
-    arbitrary = tuple(Value(name, declared.get(name, NOT_STATED)) for node in unknown for name in node.outputs if name)
+    arbitrary = tuple(
+        ValueInfo(name, declared.get(name, NOT_STATED)) for node in unknown for name in node.outputs if name
+    )
     part = replace(
         graph,
         nodes=tuple(node for node in graph.nodes if not _not_executable(node, functions)),
         inputs=(*graph.inputs, *arbitrary),
-        outputs=tuple(Value(name, declared.get(name, NOT_STATED)) for name in dict.fromkeys(outputs.values())),
+        outputs=tuple(ValueInfo(name, declared.get(name, NOT_STATED)) for name in dict.fromkeys(outputs.values())),
     )
     return ExecutablePart(replace(model, graph=part), unknown, outputs)
 

@@ -25,9 +25,10 @@ from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.model.scopes import captured
+from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
-from sonnx.rewriter.rewrite import AppliedRewrite, NodeRewriting, Replacement, Rewrite
+from sonnx.rewriter.rewrite import NodeRewriting, Replacement, Rewrite
 from sonnx.rewriter.site import Site, site_of
 
 MAX_REWRITES_OF_NODE = 100

@@ -105,6 +105,17 @@ class ClassAnswer(Struct, frozen=True):
     """The answer of the solver."""
 
 
+class CoveredPairs(Struct, frozen=True):
+    """The pairs of satisfiable structure classes."""
+
+    covered: int
+    """Those that occur together in a case."""
+    unsatisfiable: int
+    """Those that no conforming call within the bounds has together."""
+    unknown: tuple[tuple[str, str], ...]
+    """Those that the solver did not decide; no case was made for them."""
+
+
 class Part(Struct, frozen=True):
     """One version of an operator in one edition."""
 
@@ -130,6 +141,8 @@ class Part(Struct, frozen=True):
     """Data sets."""
     without_bound: int
     """Outputs of data sets without a bound for an element."""
+    pairs: CoveredPairs | None = None
+    """Pairs of classes; null where only every class is covered."""
 
 
 class Suite(Result, frozen=True, kw_only=True):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import prod
 from pathlib import Path
 
+import numpy as np
 from msgspec import structs
 
 from sonnx.base.errors import Stop, UsageError
@@ -14,14 +16,14 @@ from sonnx.base.files import require_empty, sha256, write_folder
 from sonnx.base.reported import json_text
 from sonnx.checker.report import NotConforming
 from sonnx.executor.executor import ModelRunner
-from sonnx.model.ir import Model, Tensor, Type, Value
+from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.numerics.packing import packed
-from sonnx.numerics.value_classes import ClassCase, cases
+from sonnx.numerics.value_classes import ClassCase, cases, meetings
 from sonnx.profile.catalogue import edition_named, operators
-from sonnx.profile.definitions import Operator, Tag
+from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.prover.call_variables import inputs_asked_constant
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
@@ -29,6 +31,7 @@ from sonnx.suite.archive import (
     UNBOUNDED,
     Case,
     ClassAnswer,
+    CoveredPairs,
     DataSet,
     Excluded,
     Part,
@@ -41,10 +44,11 @@ from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
 
-SETS_OF_A_TYPE = 48
-"""Data sets of a call that stands for an element type."""
-SETS = 3
-"""Data sets of any other call."""
+FIRST, FURTHER, MEETINGS = 48, 24, 48
+"""Data sets of a call that stands for its element types: the first value classes, further ones at equal distances in
+the rest of their list, and those in which the special values of two inputs meet."""
+SETS = 5
+"""Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
 SEED = 0
 
 
@@ -64,7 +68,7 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
         stored: list[Stored] = []
         for family in _families(described, edition, options.every_version):
             progress(f"{family.label}")
-            part, made = part_of(family, hypotheses)
+            part, made = part_of(family, hypotheses, options.pairs)
             parts.append(part)
             stored += made
         files[f"{described.name}.zip"] = archive_of(stored)
@@ -77,7 +81,7 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
     return suite
 
 
-def _chosen(names: Sequence[str], edition: str) -> list[Operator]:
+def _chosen(names: Sequence[str], edition: str) -> list[OperatorDefinition]:
     known = {each.name: each for each in operators() if any(name == edition for _, name in signatures(each))}
     for name in names:
         if name not in known:
@@ -85,28 +89,32 @@ def _chosen(names: Sequence[str], edition: str) -> list[Operator]:
     return [known[name] for name in dict.fromkeys(names)] if names else [*known.values()]
 
 
-def _families(described: Operator, edition: str, every: bool) -> Iterator[SignatureFamily]:
+def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:
     found = [each for each, name in signatures(described) if name == edition]
     for each in found if every else found[:1]:
         yield SignatureFamily(described, each, edition, ((each.version, edition),))
 
 
-def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list[Stored]]:
+def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[Stored]]:
     """The cases of one version of an operator in one edition, and what is said about them."""
-    made = structures(family)
+    made = structures(family, pairs)
     excluded: Counter[tuple[str, str]] = Counter()
     stored: list[Stored] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
     for structure in (*made.positive, *made.negative):
         for model in _forms(structure):
             name = f"{start}-{len(stored):04}"
-            found = _stored(name, structure, model, made, hypotheses, excluded)
+            found = _stored(name, len(stored), structure, model, made, hypotheses, excluded)
             if found is not None:
                 stored.append(found)
     sets = [each for one in stored for each in one.case.sets]
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
         classes=tuple(ClassAnswer(each.name, each.rule, each.answer) for each in made.classes),  # type: ignore[arg-type]
+        pairs=(
+            None if made.pairs is None
+            else CoveredPairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown)
+        ),
         unbroken=dict(made.unbroken), labels=_matrix(family, stored),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
         positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),
@@ -117,7 +125,7 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses) -> tuple[Part, list
 
 def _forms(structure: Structure) -> Iterator[Model]:
     """The model as the checker judged it; of a conforming call also with more graph inputs, and with more constants."""
-    model = structure.call.model()
+    model = _with_elements(structure.call.model())
     yield model
     if structure.broken:
         return
@@ -126,7 +134,7 @@ def _forms(structure: Structure) -> Iterator[Model]:
     kept = {f"x{place}" for place, each in enumerate(signature.inputs) if each.name in fixed}
     moved = [each for each in model.graph.initializers if each.name not in kept]
     if moved:
-        given = tuple(Value(each.name, Type("tensor", each.element, each.dims)) for each in moved)
+        given = tuple(ValueInfo(each.name, Type("tensor", each.element, each.dims)) for each in moved)
         constants = tuple(each for each in model.graph.initializers if each.name in kept)
         yield _with(model, (*model.graph.inputs, *given), constants)
     if len(model.graph.inputs) > 1:
@@ -136,7 +144,26 @@ def _forms(structure: Structure) -> Iterator[Model]:
         yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
 
 
-def _with(model: Model, inputs: tuple[Value, ...], constants: tuple[Tensor, ...]) -> Model:
+def _with_elements(model: Model) -> Model:
+    """Ordinary elements in place of the zeros of tensors in attributes."""
+    [node] = model.graph.nodes
+
+    def filled(value: object) -> object:
+        if not isinstance(value, Tensor):
+            return value
+        drawn = ClassCase("ordinary", "", {}).drawn({value.name: (value.dims, ELEMENTS[value.element or ""])}, SEED)
+        return _constant(value.name, drawn[value.name])
+
+    attributes = tuple(
+        structs.replace(each, value=filled(each.value)) if isinstance(each.value, Tensor) else each
+        for each in node.attributes
+    )
+    return structs.replace(
+        model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
+    )
+
+
+def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
     return structs.replace(model, graph=structs.replace(model.graph, inputs=inputs, initializers=constants))
 
 
@@ -158,6 +185,7 @@ def specs_of(model: Model) -> dict[str, TensorSpec]:
 
 def _stored(
     name: str,
+    number: int,
     structure: Structure,
     model: Model,
     made: Structures,
@@ -169,7 +197,7 @@ def _stored(
     sets: list[DataSet] = []
     if not structure.broken:
         try:
-            for chosen, inputs, outputs, expected in _data(structure, model, made, hypotheses, excluded):
+            for chosen, inputs, outputs, expected in _data(structure, model, number, made, hypotheses, excluded):
                 _add(files, len(sets), inputs, outputs, expected)
                 sets.append(DataSet(chosen.name, chosen.detail, tuple(each.decides for each in expected)))
         except (NotConforming, Stop) as error:
@@ -193,15 +221,19 @@ def _stored(
 
 
 def _data(
-    structure: Structure, model: Model, made: Structures, hypotheses: Hypotheses, excluded: Counter[tuple[str, str]]
+    structure: Structure,
+    model: Model,
+    number: int,
+    made: Structures,
+    hypotheses: Hypotheses,
+    excluded: Counter[tuple[str, str]],
 ) -> Iterator[tuple[ClassCase, dict[str, Array], list[Array], list[Expected]]]:
-    """The data sets: the first value classes, more of them where the call stands for an element type."""
+    """The data sets of a call, by its number in the suite."""
     specs = specs_of(model)
     runner = ModelRunner(model, None, made.family.edition)
     tolerances = Tolerances(model, hypotheses, made.family.edition)
-    of_a_type = any(each == structure.call for each in _first_of_types(made))
-    ordinary = ClassCase("ordinary", "", {})
-    for chosen in islice([ordinary, *cases(specs)], SETS_OF_A_TYPE if of_a_type else SETS):
+    stands = any(each is structure.call for each in _standing(made))
+    for chosen in _value_classes(specs, stands, number, _broadcasts(model)):
         inputs = chosen.drawn(specs, SEED)
         try:
             exact = runner.run(inputs).values
@@ -211,14 +243,41 @@ def _data(
         yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
 
 
-def _first_of_types(made: Structures) -> Iterator[CallInstance]:
-    """The first call of each element type of an input."""
-    known: set[str] = set()
+def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int, broadcast: bool) -> list[ClassCase]:
+    """The value classes of a call by its number in the suite, so that all calls together have the whole list."""
+    listed = cases(specs)
+    ordinary = ClassCase("ordinary", "", {})
+    if stands:
+        rest = listed[FIRST:]
+        further = rest[:: max(1, len(rest) // FURTHER)][:FURTHER]
+        return [ordinary, *listed[:FIRST], *further, *islice(meetings(specs) if broadcast else (), MEETINGS)]
+    rest = listed[1:]
+    places = {(number * (SETS - 2) + each) % len(rest) for each in range(SETS - 2)} if rest else set()
+    return [ordinary, *listed[:1], *(rest[each] for each in sorted(places))]
+
+
+def _broadcasts(model: Model) -> bool:
+    """Whether the inputs have the shape of the output when they are broadcast together: elements of them may meet."""
+    shapes = [
+        tuple(map(int, map(str, each.type.shape or ()))) for each in (*model.graph.inputs, model.graph.outputs[0])
+    ]
+    try:
+        return np.broadcast_shapes(*shapes[:-1]) == shapes[-1]
+    except ValueError:
+        return False
+
+
+def _standing(made: Structures) -> list[CallInstance]:
+    """For all element types of the inputs together the first call whose inputs have two elements or more, else any."""
+    found: dict[object, tuple[int, CallInstance]] = {}
     for each in made.positive:
-        types = {name for name in each.classes if " is " in name}
-        if types - known:
-            known |= types
-            yield each.call
+        given = [facts for facts in each.call.inputs if facts is not None]
+        key = tuple(str(facts.type) for facts in given)
+        shapes = [facts.shape for facts in given if isinstance(facts.shape, tuple)]
+        elements = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
+        if key not in found or elements > found[key][0]:
+            found[key] = (elements, each.call)
+    return [call for _, call in found.values()]
 
 
 def _add(

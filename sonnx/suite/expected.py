@@ -30,7 +30,7 @@ from sonnx.executor.executor import ModelRunner
 from sonnx.model.ir import Model, Tensor
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.enclosures.values import FINITE, Value
+from sonnx.numerics.enclosures.values import FINITE, NO_WRAP_AROUND, Value
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array, Format, format_of, is_small_float, limits_of, widened
 from sonnx.numerics.packing import packed
 from sonnx.suite.archive import DERIVED, EXACT, OVERFLOWS, UNBOUNDED, Decides
@@ -109,14 +109,8 @@ class Tolerances:
     def _decided(self, name: str, points: _Points, exact: Array) -> Expected:
         """The ends of an output, from the first points that decide about each element."""
         exact = exact.astype(np.float64)
-        lower, upper = np.full(exact.shape, np.nan), np.full(exact.shape, np.nan)
-        waiting = ~np.isnan(exact)
-        for decided, low, high in points.ends(name, exact):
-            now = waiting & decided
-            lower, upper = np.where(now, low, lower), np.where(now, high, upper)
-            waiting &= ~now
-            if not waiting.any():
-                break
+        lower, upper = _first(points.ends(name, exact), exact.shape, ~np.isnan(exact))
+        waiting = ~np.isnan(exact) & np.isnan(lower)
         missing = OVERFLOWS if waiting.any() and points.overflows() else UNBOUNDED
         return Expected(missing if waiting.any() else DERIVED, Ends(lower, upper))
 
@@ -144,8 +138,8 @@ class _Points:
     """The inputs and constants of one data set, and others in which some elements are replaced."""
 
     def __init__(self, tolerances: Tolerances, inputs: Mapping[str, Array]) -> None:
-        self.tolerances, self.inputs = tolerances, dict(inputs)
-        self.arrays = {**inputs, **tolerances.constants}
+        self.tolerances, self.inputs = tolerances, {name: inputs[name] for name in inputs if name in tolerances.inputs}
+        self.arrays = {**tolerances.constants, **inputs}
 
     @cached_property
     def given(self) -> _Point:
@@ -158,6 +152,26 @@ class _Points:
 
     def ends(self, name: str, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Elements that are decided, with their ends; the first answer about an element holds."""
+        yield from self._ends(name, exact)
+        # Where a function has no number, at a negative argument for example, no bound is about the rest of the tensor:
+        # these places get ordinary arguments too.
+        marks = ~np.isfinite(exact)
+        if marks.any():
+            one, other = (_Points(self.tolerances, self._without(marks, by)) for by in ORDINARY)
+            low, high = _first(one._ends(name, exact), exact.shape)
+            same_low, same_high = _first(other._ends(name, exact), exact.shape)
+            yield (low == same_low) & (high == same_high) & (low <= exact) & (exact <= high), low, high
+
+    def _without(self, marks: Array, by: float) -> dict[str, Array]:
+        """The inputs and constants, with another number at marked places of those that have the shape of the output."""
+        return {
+            name: np.where(marks, np.array(by, values.dtype), values)
+            if values.shape == marks.shape and _replaceable(values)
+            else values
+            for name, values in self.arrays.items()
+        }
+
+    def _ends(self, name: str, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
         yield from _bounded(self.given.values.get(name), exact)
         if self.given.overflows:
             yield from _overflowing(self.given.values.get(name), exact)
@@ -189,7 +203,10 @@ class _Points:
             run = self.tolerances.bounds(
                 first, {**constants, **{key: inputs[key] for key in inputs if key not in first}}
             )
-            values, overflows = run.values, any(each.name == FINITE and not each.holds for each in run.conditions)
+            values, overflows = (
+                run.values,
+                any(each.name in (FINITE, NO_WRAP_AROUND) and not each.holds for each in run.conditions),
+            )
         return _Point(values, overflows)
 
     def _exact_without(self, marks: Callable[[Array], Array], name: str) -> Array | None:
@@ -199,6 +216,21 @@ class _Points:
         with suppress(Stop):
             return widened(self.tolerances.exact_values({key: arrays[key] for key in self.inputs}, constants)[name])
         return None
+
+
+def _first(
+    answers: Iterator[tuple[Array, Array, Array]], shape: tuple[int, ...], wanted: Array | None = None
+) -> tuple[Array, Array]:
+    """The ends of the elements that are wanted, by the first answer about each; NaN where there is none."""
+    lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
+    waiting = np.ones(shape, np.bool_) if wanted is None else wanted
+    for decided, low, high in answers:
+        now = waiting & decided
+        lower, upper = np.where(now, low, lower), np.where(now, high, upper)
+        waiting = waiting & ~now
+        if not waiting.any():
+            break
+    return lower, upper
 
 
 def _bounded(value: Value | None, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
@@ -271,12 +303,16 @@ def _replaced(arrays: Mapping[str, Array], marks: Callable[[Array], Array], by: 
     """The arrays, with another number in place of the marked elements of floating-point types."""
     made = {}
     for name, values in arrays.items():
-        if not _rounds(NAMES[values.dtype]) or values.dtype.kind == "c":
+        if not _replaceable(values):
             made[name] = values
             continue
         made[name] = values.copy()
         made[name][np.asarray(marks(values)).reshape(values.shape)] = by
     return made
+
+
+def _replaceable(values: Array) -> bool:
+    return _rounds(NAMES[values.dtype]) and values.dtype.kind != "c"
 
 
 def _limited(values: Array, ends: Sequence[float]) -> Array:

@@ -20,7 +20,7 @@ KINDS = (
 """The kinds of deviations: of elements, of outputs, and of runs."""
 
 
-class Difference(Struct, frozen=True):
+class JudgedDifference(Struct, frozen=True):
     """Elements of one kind of deviation: the first of them."""
 
     kind: str
@@ -35,34 +35,36 @@ class Difference(Struct, frozen=True):
     """What the implementation gave."""
 
 
-def differences(number: int, actual: Array | None, expected: Array, ends: Ends | None) -> list[Difference]:
+def differences(number: int, actual: Array | None, expected: Array, ends: Ends | None) -> list[JudgedDifference]:
     """The deviations of one output; `ends` is None where it must be exact."""
     if actual is None:
-        return [Difference(MISSING, number)]
+        return [JudgedDifference(MISSING, number)]
     if actual.dtype != expected.dtype:
         names = (NAMES.get(each.dtype, str(each.dtype)) for each in (expected, actual))
-        return [Difference(TYPE, number, (), *names)]
+        return [JudgedDifference(TYPE, number, (), *names)]
     if actual.shape != expected.shape:
-        return [Difference(SHAPE, number, (), str([*expected.shape]), str([*actual.shape]))]
+        return [JudgedDifference(SHAPE, number, (), str([*expected.shape]), str([*actual.shape]))]
     return _exact(number, actual, expected) if ends is None else _within(number, actual, expected, ends)
 
 
-def _exact(number: int, actual: Array, expected: Array) -> list[Difference]:
+def _exact(number: int, actual: Array, expected: Array) -> list[JudgedDifference]:
     try:
         far = distance(actual, expected)
     except Incomparable as error:  # pragma: no cover  (type and shape are equal)
-        return [Difference(TYPE, number, (), "", str(error))]
+        return [JudgedDifference(TYPE, number, (), "", str(error))]
     found = [
-        Difference(each.kind, number, each.at, each.exact, each.found) for each in far.specials if each.kind != NAN
+        JudgedDifference(each.kind, number, each.at, each.exact, each.found)
+        for each in far.specials
+        if each.kind != NAN
     ]
     found += _not_a_number(number, actual, expected)
     if far.ulp and far.at is not None:
         kind = SUBNORMAL if _flushed(actual[far.at], expected[far.at]) else VALUE
-        found.append(Difference(kind, number, far.at, far.exact, far.found))
+        found.append(JudgedDifference(kind, number, far.at, far.exact, far.found))
     return found
 
 
-def _not_a_number(number: int, actual: Array, expected: Array) -> list[Difference]:
+def _not_a_number(number: int, actual: Array, expected: Array) -> list[JudgedDifference]:
     """A NaN for another element, and another element for a NaN: different errors, which different readings explain."""
     if format_of(expected.dtype) is None and not is_small_float(expected.dtype) and expected.dtype.kind != "c":
         return []
@@ -71,9 +73,9 @@ def _not_a_number(number: int, actual: Array, expected: Array) -> list[Differenc
     return [_first(NAN, number, mask, actual, expected) for mask in (given & ~wanted, wanted & ~given) if mask.any()]
 
 
-def _first(kind: str, number: int, mask: Array, actual: Array, expected: Array) -> Difference:
+def _first(kind: str, number: int, mask: Array, actual: Array, expected: Array) -> JudgedDifference:
     at = tuple(int(each) for each in np.argwhere(mask)[0])
-    return Difference(kind, number, at, show(expected, at), show(actual, at))
+    return JudgedDifference(kind, number, at, show(expected, at), show(actual, at))
 
 
 def _flushed(actual: Array, expected: Array) -> bool:
@@ -85,7 +87,7 @@ def _flushed(actual: Array, expected: Array) -> bool:
     return bool(widened(np.asarray(actual)) == 0) and 0 < magnitude < least_normal(made)
 
 
-def _within(number: int, actual: Array, expected: Array, ends: Ends) -> list[Difference]:
+def _within(number: int, actual: Array, expected: Array, ends: Ends) -> list[JudgedDifference]:
     """A NaN is a NaN; where there are ends the element is between them; of any other nothing is said."""
     wide, exact = widened(actual).astype(np.float64), widened(expected)
     outside = ~np.isnan(ends.lower) & ~((ends.lower <= wide) & (wide <= ends.upper))

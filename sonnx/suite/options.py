@@ -22,6 +22,7 @@ class MakeOptions(Options, frozen=True, kw_only=True):
         str, Argument("what the bounds assume of an implementation (default ieee-any)", metavar="HYPOTHESES")
     ] = "ieee-any"
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
+    pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
 
 
 class RunOptions(Options, frozen=True, kw_only=True):

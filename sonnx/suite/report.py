@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 from sonnx.suite.archive import Part, Suite
 from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE
 
@@ -17,7 +18,10 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """0; 3 where the solver decided no answer for a class."""
-        undecided = any(each.answer == UNKNOWN for part in self.parts for each in part.classes)
+        undecided = any(
+            any(each.answer == UNKNOWN for each in part.classes) or (part.pairs and part.pairs.unknown)
+            for part in self.parts
+        )
         return Unfinished.exit_code if undecided else 0
 
     def document(self) -> Document:
@@ -44,6 +48,11 @@ def _section(part: Part) -> Section:
         f"{part.negative} that break a rule; {left} data sets left out; "
         f"{plural(part.without_bound, 'output')} without a bound"
     )
+    if part.pairs is not None:
+        note += (
+            f"; pairs of classes: {part.pairs.covered} covered, {part.pairs.unsatisfiable} unsatisfiable, "
+            f"{len(part.pairs.unknown)} unknown"
+        )
     name = f"{part.operator}-{part.version}"
     complete = UNKNOWN not in answers
     standing = Standing.GOOD if complete else Standing.OPEN
@@ -52,6 +61,10 @@ def _section(part: Part) -> Section:
         CaseResult("class", each.name, each.answer, Standing.OPEN, "the solver gave no answer")
         for each in part.classes
         if each.answer == UNKNOWN
+    ]
+    cases += [
+        CaseResult("class", f"{one} with {other}", "unknown", Standing.OPEN, "the solver gave no answer for the pair")
+        for one, other in (part.pairs.unknown if part.pairs is not None else ())
     ]
     for label, ids in part.labels.items():
         if ids:

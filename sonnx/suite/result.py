@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Struct, structs
+from msgspec import Struct, ValidationError, convert, structs
 
-from sonnx.base.errors import Unfinished
-from sonnx.base.escaping import escape, plural
+from sonnx.base.errors import Unfinished, UsageError
+from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
-from sonnx.report.document import CaseResult, Criterion, Document, Rendered, Section, Standing
-from sonnx.suite.judge import ACCEPTED, REFUSED, Difference
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
+from sonnx.suite.judge import ACCEPTED, REFUSED, JudgedDifference
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
@@ -59,7 +61,7 @@ class Deviation(Struct, frozen=True):
     """The value class of its inputs."""
     broken: str | None
     """The rule that the call breaks; null for a conforming call."""
-    difference: Difference
+    difference: JudgedDifference
     """What was expected, and what came."""
     inputs: dict[str, str]
     """Its inputs."""
@@ -154,6 +156,12 @@ def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
 
 
 def _case(each: Deviation) -> CaseResult:
+    message, details = shown(each)
+    return CaseResult(each.kind, f"{each.operator} {each.element}", each.kind, each.standing, message, details)
+
+
+def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A deviation in a sentence, and its example."""
     far = each.difference
     place = f" at {[*far.at]}" if far.at else ""
     details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
@@ -161,6 +169,21 @@ def _case(each: Deviation) -> CaseResult:
     details += [("value class", each.value_class)] if each.value_class else []
     details += [("erratum", each.explained)] if each.explained else []
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
-    message = f"{each.element}: output {far.output}{place} is {escape(far.actual)}, expected {escape(far.expected)}"
-    verdict = f"{each.kind}, {each.number} times"
-    return CaseResult(each.kind, f"{each.operator} {each.element}", verdict, each.standing, message, tuple(details))
+    values = f"is {escape(far.actual)}, expected {escape(far.expected)}"
+    message = f"{plural(each.number, 'time')}: {each.element}: output {far.output}{place} {values}"
+    return message, tuple(details)
+
+
+def read_run(name: str, content: bytes) -> SuiteRun:
+    """The run that a JSON report describes.
+
+    Raises:
+        UsageError: it is no such report, or not of this version; the exit code and the format follow from the rest.
+    """
+    try:
+        run = convert(json_value(content), SuiteRun)
+    except (ValueError, ValidationError) as error:
+        raise UsageError(f"{quote(name)} is not a JSON report of sonnx suite run: {error}") from None
+    if run.to_json().rstrip("\n") != content.decode("utf-8").rstrip("\n"):
+        raise UsageError(f"{quote(name)} is not as this version of sonnx suite run --format json writes it")
+    return run

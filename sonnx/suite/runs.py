@@ -32,10 +32,10 @@ from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array, format_of, widened
 from sonnx.numerics.value_classes import ClassCase
-from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, tensor_file
+from sonnx.suite.archive import EXACT, Case, Stored, Suite, read_cases, read_suite, tensor_file
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
-from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, Difference, differences
+from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept import KeptRuns
 from sonnx.suite.options import RunOptions
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
@@ -293,14 +293,14 @@ class _Run:
         for number, given in enumerate(outputs):
             if stored.case.broken:
                 if not isinstance(given, Failure) and given:
-                    self._add(stored, number, Difference(ACCEPTED, 0, (), "a refusal", "outputs"))
+                    self._add(stored, number, JudgedDifference(ACCEPTED, 0, (), "a refusal", "outputs"))
                 elif isinstance(given, Fault):
-                    self._add(stored, number, Difference(FAULT, 0, (), "a refusal", str(given)))
+                    self._add(stored, number, JudgedDifference(FAULT, 0, (), "a refusal", str(given)))
                 continue
             if isinstance(given, Failure):
                 kind = FAULT if isinstance(given, Fault) else REFUSED
                 self._count(**{"faults" if kind == FAULT else "refused": 1})
-                self._add(stored, number, Difference(kind, 0, (), "outputs", str(given)))
+                self._add(stored, number, JudgedDifference(kind, 0, (), "outputs", str(given)))
                 continue
             far = self._differences(stored, number, given)
             for each in far:
@@ -310,7 +310,7 @@ class _Run:
                 each not in (EXACT, "derived") for each in part.outputs
             ))  # fmt: skip
 
-    def _differences(self, stored: Stored, number: int, given: Mapping[int, Array]) -> list[Difference]:
+    def _differences(self, stored: Stored, number: int, given: Mapping[int, Array]) -> list[JudgedDifference]:
         lower, upper = stored.arrays(number, "lower"), stored.arrays(number, "upper")
         found = []
         for place, expected in stored.arrays(number, "output").items():
@@ -322,21 +322,18 @@ class _Run:
         for number, (one, other) in enumerate(zip(first, again, strict=True)):
             if _text(one) != _text(other):
                 self._count(nondeterministic=1)
-                self._add(stored, number, Difference(TIMES, 0, (), "equal outputs of two runs", "other outputs"))
+                self._add(stored, number, JudgedDifference(TIMES, 0, (), "equal outputs of two runs", "other outputs"))
 
     def _count(self, **more: int) -> None:
         self.counts = self.counts.plus(more)
 
-    def _add(self, stored: Stored, number: int, difference: Difference) -> None:
+    def _add(self, stored: Stored, number: int, difference: JudgedDifference) -> None:
         """A deviation; of a kind, an operator, an element type and an explanation the smallest example is kept."""
         case = stored.case
         given = stored.inputs(number) if case.sets else {}
         part = case.sets[number] if case.sets else None
         errata = dict(errata_of(case.operator, difference.kind))
-        explained = next(
-            (name for name, named in errata.items()
-             if (part and part.value_class in named) or is_instead(case.operator, name, difference, given)), None
-        )  # fmt: skip
+        explained = explanation(case, number, difference, given)
         size = sum(prod(array.shape) for array in given.values())
         element = case.call.partition("(")[2].partition(" ")[0]
         broken = case.broken if difference.kind == ACCEPTED else ""
@@ -351,7 +348,16 @@ class _Run:
         self.deviations[key] = new if known is None else known.with_another(new)
 
 
-def is_instead(operator: str, erratum: str, difference: Difference, inputs: Mapping[str, Array]) -> bool:
+def explanation(case: Case, number: int, difference: JudgedDifference, inputs: Mapping[str, Array]) -> str | None:
+    """The erratum by whose other reading an implementation gives this for a data set; None if there is none."""
+    chosen = case.sets[number].value_class if case.sets else None
+    return next(
+        (name for name, named in errata_of(case.operator, difference.kind)
+         if chosen in named or is_instead(case.operator, name, difference, inputs)), None
+    )  # fmt: skip
+
+
+def is_instead(operator: str, erratum: str, difference: JudgedDifference, inputs: Mapping[str, Array]) -> bool:
     """Whether an implementation that reads the text another way gives this, and only such a one."""
     match alternative_of(operator, erratum):
         case "NaN":

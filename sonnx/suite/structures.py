@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 
+import numpy as np
 import z3
 
 from sonnx.checker.verdicts import Verdict
+from sonnx.language.domain import written_key
+from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
 from sonnx.prover.counterexample import value_of
@@ -34,6 +38,8 @@ BOUNDS = (
 )
 EFFORT = 20_000_000
 """Steps of the solver for one class."""
+EFFORT_OF_PAIR = 400_000
+"""Steps of the solver for a pair of classes."""
 NAME_LENGTH = 90
 SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
 _COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
@@ -75,6 +81,17 @@ class Structures:
     negative: tuple[Structure, ...]
     unbroken: tuple[tuple[str, str], ...]
     """The rules that no call of the suite breaks alone, each with the reason."""
+    pairs: PairAnswers | None = None
+    """What the solver said about pairs of classes; None where it was not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairAnswers:
+    """Pairs of satisfiable classes: how many occur together in a call, how many cannot, and those not decided."""
+
+    covered: int
+    unsatisfiable: int
+    unknown: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +101,52 @@ class _Literal:
     term: z3.BoolRef
 
 
-def structures(family: SignatureFamily) -> Structures:
-    """The classes and calls of one signature; equal signatures give equal ones."""
+def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
+    """The classes and calls of one signature, with all pairs of classes if asked; equal signatures give equal ones."""
     family = replace(family, folded=True)
     with family.context():
         literals = [*_literals(family)]
         search = _Search([*conforming(family), *_bounds(family)], literals, _filled(family))
-        answers, models = search.cover(range(len(literals)))
+        answers, models = search.cover([*((each,) for each in range(len(literals))), *_combined(literals)])
+        possible = sorted(each for each, answer in answers.items() if answer == SATISFIABLE)
+        impossible = search.cover_pairs(possible, models) if pairs else None
         positive: list[Structure] = []
         negative: list[Structure] = []
-        unbroken = []
+        unbroken, occurring = [], []
         for values, members in models:
             call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-            if report.verdict in (Verdict.PASS, Verdict.ASSUMED) and call not in [each.call for each in positive]:
-                positive.append(Structure(call, tuple(literals[each].name for each in members)))
+            if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
+                continue
+            occurring.append(members)
+            names = tuple(literals[each].name for each in members)
+            # Models that differ in what no call shows, such as extents of axes that are not there, give equal calls.
+            known = next((place for place, each in enumerate(positive) if each.call == call), None)
+            if known is None:
+                positive.append(Structure(call, names))
+            else:
+                both = dict.fromkeys((*positive[known].classes, *names))
+                positive[known] = replace(positive[known], classes=tuple(both))
         for rule in family.rules:
             reason = _break(family, rule, literals, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
     classes = tuple(StructureClass(each.name, each.rule, answers[n]) for n, each in enumerate(literals))
-    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken))
+    decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
+    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
+
+
+def _pair_answers(
+    classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
+) -> PairAnswers:
+    """What is known of the pairs of possible classes: a pair that is neither impossible nor in a model is unknown."""
+    occurs = np.zeros(impossible.shape, np.bool_)
+    for members in occurring:
+        occurs[np.ix_(members, members)] = True
+    asked = np.zeros(impossible.shape, np.bool_)
+    asked[np.ix_(possible, possible)] = True
+    asked = np.triu(asked, 1)
+    unknown = [(classes[one].name, classes[other].name) for one, other in np.argwhere(asked & ~occurs & ~impossible)]
+    return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
 
 
 def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], made: list[Structure]) -> str:
@@ -119,7 +162,7 @@ def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], ma
     given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family)]
     search = _Search(given, [*own, forbidden], _filled(family))
     before = len(made)
-    for values, members in search.cover(range(len(own) + 1))[1] or search.any():
+    for values, members in search.cover((each,) for each in range(len(own) + 1))[1] or search.any():
         call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
         fails = any(each.rule == rule.slug and each.verdict is Verdict.FAIL for each in report.findings)
         if fails and call not in [each.call for each in made]:
@@ -148,23 +191,57 @@ class _Search:
         self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
         self.terms = [z3.Bool(f"class.{number}", self.context) for number in range(len(literals))]
 
-    def cover(self, wanted: Iterable[int]) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
-        """For each literal the answer; models in which all satisfiable ones occur, each with the literals in it."""
+    def cover(
+        self, wanted: Iterable[tuple[int, ...]]
+    ) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
+        """For each literal the answer; models in which all satisfiable combinations occur, each with its literals."""
         answers: dict[int, str] = {}
-        models = []
+        models: list[tuple[Mapping[str, int], list[int]]] = []
         for each in wanted:
-            if each in answers:
+            if any(set(each) <= set(members) for _, members in models) or any(
+                answers.get(one) == UNSATISFIABLE for one in each
+            ):
                 continue
             for liked in (*self.preferred, None):
-                answer = self.solver.check(self.terms[each], *([] if liked is None else [liked]))
+                terms = [self.terms[one] for one in each]
+                answer = self.solver.check(*terms, *([] if liked is None else [liked]))
                 if answer == z3.sat:
                     break
             if answer == z3.sat:
                 models.append(self._model())
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
-            else:
-                answers[each] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
+            elif len(each) == 1:
+                answers[each[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
         return answers, models
+
+    def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
+        """Add models until every pair of these literals occurs that can, then remove those that are not needed.
+
+        Returns: the pairs that no model has; those that the solver did not decide are not among them.
+        """
+        occurs = np.zeros((len(self.terms), len(self.terms)), np.int64)
+        impossible = np.zeros(occurs.shape, np.bool_)
+        for _, members in models:
+            occurs[np.ix_(members, members)] += 1
+        self.solver.set("rlimit", EFFORT_OF_PAIR)
+        for one, other in combinations(possible, 2):
+            if occurs[one, other]:
+                continue
+            terms = [self.terms[one], self.terms[other]]
+            answer = self.solver.check(*terms)
+            impossible[one, other] = answer == z3.unsat
+            if answer == z3.sat:
+                for liked in (*self.preferred, z3.BoolVal(True, self.context)):
+                    if self.solver.check(*terms, liked) == z3.sat:
+                        break
+                models.append(self._model())
+                occurs[np.ix_(models[-1][1], models[-1][1])] += 1
+        for model in sorted(models, key=lambda each: len(each[1])):
+            places = np.ix_(model[1], model[1])
+            if (occurs[places] > 1).all():
+                occurs[places] -= 1
+                models.remove(model)
+        return impossible
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
         """One model, if there is one."""
@@ -210,7 +287,7 @@ def _filled(family: SignatureFamily) -> tuple[z3.BoolRef, z3.BoolRef]:
     ranks, extents = [], []
     outputs = {each.name for each in family.signature.outputs}
     for name, tensor in family.variables.tensors.items():
-        if tensor.formal not in outputs:
+        if tensor.formal not in outputs or not family.signature.inputs:
             ranks.append(z3.Int(f"{name}.rank"))
             extents += [(ranks[-1] > axis, each) for axis, each in enumerate(_extents(family, name))]
     several = z3.And(*[rank >= 1 for rank in ranks], *[z3.Implies(used, each >= 2) for used, each in extents])
@@ -242,6 +319,12 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
         if each.variadic:
             for count in range(family.bounds.count + 1):
                 yield _Literal(f"{count} inputs {each.name}", "", z3.Int(f"{each.name}.count") == count)
+    for parameter in family.signature.attributes:
+        written = family.variables.names.get(written_key(parameter.name))
+        if parameter.kind == "tensor" and written is not None:
+            for code, element in enumerate(ELEMENT_TYPES):
+                term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
+                yield _Literal(f"{parameter.name} is {element}", "", term)
     for question, truth in family.variables.names.items():
         if question.endswith(")") and z3.is_expr(truth):
             yield _Literal(question, "", truth)
@@ -257,6 +340,13 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
             for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
                 said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
                 yield _Literal(f"{rule.slug}: {said}", rule.slug, term)
+
+
+def _combined(literals: Sequence[_Literal]) -> Iterator[tuple[int, int]]:
+    """The element types of a first input with each number of inputs: kernels are written for both together."""
+    types = [at for at, each in enumerate(literals) if "[0] is " in each.name and not each.rule]
+    counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
+    return ((one, other) for one in types for other in counts)
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:

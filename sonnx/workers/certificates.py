@@ -23,7 +23,7 @@ from sonnx.prover.queries import commented, questions
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
 
 __all__ = [
     "CertifiedQuestion", "answer", "certified_questions", "prepare", "questions_of_model", "require_usable", "summary",
@@ -40,7 +40,7 @@ MEMORY = 8192
 def write_certificates(
     found: Sequence[CertifiedQuestion],
     folder: Path,
-    place: Place = HERE,
+    place: WorkPlace = HERE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Mapping[str, Any]:
     """Write every question, its proof where one is made, and the manifest last; an interrupt lists the rest.
@@ -62,7 +62,7 @@ def write_certificates(
     folder.mkdir(parents=True, exist_ok=True)
     asked = {each.name: each for each in found if each.expected == "proved"}
     work = Work("sonnx.workers.certificates", "proved", ("cvc5",), place.bounds(TIMEOUT, MEMORY))
-    tasks = [Task(name, {"name": name, "text": each.text}) for name, each in asked.items()]
+    tasks = [WorkerTask(name, {"name": name, "text": each.text}) for name, each in asked.items()]
     answers, _ = answers_to(tasks, work, place, progress=progress)
     made = {name: _decoded(each) for name, each in answers.items()}
     for question in found:

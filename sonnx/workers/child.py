@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from sonnx.base.budget import is_lack_of_memory, memory_limit
 from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict
-from sonnx.workers.tasks import Answer, Bounds, Work
+from sonnx.workers.tasks import Answer, TaskLimits, Work
 
 GRACE_SECONDS = 5
 """Seconds after its time limit at which the child ends itself, in case the parent is gone."""
@@ -31,7 +31,7 @@ Worker = Callable[[Mapping[str, Any]], Answer]
 def main() -> None:
     """Answer requests until the input ends; arguments: module, participle, seconds and megabytes for each task."""
     name, done, timeout, memory = sys.argv[1:]
-    work = Work(name, done, bounds=Bounds(float(timeout) or None, int(memory) or None))
+    work = Work(name, done, bounds=TaskLimits(float(timeout) or None, int(memory) or None))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)

@@ -1,5 +1,4 @@
-"""A Dask cluster as a worker pool: `run_task` and `end_run` run in its workers, which drive child processes; or as an
-executor of functions.
+"""A Dask cluster as a worker pool: `run_task` and `end_run` run in its workers, which drive child processes.
 
 Dask pickles functions, tasks and answers, so the cluster is trusted.
 """
@@ -8,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -16,11 +14,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from sonnx.base.errors import Stop, UsageError
+from sonnx.base.errors import UsageError
 from sonnx.workers.journal import ToolIdentity, difference, identity
-from sonnx.workers.pools import WorkerPool
-from sonnx.workers.processes import Run, end_run
-from sonnx.workers.tasks import Place, Work
+from sonnx.workers.processes import WorkerRun, end_run
+from sonnx.workers.tasks import Work, WorkPlace
+from sonnx.workers.worker_pool import WorkerPool
 
 CONNECT_SECONDS = 10
 """Time for a scheduler to answer."""
@@ -31,7 +29,7 @@ HEARTBEAT_SECONDS = 5
 
 
 @contextmanager
-def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
+def cluster_pool(work: Work, place: WorkPlace) -> Iterator[WorkerPool]:
     """The workers of the scheduler at an address; `jobs` limits the tasks at a time.
 
     Raises:
@@ -39,28 +37,9 @@ def cluster_pool(work: Work, place: Place) -> Iterator[WorkerPool]:
     """
     with _connection(place.cluster or "", work.packages) as (client, ours, lost):
         # Relative paths mean the same in the workers.
-        run = Run(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
+        run = WorkerRun(os.urandom(16).hex(), replace(work, folder=str(Path.cwd())), ours)
         width = place.jobs or 2 * sum(client.nthreads().values())
         yield WorkerPool(run, client.get_executor(pure=False), width, partial(_end_in_workers, client, run), lost)
-
-
-@contextmanager
-def cluster_executor(address: str, packages: tuple[str, ...]) -> Iterator[tuple[Executor, int, Callable[[], str]]]:
-    """An executor on the workers themselves, how many tasks it takes at a time, and why no more answers can come.
-
-    Raises:
-        UsageError: see `cluster_pool`.
-        Stop: a task ended several workers, or the scheduler was lost.
-    """
-    with _connection(address, packages) as (client, _, lost):
-        from distributed import KilledWorker
-
-        try:
-            yield client.get_executor(pure=False), 2 * sum(client.nthreads().values()), lost
-        except KilledWorker:
-            raise Stop(f"a task ended several workers of the cluster at {address!r}") from None
-        except CancelledError:
-            raise Stop(f"the scheduler at {address} was lost") from None
 
 
 @contextmanager
@@ -137,7 +116,7 @@ class _Heartbeat:
         )
 
 
-def _end_in_workers(client: Any, run: Run) -> None:
+def _end_in_workers(client: Any, run: WorkerRun) -> None:
     if client.status == "running":
         with suppress(Exception):  # a lost worker has no child processes
             client.run(end_run, run, on_error="ignore")

@@ -19,13 +19,13 @@ from sonnx.base.errors import UsageError
 from sonnx.base.files import json_value, regular_bytes
 from sonnx.base.resources import own_hash
 from sonnx.checker.report import NoVerdict
-from sonnx.workers.tasks import Answer, Task, Work
+from sonnx.workers.tasks import Answer, Work, WorkerTask
 
 Identity = Sequence[Any] | None
 """Changes if the subject of a task changes; None if its answer cannot be kept."""
 
 
-def file_identity(task: Task) -> Identity:
+def file_identity(task: WorkerTask) -> Identity:
     """Size and time of the file a task is named after; None without such a file."""
     try:
         status = Path(task.name).stat()
@@ -46,7 +46,7 @@ class Journal:
         path: Path,
         work: Work,
         options: Mapping[str, Any],
-        identify: Callable[[Task], Identity] = file_identity,
+        identify: Callable[[WorkerTask], Identity] = file_identity,
         understood: Callable[[Answer], bool] = lambda answer: "word" in answer,
     ) -> None:
         """Open the file, or create it.
@@ -83,7 +83,7 @@ class Journal:
         else:  # remove an incomplete last line
             os.truncate(path, sum(map(len, whole)))
 
-    def answers(self, tasks: Sequence[Task]) -> dict[str, Answer]:
+    def answers(self, tasks: Sequence[WorkerTask]) -> dict[str, Answer]:
         """The kept answers to tasks whose subject has not changed; stopped and failed tasks have none."""
         # Taken before the files are read, so that a file that changes during the run is checked again.
         self.identities = {task.name: self.identify(task) for task in tasks}
@@ -94,7 +94,7 @@ class Journal:
                 found[entry["task"]] = entry["answer"]
         return found
 
-    def keep(self, task: Task, answer: Answer) -> None:
+    def keep(self, task: WorkerTask, answer: Answer) -> None:
         """Write one answer, unless it depends on limits, defects, or the external data of a model."""
         if self.identities.get(task.name) is not None and _is_final(answer):
             self._write([{"task": task.name, "identity": self.identities[task.name], "answer": answer}], "a")

@@ -23,7 +23,7 @@ from sonnx.model.reader import Unreadable, map_file, read
 from sonnx.model.scopes import stored_tensors
 from sonnx.workers.journal import Identity, Journal, file_identity
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
 
 
 def request_data(request: CheckRequest, tailoring: str | None, hashed: bool, drawn: bool) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
     return {"word": report.verdict, "report": encoded, "other_files": other_files}
 
 
-def with_hashes(tasks: Iterable[Task]) -> Iterator[Task]:
+def with_hashes(tasks: Iterable[WorkerTask]) -> Iterator[WorkerTask]:
     """The tasks with the hashes of their files, for workers that may see other files; "" if a file cannot be read."""
     for task in tasks:
         if task.request["inline"] is None:
@@ -136,7 +136,7 @@ def check_models(
     *,
     hashed: bool = False,
     drawn: bool = False,
-    place: Place = HERE,
+    place: WorkPlace = HERE,
     resume: Path | None = None,
     progress: Progress = lambda _: None,
 ) -> BatchResult:
@@ -173,14 +173,14 @@ def check_models(
     return made
 
 
-def _task(model: str, data: Mapping[str, Any]) -> Task:
+def _task(model: str, data: Mapping[str, Any]) -> WorkerTask:
     if model != "-":
-        return Task(model, {"model": model, "inline": None, **data})
+        return WorkerTask(model, {"model": model, "inline": None, **data})
     inline = base64.b64encode(sys.stdin.buffer.read()).decode()
-    return Task(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": inline, **data})
+    return WorkerTask(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": inline, **data})
 
 
-def _identity(task: Task) -> Identity:
+def _identity(task: WorkerTask) -> Identity:
     return file_identity(task) if task.request["inline"] is None else None
 
 
@@ -191,7 +191,7 @@ def _is_report(answer: Answer) -> bool:
         return False
 
 
-def _result(task: Task, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
+def _result(task: WorkerTask, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
     if "why" not in answer:
         return replace(decode(answer["report"]), tailoring=tailoring)
     why = NoVerdict(answer["why"])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import AbstractContextManager, closing
 from itertools import islice
 
 from sonnx.base.budget import is_lack_of_memory
@@ -16,34 +14,21 @@ from sonnx.base.errors import UsageError
 from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.journal import Journal
-from sonnx.workers.processes import Run, end_run, forget_run, run_task
-from sonnx.workers.tasks import Answer, Place, Task, Work
+from sonnx.workers.processes import run_task
+from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
+from sonnx.workers.worker_pool import WorkerPool, local_pool
 
 POLL_SECONDS = 1.0
 """Seconds to wait for an answer before the pool is checked."""
 
 
-@dataclass(frozen=True)
-class WorkerPool:
-    """An executor, and the run whose tasks it does."""
-
-    run: Run
-    executor: Executor
-    width: int
-    """How many tasks are submitted at a time."""
-    close: Callable[[], None]
-    """End all child processes at once."""
-    lost: Callable[[], str] = lambda: ""
-    """Why no more answers can come, "" if they can."""
-
-
 def answers_to(
-    tasks: Sequence[Task],
+    tasks: Sequence[WorkerTask],
     work: Work,
-    place: Place,
+    place: WorkPlace,
     *,
     journal: Journal | None = None,
-    prepare: Callable[[Iterable[Task]], Iterable[Task]] = iter,
+    prepare: Callable[[Iterable[WorkerTask]], Iterable[WorkerTask]] = iter,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Answer], bool]:
     """The answers to all tasks by name, and whether the run was interrupted; then the rest is answered so.
@@ -64,7 +49,7 @@ def answers_to(
     words = Counter(map(word, made.values()))
     open_tasks = [task for task in tasks if task.name not in made]
     interrupted = False
-    with _pool(work, place, len(tasks)) as pool, closing(_answers(prepare(open_tasks), pool)) as coming:
+    with worker_pool(work, place, len(tasks)) as pool, closing(as_completed(prepare(open_tasks), pool)) as coming:
         try:
             for task, answer in coming:
                 if "misuse" in answer:
@@ -90,29 +75,22 @@ def counted(done: int, of: int, words: Mapping[str, int]) -> str:
     return f"{done}/{of}  {', '.join(f'{number} {word}' for word, number in sorted(words.items()))}"
 
 
-def _pool(work: Work, place: Place, tasks: int) -> AbstractContextManager[WorkerPool]:
+def worker_pool(work: Work, place: WorkPlace, tasks: int | None = None) -> AbstractContextManager[WorkerPool]:
+    """The workers of a place, for a number of tasks; None for many."""
     if place.cluster is None:
-        return local_pool(work, max(1, min(place.jobs or os.cpu_count() or 1, tasks)))
+        jobs = place.jobs or os.cpu_count() or 1
+        return local_pool(work, jobs if tasks is None else max(1, min(jobs, tasks)))
     from sonnx.workers.cluster import cluster_pool  # most runs need none
 
     return cluster_pool(work, place)
 
 
-@contextmanager
-def local_pool(work: Work, jobs: int) -> Iterator[WorkerPool]:
-    """A number of threads of this process, each with its own child process; all end with the block."""
-    run, executor = Run(os.urandom(16).hex(), work), ThreadPoolExecutor(jobs)
-    try:
-        yield WorkerPool(run, executor, 2 * jobs, partial(end_run, run))
-    finally:
-        end_run(run)
-        executor.shutdown(wait=True, cancel_futures=True)
-        forget_run(run)
+def as_completed(tasks: Iterable[WorkerTask], pool: WorkerPool) -> Generator[tuple[WorkerTask, Answer], None, None]:
+    """Each task with its answer, in the order of completion; tasks are taken as workers become free.
 
-
-def _answers(tasks: Iterable[Task], pool: WorkerPool) -> Generator[tuple[Task, Answer], None, None]:
-    """Each task with its answer, in the order of completion; tasks are taken as workers become free."""
-    waiting, submitted = iter(tasks), dict[Future[Answer], Task]()
+    The tasks may end and go on while answers come.
+    """
+    waiting, submitted = iter(tasks), dict[Future[Answer], WorkerTask]()
     work = pool.run.work
     try:
         while not (why := pool.lost()):

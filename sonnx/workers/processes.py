@@ -20,13 +20,13 @@ from pathlib import Path
 from sonnx.base.resources import PACKAGE
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.journal import ToolIdentity, difference, identity
-from sonnx.workers.tasks import Answer, Task, Work
+from sonnx.workers.tasks import Answer, Work, WorkerTask
 
 CHILD_CODE = "from sonnx.workers.child import main; main()"
 
 
 @dataclass(frozen=True)
-class Run:
+class WorkerRun:
     """A run: its identifier, what it does, and on a cluster the program that every worker must have."""
 
     id: str
@@ -47,7 +47,7 @@ _RUNS: dict[str, _Children] = {}
 _LOCK = threading.Lock()
 
 
-def run_task(run: Run, task: Task) -> Answer:
+def run_task(run: WorkerRun, task: WorkerTask) -> Answer:
     """The answer of the child process of this thread; a failure if it gives none."""
     children = _children(run)
     if children.problem:
@@ -78,7 +78,7 @@ def run_task(run: Run, task: Task) -> Answer:
     return run.work.failure(NoVerdict.FAILED, f": its process ended with {ending}")
 
 
-def end_run(run: Run) -> None:
+def end_run(run: WorkerRun) -> None:
     """End the child processes of a run; a task that still comes starts none."""
     with _LOCK:
         children = _RUNS.setdefault(run.id, _Children())
@@ -90,14 +90,14 @@ def end_run(run: Run) -> None:
         process.wait()
 
 
-def forget_run(run: Run) -> None:
+def forget_run(run: WorkerRun) -> None:
     """Close what is left of a run that no thread of this process works for any more."""
     end_run(run)
     for process in _RUNS.pop(run.id).running.values():
         _stop(process)
 
 
-def _children(run: Run) -> _Children:
+def _children(run: WorkerRun) -> _Children:
     with _LOCK:
         if run.id not in _RUNS:
             ours = None if run.wanted is None else identity(run.work.packages)
@@ -105,7 +105,7 @@ def _children(run: Run) -> _Children:
         return _RUNS[run.id]
 
 
-def _running(run: Run, children: _Children) -> subprocess.Popen[str]:
+def _running(run: WorkerRun, children: _Children) -> subprocess.Popen[str]:
     """The child process of this thread, started if it is absent or has ended."""
     thread = threading.get_ident()
     process = children.running.get(thread)
@@ -122,7 +122,7 @@ def _running(run: Run, children: _Children) -> subprocess.Popen[str]:
     return process
 
 
-def _exchange(process: subprocess.Popen[str], task: Task) -> Answer | None:
+def _exchange(process: subprocess.Popen[str], task: WorkerTask) -> Answer | None:
     assert process.stdin is not None and process.stdout is not None  # noqa: S101  (both are pipes)
     try:
         process.stdin.write(json.dumps(task.request) + "\n")

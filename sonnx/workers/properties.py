@@ -17,8 +17,7 @@ from sonnx.properties.chains import Chain
 from sonnx.properties.property import Atom, Task
 from sonnx.properties.search import Decision, Sets, Witness
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import Answer, Place, Work
-from sonnx.workers.tasks import Task as WorkerTask
+from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
 
 GROUPS = 2
 """Groups of parts for each process and round: one that ends early takes another."""
@@ -80,7 +79,7 @@ def _numbers(texts: Sequence[str]) -> Any:
 class PartsElsewhere:
     """Decides parts of a task in child processes or on a cluster."""
 
-    def __init__(self, data: bytes, task: Task, place: Place) -> None:
+    def __init__(self, data: bytes, task: Task, place: WorkPlace) -> None:
         """Prepare the requests.
 
         Args:

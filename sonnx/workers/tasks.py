@@ -13,7 +13,7 @@ Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class TaskLimits:
     """The limits of one task: seconds, and megabytes of memory without mapped files; None stands for unlimited."""
 
     timeout: float | None = None
@@ -36,7 +36,7 @@ class Work:
     done: str
     packages: tuple[str, ...] = ()
     """The distributions that an answer depends on."""
-    bounds: Bounds = Bounds()
+    bounds: TaskLimits = TaskLimits()
     folder: str | None = None
 
     def failure(self, why: NoVerdict, reason: str) -> Answer:
@@ -50,7 +50,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WorkerTask:
     """One task: its name and its request as JSON."""
 
     name: str
@@ -58,7 +58,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkPlace:
     """Where the tasks of a run are done, in processes of this machine or on a Dask cluster, and the limits of each."""
 
     jobs: int | None = None
@@ -70,10 +70,10 @@ class Place:
     memory: int | None = None
     """Megabytes for each task."""
 
-    def bounds(self, timeout: float | None = None, memory: int | None = None) -> Bounds:
+    def bounds(self, timeout: float | None = None, memory: int | None = None) -> TaskLimits:
         """The limits of each task, with those that hold where none is stated."""
-        return Bounds(self.timeout or timeout, self.memory or memory)
+        return TaskLimits(self.timeout or timeout, self.memory or memory)
 
 
-HERE = Place()
+HERE = WorkPlace()
 """The cores of this machine, with the limits of the work."""

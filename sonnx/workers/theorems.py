@@ -17,7 +17,7 @@ from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
-from sonnx.workers.tasks import HERE, Answer, Place, Task, Work
+from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
 
 __all__ = ["answer", "prepare", "prove_theorems", "select", "usual_folder"]
 
@@ -37,7 +37,7 @@ def prove_theorems(
     found: Sequence[Theorem],
     solver: str,
     cache: Path | None,
-    place: Place = HERE,
+    place: WorkPlace = HERE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[tuple[TheoremResult, ...], bool]:
     """Prove theorems in child processes, or a single one in this process where nothing limits it.
@@ -67,7 +67,7 @@ def prove_theorems(
     def asked(groups: Mapping[str, list[str]]) -> tuple[dict[str, Answer], bool]:
         """The answer for each theorem; the longest group first."""
         tasks = [
-            Task(group, {"theorems": names, "solver": solver, "cache": folder})
+            WorkerTask(group, {"theorems": names, "solver": solver, "cache": folder})
             for group, names in sorted(groups.items(), key=lambda each: -len(each[1]))
         ]
         answers, interrupted = answers_to(tasks, work, place, progress=progress)

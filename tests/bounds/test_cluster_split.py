@@ -29,7 +29,7 @@ def split(error: float, seconds: float = 600, **more: Any) -> Any:
 def test_a_cluster_halves_a_box_and_loses_no_part(tmp_path: Path) -> None:
     error = sonnx.bound(MODEL, BOX, unchecked=True).outputs[0].largest_error / 2
     here, kept = split(error), tmp_path / "parts.npz"
-    assert here.split["boxes"] > 16
+    assert here.split.boxes > 16
 
     def after_the_first(what: Any) -> Any:
         waiting = [what]
@@ -41,8 +41,8 @@ def test_a_cluster_halves_a_box_and_loses_no_part(tmp_path: Path) -> None:
         _same(found, here)
         with pytest.raises(Stop, match="was lost"):
             split(error, cluster=cluster.address, progress=after_the_first(cluster.kill), resume=kept)
-    known = split(error, 1e-9, resume=kept).split["boxes"]
-    assert 1 < known <= here.split["boxes"]
+    known = split(error, 1e-9, resume=kept).split.boxes
+    assert 1 < known <= here.split.boxes
     _same(split(error, resume=kept), here)
 
 

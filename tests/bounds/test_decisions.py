@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.bounds.analysis import decide, shares
-from sonnx.bounds.result import Decision
+from sonnx.bounds.result import DecisionBounds
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.numerics.enclosures.values import Value
 from tests.support.models import graph
@@ -25,8 +25,11 @@ def value(low: Any, high: Any, error: Any, unbounded: str = "") -> Value:
 def test_nothing_is_decided_without_bounds() -> None:
     everything = -np.inf, np.inf, np.inf, False
     output = value([0, 1], [0, 1], [0, 0], unbounded="an overflow")
-    assert decide(output, [(0, 1)], argmax=True) == [Decision("0 - 1", *everything), Decision("argmax", *everything)]
-    assert decide(output, [(1, 0)], argmax=False) == [Decision("1 - 0", *everything)]
+    assert decide(output, [(0, 1)], argmax=True) == [
+        DecisionBounds("0 - 1", *everything),
+        DecisionBounds("argmax", *everything),
+    ]
+    assert decide(output, [(1, 0)], argmax=False) == [DecisionBounds("1 - 0", *everything)]
     assert shares(output) == ()
 
 

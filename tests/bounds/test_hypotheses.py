@@ -48,10 +48,20 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         accumulator = { float16 = "float" }
         [mine.functions]
         Tanh = { ulp = 2.0 }
+        Erf = { absolute = 0.5 }
     """))  # fmt: skip
     assert made.order == SumOrder("lanes", 8)
     assert made.accumulator("float16").name == "float"
-    assert made.functions["Tanh"].ulp == 2
+    assert (made.functions["Tanh"].ulp, made.functions["Tanh"].absolute) == (2, 0)
+    assert made.functions["Erf"].ulp == 0
+    assert made.as_json()["order"] == "lanes 8"
+
+
+def test_one_lane_and_an_accumulator_of_the_same_format(tmp_path: Path) -> None:
+    made = hypotheses_named(write(tmp_path, "[a]\norder = 'lanes'\nlanes = 1\naccumulator = { float = 'float' }"))
+    assert made.order == SumOrder("lanes", 1)
+    assert made.accumulator("float").name == "float"
+    assert hypotheses_named("ieee-any").as_json()["order"] == "any"
 
 
 @pytest.mark.parametrize(("text", "sentence"), [

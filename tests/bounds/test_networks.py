@@ -182,7 +182,7 @@ def halved() -> tuple[float, Any]:
 def test_bisection_shows_a_smaller_error_and_keeps_every_value(halved: tuple[float, Any]) -> None:
     model, (error, parts) = SMALL, halved
     assert parts.split is not None
-    assert parts.split["finished"]
+    assert parts.split.finished
     assert parts.outputs[0].largest_error <= error
     for _ in range(100):
         x = np.random.default_rng(_).uniform(-0.4, 0.4, (1, 5)).astype(np.float32)
@@ -202,7 +202,7 @@ def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(
         return sonnx.bound(data, box, unchecked=True, max_error=error, **more)
 
     first = split(split=1e-9, resume=kept)
-    assert (first.split["boxes"], first.split["finished"]) == (1, False)
+    assert (first.split.boxes, first.split.finished) == (1, False)
     resumed = split(split=600, resume=kept)
     both = split(split=600, jobs=2)
     again = split(split=1e-9, resume=kept)
@@ -210,8 +210,8 @@ def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(
         assert found.split == once.split
         assert (found.outputs[0].error == once.outputs[0].error).all()
         assert (found.outputs[0].low == once.outputs[0].low).all()
-    assert once.split["boxes"] > 4
-    with pytest.raises(BadInput, match="keeps the parts of another model, box, goal or hypotheses"):
+    assert once.split.boxes > 4
+    with pytest.raises(BadInput, match="keeps the parts of another model, box, goal, hypotheses or version"):
         sonnx.bound(data, box, "executor", unchecked=True, max_error=error, split=1, resume=kept)
     kept.write_bytes(kept.read_bytes()[:99])
     with pytest.raises(BadInput, match="is not a file of parts"):

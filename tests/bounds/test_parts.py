@@ -11,28 +11,31 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.bounds.split import Bisection, Goal, Part, _joined, halves
+from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
+from sonnx.bounds.split import Bisection, Goal, _joined, halves
+from sonnx.bounds.sub_boxes import SubBox
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.models import graph
 
 GOAL = Goal(error=0.25, differences=((0, 1),), argmax=False)
 
 
-def tensor(name: str, low: float, high: float, error: float, introduced: float = 0.0, unbounded: str = "") -> Tensor:
+def tensor(
+    name: str, low: float, high: float, error: float, introduced: float = 0.0, unbounded: str = ""
+) -> TensorBounds:
     arrays = (np.array([value]) for value in (low, high, introduced, error))
-    return Tensor(name, "n", "float", *arrays, is_output=True, unbounded=unbounded)
+    return TensorBounds(name, "n", "float", *arrays, is_output=True, unbounded=unbounded)
 
 
-def part(volume: float, output: Tensor, *decisions: Decision) -> Part:
-    return Part({}, volume, output, decisions, {})
+def part(volume: float, output: TensorBounds, *decisions: DecisionBounds) -> SubBox:
+    return SubBox({}, volume, output, decisions, {})
 
 
-def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> Decision:
-    return Decision(what, low, high, error, same)
+def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> DecisionBounds:
+    return DecisionBounds(what, low, high, error, same)
 
 
-def whole(*tensors: Tensor) -> Bounds:
+def whole(*tensors: TensorBounds) -> Bounds:
     return Bounds("m", "2026-11", True, hypotheses_named("ieee-any"), tensors, (), (), {}, ())
 
 
@@ -74,7 +77,7 @@ def test_the_whole_volume_is_one() -> None:
     box = {"x": (np.array([1.0]), np.array([2.0]))}
     found = sonnx.bound(data, box, unchecked=True, split=1.0, max_error=1.0)
     assert found.split is not None
-    assert (found.split["volume"], found.split["boxes"]) == (1.0, 1)
+    assert (found.split.volume, found.split.boxes) == (1.0, 1)
 
 
 def test_ranges_and_errors_of_all_parts() -> None:
@@ -88,7 +91,7 @@ def test_ranges_and_errors_of_all_parts() -> None:
         assert (y.low, y.high, y.error, y.introduced, y.unbounded) == (-2, 3, 0.2, 0.01, "")
         assert found.tensors[0] is other
         assert found.split is not None
-        assert (found.split["boxes"], found.split["volume"], found.split["finished"]) == (3, 1.0, True)
+        assert (found.split.boxes, found.split.volume, found.split.finished) == (3, 1.0, True)
 
 
 def test_one_part_without_bounds() -> None:
@@ -98,7 +101,7 @@ def test_one_part_without_bounds() -> None:
     found = _joined(whole(before), Bisection(GOAL, parts))
     assert found.tensors == (before,)
     assert found.split is not None
-    assert (found.split["volume"], found.split["finished"]) == (0.5, False)
+    assert (found.split.volume, found.split.finished) == (0.5, False)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +113,9 @@ def test_a_split_that_ends_early(goal: Goal, finished: bool) -> None:
     bisection = Bisection(goal, parts)
     found = _joined(whole(tensor("y", 0, 1, 1)), bisection).split
     assert found is not None
-    assert found["finished"] is finished
+    assert found.finished is finished
     stated = goal.is_stated
-    assert found["volume"] == (sum(each.volume for each in bisection.done) if stated else 0)
+    assert found.volume == (sum(each.volume for each in bisection.done) if stated else 0)
     assert len(bisection.open) == (2 if not stated else 0 if finished else 1)
 
 
@@ -124,8 +127,8 @@ def test_a_part_that_cannot_be_halved_stays_open() -> None:
     assert bisection.next() is None
     found = _joined(whole(tensor("y", 0, 1, 1)), bisection).split
     assert found is not None
-    assert (found["finished"], found["volume"]) == (False, 0)
-    assert "cannot be halved" in found["text"]
+    assert (found.finished, found.volume) == (False, 0)
+    assert "cannot be halved" in found.text
 
 
 @pytest.mark.parametrize("same", list(product([True, False], repeat=2)))
@@ -146,6 +149,11 @@ def test_what_is_halved_next() -> None:
     differing = decision(-1, 1, 0.1, same=False)
     decided = Bisection(Goal(None, ((0, 1),), False), [part(x, tensor("y", 0, 1, x), differing) for x in (0.2, 0.5)])
     assert [each.volume for each in iter(decided.next, None)] == [0.5, 0.2]
+
+
+def test_boxes_without_elements_are_the_same_everywhere() -> None:
+    empty = np.zeros((4, 2, 0, 3))
+    assert Interval(empty, empty).is_same
 
 
 def test_halves_of_a_box() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 
 import sonnx
 from sonnx.checker import rules
-from sonnx.checker.rules import ActiveRules, Condition, Listing, RuleResult, evaluate_rule
+from sonnx.checker.rules import ActiveRules, Listing, RuleCondition, RuleResult, evaluate_rule
 from sonnx.evidence.verification import wrong
 from sonnx.graph.views import Views
 from sonnx.profile import catalogue
@@ -32,9 +32,9 @@ def check_all() -> None:
 
 def test_results_that_are_remembered_are_those_of_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     """One memory for all these models, so that many more facts meet in it than in one model."""
-    shared, original, compared = dict[tuple[Rule, str], Condition](), Condition.result, list[bool]()
+    shared, original, compared = dict[tuple[Rule, str], RuleCondition](), RuleCondition.result, list[bool]()
 
-    def result(self: Condition, views: Views, listing: Listing = rules.ALL) -> RuleResult:
+    def result(self: RuleCondition, views: Views, listing: Listing = rules.ALL) -> RuleResult:
         found = original(self, views, rules.ALL)
         assert astuple(found) == astuple(evaluate_rule(self.rule, self.demand, views.names)), views.names
         compared.append(found.actual != "")
@@ -42,7 +42,7 @@ def test_results_that_are_remembered_are_those_of_an_evaluation(monkeypatch: pyt
 
     monkeypatch.setattr(ActiveRules, "_conditions", shared)
     monkeypatch.setattr(rules, "MOST_REMEMBERED", 1 << 20)
-    monkeypatch.setattr(Condition, "result", result)
+    monkeypatch.setattr(RuleCondition, "result", result)
     check_all()
     assert sum(compared) > 500
     assert len(compared) > 2 * sum(len(each._results) for each in shared.values())

@@ -46,7 +46,7 @@ def test_commands_options_and_choices_are_those_of_the_help(script: Path, capsys
     assert offered(script, "") == commands
     for command in ("check", "prove", "completion"):
         said = helped(capsys, command)
-        options = re.findall(r"^  (?:-h, )?(--[a-z0-9-]+)", said, flags=re.MULTILINE)
+        options = re.findall(r"^  (?:-\w(?: \S+)?, )?(--[a-z0-9-]+)", said, flags=re.MULTILINE)
         assert sorted(offered(script, command, "--")) == sorted(options)
         for option, choices in re.findall(r"(--[a-z-]+) \{([^}]*)\}", said):
             assert offered(script, command, option, "") == choices.replace("\n", "").replace(" ", "").split(",")

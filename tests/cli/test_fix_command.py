@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import onnx
@@ -220,6 +222,16 @@ def test_values_outside_the_file(model, capsys):
     assert "the values of 's' are in another file" in refused(capsys, "model.onnx", "--output", "out.onnx")
 
 
+def test_values_that_no_file_can_hold(model, capsys):
+    made = onnx.ModelProto.FromString(model.read_bytes())
+    tensor = made.graph.initializer.add(name="w", data_type=1, dims=[30_000, 25_000], data_location=1)
+    for key, value in (("location", "weights.bin"), ("offset", "0"), ("length", "3000000000")):
+        tensor.external_data.add(key=key, value=value)
+    model.write_bytes(made.SerializeToString())
+    assert run(["fix", "model.onnx", "--dry-run"]) == 3
+    assert "3000000000 bytes of the values of the model are in other files" in capsys.readouterr().err
+
+
 def broken(made: onnx.ModelProto, kind: str) -> None:
     match kind:
         case "an attribute that holds two values":
@@ -338,3 +350,15 @@ def test_weights_are_copied_bit_by_bit():
     made.graph.initializer.add(name="w", data_type=1, dims=[4], raw_data=patterns)
     found = onnx.ModelProto.FromString(fix(made.SerializeToString()).model_bytes())
     assert found.graph.initializer[0].raw_data == patterns
+
+
+def test_standard_input_needs_a_name_for_the_output(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    piped = SimpleNamespace(buffer=io.BytesIO(model.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", piped)
+    assert run(["fix", "-"]) == 2
+    assert "needs --output" in capsys.readouterr().err
+    assert run(["fix", "-", "-o", "fixed.onnx", "--bind", "N=2"]) == 0
+    assert capsys.readouterr().out.startswith("standard input: ")
+    assert Path("fixed.onnx").exists()

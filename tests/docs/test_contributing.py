@@ -19,11 +19,10 @@ MODEL = '<ir_version: 10, opset_import: ["" : 13]> g ({0}[2] x) => ({0}[2] y) {{
 @pytest.fixture
 def added(copy: Path) -> None:
     """The blocks of the page, put where it says."""
-    edition, operator = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M | re.S)
+    _, operator = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M | re.S)
     path = copy / "editions.toml"
-    before, _, after = path.read_text("utf-8").rpartition("[edition.specified]\n")
-    rest = after.partition("\n\n")[2]
-    path.write_text(f"{before}{edition}\n{rest}", "utf-8")
+    before, line, after = path.read_text("utf-8").rpartition("onnx    = [")
+    path.write_text(f'{before}{line}"Floor", {after}', "utf-8")
     (copy / "operators" / "floor.toml").write_text(operator, "utf-8")
 
 

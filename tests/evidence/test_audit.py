@@ -666,6 +666,9 @@ def test_the_pack_has_reports_of_suites(
     assert about["not_tested"] == sorted(used - {"Max", "Relu"})
     assert about["data_sets"]["within"] == 3 * len(used & {"Max", "Relu"})
     assert any("does not run the suite again" in each for each in document["limits"])
+    page = Path("pack/index.html").read_text("utf-8")
+    for shown in ("Suites of the implementation", "ours 1.0", *about["not_tested"], about["sha256"]):
+        assert shown in page
     assert verified(Path("pack"), capsys)[0] == 0
     Path("pack/suites/run.json").write_text(report.to_json().replace("1.0", "2.0"))
     assert verified(Path("pack"), capsys)[0] == 1

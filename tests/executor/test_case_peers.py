@@ -14,7 +14,7 @@ import pytest
 
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile import catalogue
-from sonnx.profile.cases import Case, cases
+from sonnx.profile.cases import RuleCase, cases
 from tests.executor.test_peer_refusals import RECORDED, each_peer, refused
 
 ACCEPTED = tomllib.loads((Path(__file__).parent.parent / "data" / "peer_acceptances.toml").read_text("utf-8"))[
@@ -24,9 +24,9 @@ EDITION = catalogue.editions().default
 
 
 @cache
-def asked() -> dict[bytes, list[Case]]:
+def asked() -> dict[bytes, list[RuleCase]]:
     """The cases of the default edition by their models; those with files beside the model are not asked."""
-    found: dict[bytes, list[Case]] = {}
+    found: dict[bytes, list[RuleCase]] = {}
     for case in cases():
         if case.expected_in(EDITION) is not None and case.beside is None:
             found.setdefault(model_bytes(case), []).append(case)
@@ -40,7 +40,7 @@ def answers(peer: str, folder: Path) -> dict[bytes, str]:
     return refused(list(asked()), peer, folder)
 
 
-def stated(case: Case) -> dict[str, frozenset[str]]:
+def stated(case: RuleCase) -> dict[str, frozenset[str]]:
     """What the case says fails or is open."""
     return {word: rules for word, rules in (case.expected_in(EDITION) or {}).items() if word != "conforms" and rules}
 

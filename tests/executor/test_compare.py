@@ -20,7 +20,7 @@ from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Co
 from sonnx.executor.distance import Distance, Incomparable, SpecialMismatch, distance, first_difference
 from sonnx.executor.probes import KINDS, probe
 from sonnx.executor.runtimes import Failure
-from sonnx.model.ir import Type, Value
+from sonnx.model.ir import Type, ValueInfo
 from sonnx.numerics.draws import is_ordinary
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.report.comparison import judgement
@@ -133,7 +133,7 @@ def test_another_type_or_shape_is_no_distance(found, sentence):
 
 
 def values(element, shape, seed, number):
-    return probe([Value("x", Type("tensor", element, shape))], seed, number)["x"]
+    return probe([ValueInfo("x", Type("tensor", element, shape))], seed, number)["x"]
 
 
 @each_case("element", list(ELEMENTS))
@@ -186,7 +186,7 @@ def test_ordinary_values_are_of_the_interval():
 )
 def test_inputs_that_cannot_be_made(type_, sentence):
     with pytest.raises(BadInput, match=sentence):
-        probe([Value("x", type_)], 0, 0)
+        probe([ValueInfo("x", type_)], 0, 0)
 
 
 # ------------------------------------------------------------------ comparisons

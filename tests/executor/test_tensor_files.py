@@ -11,7 +11,7 @@ from sonnx.cli.main import run
 from sonnx.executor.distance import first_difference
 from sonnx.executor.probes import probe
 from sonnx.executor.tensor_files import as_declared, read_file, write_folder
-from sonnx.model.ir import Type, Value
+from sonnx.model.ir import Type, ValueInfo
 from sonnx.model.reader import read_tensor
 from sonnx.model.writer import element_number
 from sonnx.numerics.constant_data import decode
@@ -25,7 +25,7 @@ STRING = TensorProto.STRING
 
 def some(element, shape=(3, 5)):
     """Every kind of element, NaN and infinities included."""
-    made = probe([Value("x", Type("tensor", element, shape))], 5, 3)["x"]
+    made = probe([ValueInfo("x", Type("tensor", element, shape))], 5, 3)["x"]
     return (
         numpy.array([text.rstrip("\0") for text in made.ravel()], TEXT).reshape(shape) if made.dtype == TEXT else made
     )

@@ -3,8 +3,8 @@
 from sonnx.language.parser import parse
 from sonnx.language.structure import (
     Equality,
-    Question,
     Read,
+    StructureQuestion,
     arguments_of,
     computes,
     demands_of_each,
@@ -79,7 +79,7 @@ def test_fields_are_those_of_any_value():
     ],
 )
 def test_questions(text, found):
-    assert questions(parse(text)) == {Question(*each) for each in found}
+    assert questions(parse(text)) == {StructureQuestion(*each) for each in found}
 
 
 @each_case(

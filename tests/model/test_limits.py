@@ -121,7 +121,7 @@ def test_every_limit_is_tested() -> None:
 
 
 @ALL
-def test_both_sides(limit: limits.Limit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_sides(limit: limits.SizeLimit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As many as allowed are read, one more is refused, and the option the sentence names allows it."""
     allowed = SMALL.get(limit.name, 20)
     path = tmp_path / "m.onnx"
@@ -146,7 +146,7 @@ LARGE = pytest.mark.campaign
     "limit",
     [pytest.param(each, marks=LARGE if each.default > 10**6 else (), id=each.name) for each in OF_FILES],
 )
-def test_both_sides_of_the_default(limit: limits.Limit) -> None:
+def test_both_sides_of_the_default(limit: limits.SizeLimit) -> None:
     dense = {**limits.DEFAULT_LIMITS, **({} if limit.name == "density" else {"density": 1000})}
     assert read(MAKERS[limit.name](limit.default), limits=dense)
     with pytest.raises(Unreadable):
@@ -198,7 +198,7 @@ def test_wrong_limits_are_usage_errors(text: str, capsys: pytest.CaptureFixture[
 
 
 @ALL
-def test_both_ends_of_what_a_limit_may_be(limit: limits.Limit) -> None:
+def test_both_ends_of_what_a_limit_may_be(limit: limits.SizeLimit) -> None:
     least, largest = 512 if limit.name == "name" else 0, 32 if limit.name == "depth" else 2**31 - 1
     for number in (least, largest):
         assert limits.parse_limits([f"{limit.name}={number}"])[limit.name] == number

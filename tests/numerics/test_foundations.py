@@ -18,7 +18,7 @@ from sonnx.numerics.elementwise import integer_list
 from sonnx.numerics.formats import ELEMENTS, has_array, lowest
 from sonnx.numerics.matrix_products import integer_product_into, reserve_memory
 from sonnx.numerics.packing import packed, unpacked
-from sonnx.numerics.patches import Patches
+from sonnx.numerics.patches import WindowPatches
 from sonnx.numerics.reductions import fast_reduce_sum
 from sonnx.numerics.rounding import is_infinite
 from sonnx.numerics.single_products import PART, _sums_in_two_doubles
@@ -207,7 +207,7 @@ def test_patches_by_the_formula_of_convolution(extents, kernel, strides, dilatio
         axes = zip(p, strides, kernel, dilations, strict=True)
         under = [slice(at * stride, at * stride + (size - 1) * gap + 1, gap) for at, stride, size, gap in axes]
         wanted[(m, *p)] = (padded[(slice(None), *under)] * W[m]).sum()
-    patches = Patches(slid, TALL, 1, 2, lambda usual: min(usual, 8 * TALL))
+    patches = WindowPatches(slid, TALL, 1, 2, lambda usual: min(usual, 8 * TALL))
     rows = patches.kernels(W)[0]
     found = numpy.empty((2, wanted[0].size))
     for part, right in patches.blocks(X):

@@ -140,6 +140,7 @@ VALUES = [
     ("Identity", 16, [floats(1, 2)], {}, [1, 2]),
     ("Squeeze", 13, [floats(1, 2).reshape(1, 2, 1), numpy.array([0, -1])], {}, [1, 2]),
     ("Expand", 13, [floats(1), numpy.array([], "i8").astype("i8")], {}, [1]),
+    ("Expand", 13, [numpy.zeros((1, 2), "f4"), numpy.array([0, 1])], {}, []),
     ("Mod", 28, [floats(1, -1, 1), floats(-0.75, 0.75, 0.75)], {}, [-0.5, 0.5, 0.25]),
     ("Mod", 10, [floats(1, -1, 1), floats(-0.75, 0.75, 0.75)], {"fmod": 1}, [0.25, -0.25, 0.25]),
     ("ScatterND", 18, [numpy.array([1, 2, 3]), numpy.array([1]), numpy.array(7)], {}, [1, 7, 3]),

@@ -7,7 +7,7 @@ from functools import cache
 
 from sonnx.evidence.verification import wrong
 from sonnx.profile import catalogue
-from sonnx.profile.cases import Case, cases
+from sonnx.profile.cases import RuleCase, cases
 from sonnx.profile.index import rules_by_slug
 
 OPERATORS = {each.name for each in catalogue.operators()}
@@ -21,7 +21,7 @@ def general_rules(edition: str) -> tuple[object, ...]:
     return chosen.element_types, tuple(rule.slug for rule in rules if known.in_force(rule, chosen.general))
 
 
-def distinct_editions(case: Case) -> list[str]:
+def distinct_editions(case: RuleCase) -> list[str]:
     """The editions of a case, of several that have the same rules for its model the first."""
     found: dict[object, str] = {}
     operators = sorted(OPERATORS.intersection(re.findall(r"\w+", case.text)))

@@ -12,7 +12,7 @@ from sonnx.cli.main import run
 from sonnx.proofs import registry
 from sonnx.prover.certificates import MAX_BYTES, certificate, certified_questions
 from sonnx.workers.certificates import write_certificates
-from sonnx.workers.tasks import Place
+from sonnx.workers.tasks import WorkPlace
 from tests.support.cases import each_case
 from tests.support.ethos import needs_ethos, verdict, verdicts
 
@@ -110,7 +110,7 @@ def test_the_checker_compares_a_proof_with_its_question(tmp_path: Path) -> None:
 def test_the_checker_accepts_every_proof(tmp_path: Path, sort: str) -> None:
     """Integers: all but the proofs that are too large.  The manifest lists every question without a proof."""
     theorems = [each for each in registry.theorems() if each.sort == sort and each.expected == "proved"]
-    document = write_certificates(certified_questions(theorems), tmp_path / "proofs", Place(timeout=20))
+    document = write_certificates(certified_questions(theorems), tmp_path / "proofs", WorkPlace(timeout=20))
     found = verdicts(tmp_path / "proofs")
     assert len(found) == document["proofs"]
     assert {name: said for name, said in found.items() if said != "correct"} == {}

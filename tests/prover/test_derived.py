@@ -15,7 +15,7 @@ from sonnx.language.parser import parse
 from sonnx.model.reader import read
 from sonnx.model.writer import write
 from sonnx.profile.catalogue import _operator, editions, operator, operators
-from sonnx.profile.definitions import Operator, Rule
+from sonnx.profile.definitions import OperatorDefinition, Rule
 from sonnx.profile.file_format import OperatorFile
 from sonnx.profile.toml_files import structure
 from sonnx.proofs import derived
@@ -141,7 +141,7 @@ def test_a_rule_stands_after_those_it_relies_on() -> None:
 # A changed text
 
 
-def changed(name: str, rule: str, **fields: object) -> Operator:
+def changed(name: str, rule: str, **fields: object) -> OperatorDefinition:
     """An operator with another text for one rule."""
     described = operator(name)
     assert described is not None
@@ -150,13 +150,13 @@ def changed(name: str, rule: str, **fields: object) -> Operator:
     return replace(described, rules=rules)
 
 
-def found(described: Operator, label: str) -> str:
+def found(described: OperatorDefinition, label: str) -> str:
     """What becomes of a theorem about the specified version in the default edition."""
     theorems = {theorem.id: theorem for theorem in derived.about(described)}
     return status(theorems[f"derived.{described.name}-{described.specified}.{label}"].obligations())
 
 
-def with_rule(described: Operator, rule: Rule) -> Operator:
+def with_rule(described: OperatorDefinition, rule: Rule) -> OperatorDefinition:
     return replace(described, rules=(*described.rules, rule))
 
 
@@ -262,7 +262,7 @@ RULES = {
 }  # fmt: skip
 
 
-def reshape() -> Operator:
+def reshape() -> OperatorDefinition:
     """An operator whose shape is a quotient of products."""
     data = tomllib.loads(RESHAPE)
     data["rule"] = [
@@ -275,7 +275,7 @@ def reshape() -> Operator:
     return made(data)
 
 
-def made(data: dict[str, Any]) -> Operator:
+def made(data: dict[str, Any]) -> OperatorDefinition:
     """The operator in the content of a data file."""
     return _operator(structure(data, OperatorFile, "made.toml"), "made.toml")
 
@@ -340,7 +340,9 @@ rank   = "X.rank"
 """
 
 
-def with_parts(require: str, when: str = "", shape: str = "X.shape", onnx: str = "", relies: bool = False) -> Operator:
+def with_parts(
+    require: str, when: str = "", shape: str = "X.shape", onnx: str = "", relies: bool = False
+) -> OperatorDefinition:
     """The made operator with one more rule, and a shape of its output."""
     data = tomllib.loads(PARTS)
     said = {"class": "restriction", "statement": "s", "because": "b", "remedy": "r", "source": "s"}
@@ -351,7 +353,7 @@ def with_parts(require: str, when: str = "", shape: str = "X.shape", onnx: str =
     return made(data)
 
 
-def is_total(described: Operator) -> bool:
+def is_total(described: OperatorDefinition) -> bool:
     """Whether the added rule has a value in calls of every size."""
     family = next(families(described, SignatureFamily.definedness))
     (rule,) = [each for each in family.rules if each.name == "r0"]

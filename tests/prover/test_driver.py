@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import z3
+from msgspec import structs
 
 from sonnx.cli.commands import prove as prove_command
 from sonnx.proofs import registry
@@ -225,7 +226,7 @@ def test_a_folder_that_cannot_be_written_is_not_an_error(tmp_path):
 
 def test_solvers_that_disagree_decide_nothing(monkeypatch):
     ask = solvers.ask
-    monkeypatch.setattr(solvers, "ask", lambda solver, text, small: ask(solver, text)._replace(result="sat")
+    monkeypatch.setattr(solvers, "ask", lambda solver, text, small: structs.replace(ask(solver, text), result="sat")
                         if solver == "cvc5" else ask(solver, text))  # fmt: skip
     assert outcome(TRUE, "all").status == "undecided"
 

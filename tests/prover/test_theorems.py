@@ -16,7 +16,7 @@ from sonnx.proofs import inductions, registry
 from sonnx.prover import driver, queries, record
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.workers.tasks import Place
+from sonnx.workers.tasks import WorkPlace
 from sonnx.workers.theorems import prove_theorems
 from tests.support.cases import each_case, spread
 from tests.support.proved import derived_from_chosen, stated_and_chosen
@@ -36,7 +36,7 @@ def outcomes(asked, request):
     """The recorded result of each theorem that asks what is recorded, as `make proofs` finds it; else a new one."""
     changed = [each for each in stated_and_chosen() if not recorded(RECORD.get(each.id), asked[each.id])]
     cache = SolverCache(Path(request.config.cache.mkdir("proofs")))
-    made, _ = prove_theorems(changed, "all", cache.folder, Place(2)) if changed else ((), False)
+    made, _ = prove_theorems(changed, "all", cache.folder, WorkPlace(2)) if changed else ((), False)
     return {each.id: RECORD[each.id] for each in stated_and_chosen() if each not in changed} | {
         result.theorem.id: record.entry(result, cache) for result in made
     }

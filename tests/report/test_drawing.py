@@ -18,7 +18,7 @@ from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.profile.cases import cases
 from sonnx.report import graph_drawing as drawn
-from sonnx.report.formats import CheckRun
+from sonnx.report.check_run import CheckRun
 from sonnx.report.html import render
 from tests.support import families
 from tests.support.cases import spread

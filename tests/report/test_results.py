@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
 from sonnx.cli.main import run
-from sonnx.executor.class_runs import ClassRuns, Deviation
+from sonnx.executor.class_runs import ClassDeviation, ClassRuns
 from sonnx.executor.comparison import (
     ACCUMULATED,
     CLASS_NODE,
@@ -39,8 +39,9 @@ from sonnx.prover import driver
 from sonnx.prover.model_walk import prove_model
 from sonnx.report.comparison import ComparisonReport
 from sonnx.report.document import Document
-from sonnx.report.formats import DOCUMENT_FORMATS, RESULT_FORMATS, render_document
+from sonnx.report.formats import DOCUMENT_FORMATS, RESULT_FORMATS
 from sonnx.report.model_proof import ProofReport
+from sonnx.report.rendered import render_document
 from sonnx.report.rules import rules_of
 from sonnx.report.theorems import TheoremReport
 from sonnx.rewriter import fix_report
@@ -63,8 +64,8 @@ def theorems() -> Document:
     wanted = ["built-in.clamped", "broadcast.axis-rule", "broadcast.axis-rules-aligned-left"]
     found = {each.theorem.id: each for each in driver.prove(driver.select(registry.theorems(), wanted))}
     first = found["built-in.clamped"]
-    turned = replace(first, theorem=replace(first.theorem, id="built-in.turned", expected="refuted"))
-    open_ = replace(first, theorem=replace(first.theorem, id="built-in.open"), obligations=())
+    turned = structs.replace(first, theorem=replace(first.theorem, id="built-in.turned", expected="refuted"))
+    open_ = structs.replace(first, theorem=replace(first.theorem, id="built-in.open"), obligations=())
     assert [each.status for each in (turned, open_)] == ["proved", "undecided"]
     return TheoremReport((*found.values(), turned, open_)).document()
 
@@ -85,7 +86,7 @@ def distance(
 
 
 ZERO = SpecialMismatch("sign of zero", 2, (3,), "0.0", "-0.0")
-DEVIATION = Deviation(
+DEVIATION = ClassDeviation(
     "nan between", f"{HOSTILE} at [1]", "NaN", 2, (0,), "nan", "1.0", (f"{HOSTILE} = [1.0, nan]",), ("argmax-nan",)
 )
 ROWS = (

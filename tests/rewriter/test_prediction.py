@@ -16,7 +16,6 @@ from typing import Any
 
 import sonnx
 from sonnx.checker.report import Finding
-from sonnx.report.phrases import rewrites_of
 from sonnx.rewriter.fix import fix
 from tests.graph.test_agreement import drawn
 from tests.support.cases import each_case
@@ -46,7 +45,7 @@ def rules(findings: Iterable[Finding]) -> Counter[str]:
 def test_what_has_rewrites_is_corrected_and_the_rest_is_left(path: Path) -> None:
     open_sizes = {each for _, shape in sonnx.check(path).open_inputs for each in shape if not each.isdigit()}
     result = fix(path, bind=dict.fromkeys(open_sizes, 1), samples=0)
-    without, left = rules(each for each in result.before.roots if not rewrites_of(each)), rules(result.after.roots)
+    without, left = rules(each for each in result.before.roots if not each.rewrites), rules(result.after.roots)
     assert left - without == LEFT.get(path.stem, {})
     assert without - left == GONE.get(path.stem, {})
 

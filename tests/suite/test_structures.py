@@ -14,11 +14,15 @@ from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE, Structur
 OPERATORS = ("Relu", "Softmax", "ArgMax")
 
 
-@cache
-def of(operator: str) -> Structures:
+def family_of(operator: str) -> SignatureFamily:
     described = next(each for each in operators() if each.name == operator)
     found, edition = next(iter(signatures(described)))
-    return structures(SignatureFamily(described, found, edition, ((found.version, edition),)))
+    return SignatureFamily(described, found, edition, ((found.version, edition),))
+
+
+@cache
+def of(operator: str) -> Structures:
+    return structures(family_of(operator))
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -20,7 +20,7 @@ from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.suite.archive import Stored, Suite, read_cases, read_suite, tensor_file
 from sonnx.suite.cases import make_suite
 from sonnx.suite.expected import Ends, Tolerances
-from sonnx.suite.judge import Difference, differences
+from sonnx.suite.judge import JudgedDifference, differences
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
 from tests.support.editions import NEWEST
@@ -240,5 +240,13 @@ def test_a_nan_that_is_given_and_one_that_is_lost_are_two_deviations(ends: Ends 
 def test_an_erratum_explains_what_its_other_reading_gives(
     operator: str, erratum: str, actual: str, given: float, answer: bool
 ) -> None:
-    far = Difference("NaN", 0, (0,), "", actual)
+    far = JudgedDifference("NaN", 0, (0,), "", actual)
     assert is_instead(operator, erratum, far, {"X": np.array([given])}) is answer
+
+
+def test_an_element_without_a_value_leaves_the_others_their_ends() -> None:
+    decides, ends = ends_of("Sqrt", 13, [-1.0, 0.0, 2.0, np.inf])
+    assert decides == "derived"
+    assert np.isnan(ends.lower).tolist() == [True, False, False, False]
+    assert ends.lower[1] <= 0 <= ends.upper[1] < 1e-30
+    assert ends.lower[2] < np.sqrt(2.0) < ends.upper[2] < ends.lower[2] + 1e-6

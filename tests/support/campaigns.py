@@ -23,7 +23,7 @@ from sonnx.checker.report import NoVerdict
 from sonnx.cli.arguments import amount
 from sonnx.workers.journal import Journal
 from sonnx.workers.pools import answers_to, counted, word
-from sonnx.workers.tasks import Answer, Bounds, Place, Task, Work
+from sonnx.workers.tasks import Answer, TaskLimits, Work, WorkerTask, WorkPlace
 from tests.support.paths import TESTS
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes", "gmpy2", "z3-solver", "onnxruntime", "pytest")
@@ -73,14 +73,14 @@ def answer(request: Mapping[str, Any]) -> Answer:
 # ------------------------------------------------------------------ in the parent
 
 
-def tasks_of(select: Sequence[str], folder: Path) -> list[Task]:
+def tasks_of(select: Sequence[str], folder: Path) -> list[WorkerTask]:
     """A task for each test whose name contains one of the texts."""
     files = [path for path in sorted(folder.rglob("test_*.py")) if "mark.campaign" in path.read_text("utf-8")]
     code, reports, said = pytest_on(folder, "--collect-only", *map(str, files))
     if code:
         sys.exit(said)
     found = [
-        Task(name, {"folder": str(folder), "test": name})
+        WorkerTask(name, {"folder": str(folder), "test": name})
         for name in reports.items
         if any(map(name.__contains__, select))
     ]
@@ -110,12 +110,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tests", type=Path, default=TESTS, metavar="PATH", help="where the tests are")
     options = parser.parse_args(arguments)
     tasks = tasks_of(options.select or [""], options.tests.resolve())
-    work = Work("tests.support.campaigns", "finished", PACKAGES, Bounds(options.timeout, options.memory))
+    work = Work("tests.support.campaigns", "finished", PACKAGES, TaskLimits(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
     journal = Journal(options.resume, work, asked, lambda task: []) if options.resume else None
     with StatusLine() as line:
         made, interrupted = answers_to(
-            tasks, work, Place(options.jobs, options.cluster), journal=journal, progress=line
+            tasks, work, WorkPlace(options.jobs, options.cluster), journal=journal, progress=line
         )
     for name, each in made.items():
         print(name, each.get("word") or each["sentence"])

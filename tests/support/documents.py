@@ -18,9 +18,9 @@ from msgspec import structs
 from sonnx.base.reported import json_text
 from sonnx.base.resources import tool_version
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Bounds, Decision, Tensor
-from sonnx.checker.deviation_records import Applied, Deviation
-from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference
+from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
+from sonnx.checker.deviation_records import Applied, DeviationRecord
+from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference, UnreadableModel
 from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
@@ -38,25 +38,24 @@ from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCount
 from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.theorem import Theorem
 from sonnx.report import (
-    bounds_json,
+    check,
     comparison_json,
-    edition_difference,
     facts_json,
-    formats,
-    theorems_json,
+    rendered,
 )
 from sonnx.report import json as check_json
 from sonnx.report.check import CheckReport
+from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.equivalence import EquivalenceReport
-from sonnx.report.formats import CheckRun
+from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
-from sonnx.report.run import ComparedOutput, RunReport
-from sonnx.rewriter.rewrite import AppliedRewrite
-from sonnx.rewriter.rewriting import FixResult
-from sonnx.rewriter.validation import Validation
+from sonnx.report.run import ExpectedOutput, RunReport
+from sonnx.report.theorems import TheoremReport
+from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
+from sonnx.suite.difference import RunDifference
 from sonnx.suite.result import SuiteRun
 from tests.support.filled import filled
 from tests.support.paths import ROOT
@@ -93,8 +92,12 @@ FINDINGS = (
     Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape"),
 )  # fmt: skip
 DEVIATIONS = (
-    Deviation("record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)),
-    Deviation("record-8", "explicit-shape", digest("c"), (), "It is old.", "Some.", "B. Person", date(2028, 3, 4)),
+    DeviationRecord(
+        "record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)
+    ),
+    DeviationRecord(
+        "record-8", "explicit-shape", digest("c"), (), "It is old.", "Some.", "B. Person", date(2028, 3, 4)
+    ),
 )
 
 
@@ -158,9 +161,9 @@ def facts_documents() -> list[str]:
 def run_documents() -> list[str]:
     """A checked run and an unchecked one."""
     compared = (
-        ComparedOutput("y", 6, Difference("at [1, 2]", "1.5", "2.5", 4, 6)),
-        ComparedOutput("z", 7, None),
-        ComparedOutput("w", 8, Difference("in its type", "float", "double", 8, 8)),
+        ExpectedOutput("y", 6, Difference("at [1, 2]", "1.5", "2.5", 4, 6)),
+        ExpectedOutput("z", 7, None),
+        ExpectedOutput("w", 8, Difference("in its type", "float", "double", 8, 8)),
     )
     arrays: dict[str, Any] = {"y": np.zeros((2, 3), np.float32), "z": np.zeros(7, np.int64)}
     counts = {"Sin": (100, 3), "MatMul": (50, 0)}
@@ -210,31 +213,31 @@ def bounds_documents() -> list[str]:
         return np.array(values)
 
     tensors = (
-        Tensor("t", "add", "float", array(-1, -2), array(3, 1), array(0.25, 0.5), array(0.75, 2.5)),
-        Tensor("y", "conv", "float16", array(-4), array(5), array(0.125), array(0.375), True),
-        Tensor("z", "div", "double", array(0), array(0), array(0), array(0), True, "div by 0"),
-        Tensor("e", "pad", "int8", array(), array(), array(), array(), True),
-        Tensor("l", "max", "float", np.arange(65.0), np.arange(65.0) + 1, np.ones(65) / 8, np.ones(65) / 4, True),
+        TensorBounds("t", "add", "float", array(-1, -2), array(3, 1), array(0.25, 0.5), array(0.75, 2.5)),
+        TensorBounds("y", "conv", "float16", array(-4), array(5), array(0.125), array(0.375), True),
+        TensorBounds("z", "div", "double", array(0), array(0), array(0), array(0), True, "div by 0"),
+        TensorBounds("e", "pad", "int8", array(), array(), array(), array(), True),
+        TensorBounds("l", "max", "float", np.arange(65.0), np.arange(65.0) + 1, np.ones(65) / 8, np.ones(65) / 4, True),
     )
     full = Bounds(
         "m.onnx", "2026-11", True, full_hypotheses, tensors,
         (Condition("div", "divisor-not-zero", True, "from 1 to 2"), Condition("log", "positive", False, "from -1")),
-        (Decision("0 - 1", -1.0, 2.0, 0.5, False), Decision("argmax is 3", np.inf, np.inf, np.inf, True),
-         Decision("2 - 1", 3.0, 4.0, 0.25, True)),
+        (DecisionBounds("0 - 1", -1.0, 2.0, 0.5, False), DecisionBounds("argmax is 3", np.inf, np.inf, np.inf, True),
+         DecisionBounds("2 - 1", 3.0, 4.0, 0.25, True)),
         {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
-        {"boxes": 8, "volume": 0.5, "finished": False, "text": "8 boxes"}, coarse=("t", "u"), sha256=digest("b"),
+        SplitResult(8, 0.5, False, "8 boxes"), coarse=("t", "u"), sha256=digest("b"),
         files={"a.npy": digest("c")},
     )  # fmt: skip
-    split = {"boxes": 2, "volume": 1.0, "finished": True, "text": "2 boxes"}
-    plain = replace(
+    split = SplitResult(2, 1.0, True, "2 boxes")
+    plain = structs.replace(
         full, model="n.onnx", checked=False, hypotheses=other, tensors=tensors[:2], conditions=(), decisions=(),
         box={}, shares=(), split=None, coarse=(), sha256="", files={},
     )  # fmt: skip
     return [
-        bounds_json.render(full, True),
-        bounds_json.render(plain, False),
-        bounds_json.render(replace(plain, split=split), False),
+        json_text(full),
+        json_text(structs.replace(plain, every_node=False)),
+        json_text(structs.replace(plain, split=split, every_node=False)),
     ]
 
 
@@ -284,7 +287,7 @@ def theorem_documents() -> list[str]:
                    reason_single="cvc5 cannot", because="It is printed.", erratum="e-one")  # fmt: skip
     proved = Theorem("a.true", "It holds.", "a <= b", none, any_size="by induction", induction="prose: over the axes")
     return [
-        theorems_json.render([
+        json_text(TheoremReport((
             result(full, decided[1], counterexample=(("a", 1), ("b", 0)), replayed="1 < 0", unconfirmed="it is 1"),
             result(proved, decided[0]),
             result(replace(proved, id="c.text", sort="float"), decided[2]),
@@ -293,8 +296,8 @@ def theorem_documents() -> list[str]:
             result(replace(proved, id="f.open"), decided[3], unanswered=NoVerdictSentence("it was stopped")),
             result(proved, decided[4]),
             result(proved, decided[5]),
-        ]),
-        theorems_json.render([]),
+        ))),
+        json_text(TheoremReport(())),
     ]  # fmt: skip
 
 
@@ -307,11 +310,13 @@ def rewrite_documents() -> list[str]:
     before, after = CheckReport.of(full_before), CheckReport.of(plain_report())
     applied = (
         AppliedRewrite("explicit-padding", "t", ("Conv.explicit-padding",), NODE, "SAME", "pads", "pads.same", ""),
-        AppliedRewrite("rename", "u", (), VALUE, "x", "y", changes="the name of an input", value="y", difference=0.5),
+        AppliedRewrite(
+            "rename", "u", (), VALUE, "x", "y", changes="the name of an input", value="y", difference=0.5, bounded=True
+        ),
     )
     validation = Validation(
         5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed",
-        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), {"y": 0.5, "z": None},
+        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), "ieee-any", {"y": 0.5, "z": None},
     )  # fmt: skip
     failing = CheckReport.of(Report(
         "new.onnx", "2025-10", "The first text", False, Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
@@ -333,8 +338,8 @@ def difference_documents() -> list[str]:
         ModelDifference("n.onnx", plain_report(), other_report(), (), ()),
     ]
     same = EditionDifference("2026-08", "2026-11", (), (), (), (), ())
-    unreadable = {"bad.onnx": "it is not a model", "worse.onnx": "it is empty"}
-    return [edition_difference.as_json(full, models, unreadable), edition_difference.as_json(same, [], {})]
+    unreadable = (UnreadableModel("bad.onnx", "it is not a model"), UnreadableModel("worse.onnx", "it is empty"))
+    return [json_text(structs.replace(full, models=tuple(models), unreadable=unreadable)), json_text(same)]
 
 
 def equivalence_documents() -> list[str]:
@@ -366,6 +371,12 @@ def suite_run_documents() -> list[str]:
     return [each.to_json() for each in (*runs, structs.replace(runs[0], deviations=(), problems=(), operators={}))]
 
 
+def suite_difference_documents() -> list[str]:
+    """Two differences of runs, and one without changes."""
+    made = [filled(RunDifference, number) for number in range(2)]
+    return [each.to_json() for each in (*made, structs.replace(made[0], changes=(), not_run=()))]
+
+
 DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "report": check_documents,
     "facts": facts_documents,
@@ -381,6 +392,7 @@ DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "property": property_documents,
     "suite": suite_documents,
     "suite_run": suite_run_documents,
+    "suite_difference": suite_difference_documents,
 }
 """By the name of the schema."""
 
@@ -449,12 +461,12 @@ def formatted(file: str) -> str:
     """A document in a format, without the version of the tool and what SARIF states of the rules of the profile."""
     document, name = file.split(".")
     if document in RENDERED:
-        text = formats.render_document(name, RENDERED[document]())
+        text = rendered.render_document(name, RENDERED[document]())
         return text.replace(f'"version": "{tool_version()}"', '"version": "VERSION"').replace(
             f"# sonnx {tool_version()}:", "# sonnx VERSION:"
         )
     run = CheckRun([full_report(), plain_report()], {"bad.onnx": NoVerdictSentence("it is not a model")}, 2)
-    text = formats.render(name, run)
+    text = check.render(name, run)
     if name != "sarif":
         return text
     log = json.loads(text)

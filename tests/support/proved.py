@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from sonnx.profile.catalogue import operators
-from sonnx.profile.definitions import Operator
+from sonnx.profile.definitions import OperatorDefinition
 from sonnx.proofs import registry
 from sonnx.prover.theorem import Theorem
 from tests.support.cases import DEEP
@@ -17,7 +17,7 @@ CHOSEN_OPERATORS = frozenset({"ArgMax", "Max"})
 """The operators whose derived theorems are looked at one by one."""
 
 
-def chosen_operators() -> tuple[Operator, ...]:
+def chosen_operators() -> tuple[OperatorDefinition, ...]:
     """The operators whose derived theorems are looked at one by one."""
     return tuple(each for each in operators() if DEEP or each.name in CHOSEN_OPERATORS)
 

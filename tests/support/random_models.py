@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
-from sonnx.profile.cases import Case, cases
+from sonnx.profile.cases import RuleCase, cases
 
 Kind: TypeAlias = tuple[int, tuple[int, ...]]
 """ONNX's number of an element type, and a shape."""
@@ -57,14 +57,14 @@ def sample_calls() -> Mapping[str, tuple[SampleCall, ...]]:
     return {operator: tuple(calls) for operator, calls in sorted(found.items())}
 
 
-def _conforms(case: Case) -> bool:
+def _conforms(case: RuleCase) -> bool:
     default = catalogue.editions().default
     expected = case.expected.get(default, case.expected.get("", {}))
     broken = {rule for what in ("invalid", "violates", "undecided", "not-checked") for rule in expected.get(what, ())}
     return broken <= {PLANNED} and not case.append
 
 
-def _calls(case: Case) -> Iterator[SampleCall]:
+def _calls(case: RuleCase) -> Iterator[SampleCall]:
     onnx_text = case.language == "onnx"
     model = onnx.parser.parse_model(case.text) if onnx_text else text_format.Parse(case.text, onnx.ModelProto())
     graph, kinds, sets = model.graph, dict[str, Kind | onnx.TensorProto | None]({"": None}), model.opset_import

@@ -24,7 +24,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from sonnx.base.errors import BadInput
 from sonnx.bounds.analysis import bound_model
 from sonnx.bounds.box import Interval
-from sonnx.bounds.result import Tensor
+from sonnx.bounds.result import TensorBounds
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import NotBounded
@@ -195,7 +195,7 @@ def line(name: str, drawn: Network) -> str:
     return f"{name}: {'; '.join([*map(_sums, found.outputs), *conditions])}"
 
 
-def _sums(tensor: Tensor) -> str:
+def _sums(tensor: TensorBounds) -> str:
     if tensor.unbounded:
         return f"{tensor.name} no bound"
     parts = (weighted(getattr(tensor, part)) for part in ("low", "high", "introduced", "error"))

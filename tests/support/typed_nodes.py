@@ -18,7 +18,7 @@ from sonnx.numerics.elementwise import integer_array
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, is_integer, is_small_float
 from sonnx.numerics.packing import packed
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Operator, at, expand
+from sonnx.profile.definitions import OperatorDefinition, at, expand
 from tests.support.cases import DEEP, examples
 from tests.support.definitions import run_by_definitions
 from tests.support.samples import EXTENTS, SAMPLES, Sample
@@ -73,7 +73,7 @@ def values_of(nodes: Sequence[Node], *, definitions: bool = False) -> list[tuple
     return [tuple(found[f"{place}.{k}"] for k in range(node.sample.outputs)) for place, node in enumerate(nodes)]
 
 
-def samples_of(operator: Operator, version: int) -> list[Sample]:
+def samples_of(operator: OperatorDefinition, version: int) -> list[Sample]:
     """The samples of an operator in a version."""
     found = [each for each in SAMPLES if each.operator == operator.name and each.since <= version < each.before]
     assert found, f"{operator.name}-{version} has no sample"
@@ -84,7 +84,7 @@ MAX_COMBINATIONS = examples(16, 64)
 """Combinations of element types up to which an older version gets all of them; else each type of a variable once."""
 
 
-def typed_nodes(sample: Sample, operator: Operator, version: int, *, every: bool = False) -> Iterator[Node]:
+def typed_nodes(sample: Sample, operator: OperatorDefinition, version: int, *, every: bool = False) -> Iterator[Node]:
     """A node of a version for each combination of element types; of an older one see `MAX_COMBINATIONS`."""
     families, used = catalogue.editions().families, types_used(sample, operator, version)
     admitted = {
@@ -100,13 +100,13 @@ def typed_nodes(sample: Sample, operator: Operator, version: int, *, every: bool
         yield node_of(sample, version, dict(zip(admitted, combination, strict=True)), used, EXTENTS)
 
 
-def types_used(sample: Sample, operator: Operator, version: int) -> list[str]:
+def types_used(sample: Sample, operator: OperatorDefinition, version: int) -> list[str]:
     """The type variable or the element type of each input."""
     formals = [each for each in operator.inputs if each.since <= version < (each.before or version + 1)]
     return [formals[min(place, len(formals) - 1)].type for place in range(len(sample.inputs))]
 
 
-def chooses(operator: Operator, variable: str, version: int, used: Sequence[str]) -> bool:
+def chooses(operator: OperatorDefinition, variable: str, version: int, used: Sequence[str]) -> bool:
     """Whether an attribute chooses the type of a variable that only outputs have."""
     outputs = [each for each in operator.outputs if each.since <= version < (each.before or version + 1)]
     values = any(isinstance(value, str) and value == "tensor" for value in _attributes(operator, version))
@@ -117,7 +117,7 @@ def chooses(operator: Operator, variable: str, version: int, used: Sequence[str]
     )
 
 
-def _attributes(operator: Operator, version: int) -> list[Any]:
+def _attributes(operator: OperatorDefinition, version: int) -> list[Any]:
     return [value for each in samples_of(operator, version) for value in each.attributes.values()]
 
 
@@ -201,7 +201,7 @@ def distinct(name: str, size: int, start: int) -> Array:
     return numpy.array(list(places)).astype(kind)
 
 
-def empty_nodes(sample: Sample, operator: Operator, version: int) -> Iterator[Node]:
+def empty_nodes(sample: Sample, operator: OperatorDefinition, version: int) -> Iterator[Node]:
     """A node for each set of extents that are 0, and each type of the first variable that has a path of its own.
 
     In a deep run all pairs of both; else sets of several extents for one of the types only.

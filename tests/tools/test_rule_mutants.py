@@ -127,4 +127,4 @@ def test_cases_detect() -> None:
 
 def test_the_checker_is_restored(found: MutationTest) -> None:
     """Recording replaces a method of the checker, and puts it back."""
-    assert rules.Condition.result.__module__ == rules.__name__
+    assert rules.RuleCondition.result.__module__ == rules.__name__

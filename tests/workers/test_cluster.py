@@ -23,8 +23,8 @@ from sonnx.cli.main import run
 from sonnx.workers import child, processes
 from sonnx.workers.journal import difference, identity
 from sonnx.workers.models import answer, request_data, with_hashes
-from sonnx.workers.processes import Run, end_run, forget_run, run_task
-from sonnx.workers.tasks import Task, Work
+from sonnx.workers.processes import WorkerRun, end_run, forget_run, run_task
+from sonnx.workers.tasks import Work, WorkerTask
 from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
 from tests.support.editions import NEWEST
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, SAID, WRONG, heed_interrupts
@@ -219,9 +219,9 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 # ------------------------------------------------------------------ what a worker does
 
 
-def task_on(path: Path) -> Task:
+def task_on(path: Path) -> WorkerTask:
     request = request_data(CheckRequest(), None, hashed=False, drawn=False)
-    [task] = with_hashes([Task(str(path), {"model": str(path), "inline": None, **request})])
+    [task] = with_hashes([WorkerTask(str(path), {"model": str(path), "inline": None, **request})])
     return task
 
 
@@ -261,13 +261,15 @@ def test_another_tailoring_is_not_taken(tmp_path: Path) -> None:
         answer(request)
 
 
-NO_MODEL = Task("none", {"model": "none.onnx", "inline": None, **request_data(CheckRequest(), None, False, False)})
+NO_MODEL = WorkerTask(
+    "none", {"model": "none.onnx", "inline": None, **request_data(CheckRequest(), None, False, False)}
+)
 
 
 def test_an_idle_child_process_ends_and_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sonnx.workers.child\nsonnx.workers.child.IDLE_SECONDS = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    run = Run("idle", Work("sonnx.workers.models", "checked"))
+    run = WorkerRun("idle", Work("sonnx.workers.models", "checked"))
     assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
     [process] = processes._RUNS["idle"].running.values()
     assert process.wait(timeout=20) == -signal.SIGALRM
@@ -279,7 +281,7 @@ def test_an_idle_child_process_ends_and_starts_again(tmp_path: Path, monkeypatch
 
 
 def test_a_folder_the_worker_has_not() -> None:
-    said = run_task(Run("no folder", Work("sonnx.workers.models", "checked", folder="/no/such folder")), NO_MODEL)
+    said = run_task(WorkerRun("no folder", Work("sonnx.workers.models", "checked", folder="/no/such folder")), NO_MODEL)
     assert said["why"] is NoVerdict.FAILED
     assert (
         said["sentence"] == "was not checked: no process could be started (/no/such folder: No such file or directory)"
@@ -289,18 +291,20 @@ def test_a_folder_the_worker_has_not() -> None:
 def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     """`run_task` is what runs in a worker; the answers of the run would otherwise be of two programs."""
     work = Work("sonnx.workers.models", "checked", packages=("protobuf",))
-    said = run_task(Run("a run", work, {**identity(work.packages), "protobuf": "0.1"}), Task("x", {}))
+    said = run_task(WorkerRun("a run", work, {**identity(work.packages), "protobuf": "0.1"}), WorkerTask("x", {}))
     assert said["why"] is NoVerdict.FAILED
     assert re.fullmatch(r"was not checked: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
-    other = Run("another run", work, identity(work.packages))
-    assert "the tool failed (KeyError: 'model')" in run_task(other, Task("x", {}))["sentence"], "a child was asked"
+    other = WorkerRun("another run", work, identity(work.packages))
+    assert "the tool failed (KeyError: 'model')" in run_task(other, WorkerTask("x", {}))["sentence"], (
+        "a child was asked"
+    )
     forget_run(other)
 
 
 def test_a_task_after_the_end_of_its_run_starts_no_child() -> None:
-    run = Run("a run that is over", Work("sonnx.workers.models", "checked", packages=("protobuf",)), {})
+    run = WorkerRun("a run that is over", Work("sonnx.workers.models", "checked", packages=("protobuf",)), {})
     end_run(run)
-    assert run_task(run, Task("x", {})) == {
+    assert run_task(run, WorkerTask("x", {})) == {
         "why": NoVerdict.FAILED, "sentence": "was not checked: its worker has ended the run"
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from sonnx.cli.main import run
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.workers.tasks import Place
+from sonnx.workers.tasks import WorkPlace
 from sonnx.workers.theorems import decode, encode, prove_theorems
 from tests.support.cases import each_case
 from tests.support.dask_cluster import Cluster, cluster_of, needs_dask
@@ -130,7 +130,7 @@ def test_an_outcome_is_the_same_after_its_journey() -> None:
 
 def test_one_process_or_two_say_the_same() -> None:
     found = driver.select(registry.theorems(), ["built-in.clamped", "max.fold", "derived.Relu-14"])
-    results, interrupted = prove_theorems(found, "z3", None, Place(2))
+    results, interrupted = prove_theorems(found, "z3", None, WorkPlace(2))
     assert list(results) == list(driver.prove(found))
     assert not interrupted
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sonnx.base.escaping import plural
 from sonnx.evidence.traceability import Trace
 from sonnx.profile import catalogue
-from sonnx.profile.cases import Case
+from sonnx.profile.cases import RuleCase
 from sonnx.profile.definitions import Rule
 from sonnx.prover.dependencies import page_of
 from sonnx.prover.theorem import Theorem
@@ -65,7 +65,7 @@ def _sentences(texts: Sequence[str]) -> str:
     return " ".join(texts) if len(texts) == 1 else "\n\n" + "\n".join(f"* {text}" for text in texts)
 
 
-def _model(case: Case) -> list[str]:
+def _model(case: RuleCase) -> list[str]:
     return ["```text", *case.text.splitlines(), "```"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sonnx.evidence.traceability import Trace, concerned, of_operator
 from sonnx.language.parser import built_ins
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Operator, Output, Parameter
+from sonnx.profile.definitions import OperatorDefinition, Output, Parameter
 from sonnx.profile.index import all_labels, rules_by_slug
 from sonnx.prover.dependencies import functions_used
 from sonnx.prover.theorem import Theorem
@@ -130,7 +130,11 @@ def errata_named() -> set[str]:
     """The errata that a rule, a parameter, an output or an operator names."""
     named = {erratum for rule in rules_by_slug().values() for erratum in rule.errata}
     for described in catalogue.operators():
-        parts: tuple[Operator | Output | Parameter, ...] = (described, *described.outputs, *described.parameters)
+        parts: tuple[OperatorDefinition | Output | Parameter, ...] = (
+            described,
+            *described.outputs,
+            *described.parameters,
+        )
         named |= {erratum for each in parts for erratum in each.errata}
     return named
 

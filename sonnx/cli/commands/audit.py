@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import json_value, require_empty
+from sonnx.base.files import require_empty
 from sonnx.base.progress import clock
 from sonnx.cli.arguments import with_date
 from sonnx.cli.budget import add_budget_arguments, within_budget
@@ -27,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("model", nargs="?", type=Path, metavar="MODEL", help="the model file")
     kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--output", type=Path, metavar="DIR", help="write the pack to this folder, a new or empty one")
+    kind.add_argument("-o", "--output", type=Path, metavar="DIR", help="write the pack to this new or empty folder")
     kind.add_argument("--verify", type=Path, metavar="DIR", help="rebuild the pack in this folder and compare")
     add_options(parser, AuditOptions)
     add_budget_arguments(parser)
@@ -73,6 +71,7 @@ def _about_signature(options: argparse.Namespace) -> str:
 
 def _write(options: argparse.Namespace) -> int:
     from sonnx.api.evidence import audit
+    from sonnx.evidence.pack import run_record
 
     if options.model is None:
         raise UsageError("name the model file")
@@ -85,27 +84,10 @@ def _write(options: argparse.Namespace) -> int:
     require_empty(options.output, "file of an older pack")
     with clock("collecting evidence"):
         pack = audit(options.model, **chosen)
-    run = {
-        "command": sys.argv,
-        "folder": str(Path.cwd()),
-        "model": str(options.model.resolve()),
-        **({"derived_from": str(options.derived_from.resolve())} if options.derived_from is not None else {}),
-        "started": started.isoformat(timespec="seconds"),
-        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
-        "host": platform.node(),
-        "system": platform.platform(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "executable": sys.executable,
-    }
+    run = run_record(options.model, options.derived_from, started)
     pack.write(options.output, run, options.sign)
     files = len(pack.files) + 1 + (options.sign is not None)
     written = f"{escape(str(options.output))}: {files} files; start with index.html"
-    derived = "" if options.derived_from is None else f"{_about_original(pack.files, options.derived_from.name)}\n"
-    sys.stdout.write(f"{headline(pack.report)}\n{derived}{written}\n")
+    about = [headline(pack.report), *([pack.about_original] if pack.about_original else []), written]
+    sys.stdout.write("".join(f"{line}\n" for line in about))
     return pack.code
-
-
-def _about_original(files: Mapping[str, bytes], name: str) -> str:
-    """The answer of the comparison with the original, in one line."""
-    answer = json_value(files["audit.json"])["derived_from"]["answer"]
-    return f"{escape(name)}, which it was derived from: {answer}"

@@ -19,7 +19,8 @@ from sonnx.cli.check_reports import add_report_options, deliver_reports, outputs
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
 from sonnx.model.files import models_of
-from sonnx.report.formats import DRAWN, HASHED, CheckRun
+from sonnx.report.check_run import CheckRun
+from sonnx.report.formats import DRAWN, HASHED
 
 HELP = "check models"
 

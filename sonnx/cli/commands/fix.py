@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape, quote
-from sonnx.base.files import fixed_path, write_whole
+from sonnx.base.escaping import escape
+from sonnx.base.files import fixed_path, require_free, write_whole
 from sonnx.base.progress import clock
+from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.report.formats import RESULT_FORMATS
@@ -21,17 +22,17 @@ HELP = "rewrite a model into the profile without changing a value"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a model file, which is never changed")
+    add("model", metavar="MODEL", help="a model file, which is never changed; - is standard input")
     target = parser.add_mutually_exclusive_group()
     target.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
+        "-o", "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
     )
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
     add_options(parser, FixOptions)
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
+    add("-f", "--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
     add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)
 
@@ -41,12 +42,16 @@ def fix_command(options: argparse.Namespace) -> int:
     """Run the command; the exit code is that of `check` for the new file."""
     from sonnx.rewriter.fix import fix
 
+    piped = options.model == "-"
     if options.output is None and not options.dry_run:
+        if piped:
+            raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
         options.output = fixed_path(Path(options.model))
     targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
-    _require_free(Path(options.model), targets, options.force)
+    require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
-        result = fix(options.model, **keywords_of(FixOptions, options), name=options.model)
+        source = sys.stdin.buffer.read() if piped else options.model
+        result = fix(source, **keywords_of(FixOptions, options), name=STANDARD_INPUT if piped else options.model)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
     record = result.to_json(output)
     if output is not None:
@@ -62,19 +67,3 @@ def fix_command(options: argparse.Namespace) -> int:
         done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
         sys.stdout.write(f"{done}\n")
     return result.after.exit_code()
-
-
-def _require_free(source: Path, targets: list[Path], force: bool) -> None:
-    """The original is never overwritten, and other files only if asked for."""
-    for target in targets:
-        shown = quote(str(target))
-        if target.is_dir():
-            raise UsageError(f"{shown} is a folder")
-        if target.exists() and source.exists() and target.samefile(source):
-            raise UsageError(f"{shown} is the original, which is never changed; name another file")
-        if target.exists() and not force:
-            raise UsageError(f"{shown} exists; --force overwrites it")
-        if not target.parent.is_dir():
-            raise UsageError(f"the folder {quote(str(target.parent))} does not exist")
-    if len(targets) > len({path.resolve() for path in targets}):
-        raise UsageError("--output and --report name one file")

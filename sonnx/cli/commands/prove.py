@@ -20,7 +20,7 @@ from sonnx.report.formats import HASHED
 
 if TYPE_CHECKING:  # these load z3
     from sonnx.workers.certificates import CertifiedQuestion
-    from sonnx.workers.tasks import Place
+    from sonnx.workers.tasks import WorkPlace
 
 HELP = "prove the theorems about the profile"
 
@@ -141,7 +141,7 @@ def _write_proofs(found: Sequence[CertifiedQuestion], options: argparse.Namespac
     sys.stderr.write(f"{escape(str(options.proofs))}: {summary(made)}\n")
 
 
-def _place(options: argparse.Namespace) -> Place:
-    from sonnx.workers.tasks import Place
+def _place(options: argparse.Namespace) -> WorkPlace:
+    from sonnx.workers.tasks import WorkPlace
 
-    return Place(options.jobs, options.cluster, options.timeout)
+    return WorkPlace(options.jobs, options.cluster, options.timeout)

@@ -14,7 +14,9 @@ HELP = "verify the tool in this environment"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the kit to this new folder")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="write the kit to this new folder"
+    )
     parser.set_defaults(command=qualify_command)
 
 

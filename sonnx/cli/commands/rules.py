@@ -13,7 +13,7 @@ HELP = "list the rules of an edition"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--edition", help=edition_help())
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="the format of the list")
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="the format of the list")
     parser.set_defaults(command=_rules)
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import StatusLine
+from sonnx.base.threads import MAX_THREADS, set_threads
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount
 from sonnx.cli.budget import add_budget_arguments, not_conforming, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.executor.options import ExecutionOptions
 
-MAX_THREADS = 1024
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""The environment variables from which the libraries behind numpy take their number of threads."""
 QUIET_SECONDS = 1.0
 """Before progress is shown."""
 
@@ -30,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a model file")
     add_options(parser, ExecutionOptions)
     add("--random", action="store_true", help="generate the inputs that are not given")
-    add("--output", type=Path, metavar="DIR", help="write the values to files in this folder")
-    add("--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
+    add("-o", "--output", type=Path, metavar="DIR", help="write the values to files in this folder")
+    add("-f", "--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=("text", "json"), default="text", help="the format of what is printed")
     add("--jobs", type=amount("threads", largest=MAX_THREADS), metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
@@ -43,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Run and print: 0; 1 if the model has no values or they differ from the expected ones; 2 for bad input."""
     if options.jobs is not None:
-        _set_threads(options.jobs)
+        set_threads(options.jobs)
     from sonnx.api.runs import run  # loads numpy, which reads the number of threads
 
     try:
@@ -64,11 +61,3 @@ def _seed(options: argparse.Namespace) -> int | None:
     if options.seed is not None and not options.random:
         raise UsageError("--seed is that of --random: add it, or leave the seed out")
     return (options.seed or 0) if options.random else None
-
-
-def _set_threads(number: int) -> None:
-    """Set the number of threads, which libraries read when they are loaded."""
-    if "numpy" in sys.modules:
-        raise UsageError("--jobs works on the command line only: in this process numpy has its threads already")
-    for name in THREADS:
-        os.environ[name] = str(number)

@@ -31,7 +31,7 @@ UNDERFLOW = 2.0**-1020
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class RoundingFormat:
     """A floating-point format with rounding to nearest.
 
     `unit` is the relative error of a rounding to a normal number, `tiny` the least subnormal number, `normal` the least
@@ -46,10 +46,10 @@ class Format:
 
 
 FORMATS = {
-    "float16": Format("float16", 2.0**-11, 2.0**-24, 2.0**-14, 65504.0),
-    "bfloat16": Format("bfloat16", 2.0**-8, 2.0**-133, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
-    "float": Format("float", 2.0**-24, 2.0**-149, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
-    "double": Format("double", UNIT, TINY, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
+    "float16": RoundingFormat("float16", 2.0**-11, 2.0**-24, 2.0**-14, 65504.0),
+    "bfloat16": RoundingFormat("bfloat16", 2.0**-8, 2.0**-133, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
+    "float": RoundingFormat("float", 2.0**-24, 2.0**-149, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
+    "double": RoundingFormat("double", UNIT, TINY, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
 }
 """The element types that have errors, by their ONNX name."""
 
@@ -247,7 +247,7 @@ def roundings(terms: Any, scalings: Any) -> Any:
 
 
 def sum_error(
-    made: Format,
+    made: RoundingFormat,
     order: SumOrder,
     terms: int,
     scalings: float,
@@ -300,12 +300,12 @@ def sum_error(
     return grown(bound + roundings(n, r) * least * (1 + g), 12, over=True)
 
 
-def rounding_error(made: Format, values: Array, least: float) -> Array:
+def rounding_error(made: RoundingFormat, values: Array, least: float) -> Array:
     """The error of one rounding of a number of at most this absolute value: u |v| or `least`, whichever counts."""
     return grown(made.unit * values + least, 2)
 
 
-def steps_error(made: Format, values: Array, steps: float, absolute: float, least: float) -> Array:
+def steps_error(made: RoundingFormat, values: Array, steps: float, absolute: float, least: float) -> Array:
     """The error of a function that is within `steps` units in the last place, or an absolute error, of its value.
 
     A unit in the last place of a number v is at most 2 u |v|, and at least the least subnormal number.

@@ -44,7 +44,7 @@ Bounds = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
-class Function:
+class RealFunction:
     """A function of one real number.
 
     `image` gives the range over ranges, `slopes` the range of the slope over ranges; both rounded outward.  `exact`
@@ -65,7 +65,7 @@ class Function:
     introduced: Callable[[Context, Array, Array], Array] | None = None
 
 
-def transfer(function: Function) -> TransferFunction:
+def transfer(function: RealFunction) -> TransferFunction:
     """The transfer function of an elementwise function."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -115,7 +115,7 @@ def transfer(function: Function) -> TransferFunction:
     return apply
 
 
-def _introduced(context: Context, function: Function, X: Value, value: Array) -> Array:
+def _introduced(context: Context, function: RealFunction, X: Value, value: Array) -> Array:
     if function.exact:
         return context.moved(X.shape)
     if function.introduced is not None and not context.hypotheses.rounds_once:
@@ -123,13 +123,13 @@ def _introduced(context: Context, function: Function, X: Value, value: Array) ->
     return context.hypotheses.function(function.name, context.element, value)
 
 
-def _matters(context: Context, function: Function, value: Value) -> Array:
+def _matters(context: Context, function: RealFunction, value: Value) -> Array:
     """Elements whose slope is not one number: where better bounds of the input make better ones of the output."""
     low, high = function.slopes(context, below(value.low - value.error), above(value.high + value.error))
     return (high - low) > (0.0 if function.piecewise else 0.02)
 
 
-def _lines(context: Context, function: Function, X: Value) -> Lines:
+def _lines(context: Context, function: RealFunction, X: Value) -> Lines:
     """Two parallel lines, by the least slope of the range, rounded down."""
     slope, _ = function.slopes(context, X.low, X.high)
     slope = np.where(np.isfinite(slope), slope, 0.0)
@@ -186,18 +186,18 @@ def _erf(x: Array) -> Array:
     return np.asarray(np.vectorize(erf, otypes=[np.float64])(x))
 
 
-EXP = Function(
+EXP = RealFunction(
     "Exp",
     lambda _, low, high: (np.maximum(function_below(np.exp(low)), 0.0), function_above(np.exp(high))),
     lambda _, low, high: (np.maximum(function_below(np.exp(low)), 0.0), function_above(np.exp(high))),
 )
-LOG = Function(
+LOG = RealFunction(
     "Log",
     lambda _, low, high: (_log(low, function_below), _log(high, function_above)),
     lambda _, low, high: (below(1 / high), above(1 / np.maximum(low, TINY))),
     domain=0.0,
 )
-SQRT = Function(
+SQRT = RealFunction(
     "Sqrt",
     lambda _, low, high: (np.maximum(below(np.sqrt(np.maximum(low, 0))), 0.0), above(np.sqrt(np.maximum(high, 0)))),
     lambda _, low, high: (
@@ -207,9 +207,9 @@ SQRT = Function(
     domain=0.0,
     modulus=lambda error: grown(np.sqrt(error), 2),
 )
-TANH = Function("Tanh", _clamped(np.tanh, -1.0, 1.0), _bell(_tanh_slope, 1.0))
-SIGMOID = Function("Sigmoid", _clamped(sigmoid, 0.0, 1.0), _bell(_sigmoid_slope, 0.25))
-SOFTPLUS = Function(
+TANH = RealFunction("Tanh", _clamped(np.tanh, -1.0, 1.0), _bell(_tanh_slope, 1.0))
+SIGMOID = RealFunction("Sigmoid", _clamped(sigmoid, 0.0, 1.0), _bell(_sigmoid_slope, 0.25))
+SOFTPLUS = RealFunction(
     "Softplus",
     lambda _, low, high: (np.maximum(function_below(softplus(low)), 0.0), function_above(softplus(high))),
     lambda _, low, high: (
@@ -217,7 +217,7 @@ SOFTPLUS = Function(
         np.minimum(function_above(sigmoid(high)), 1.0),
     ),
 )
-ERF = Function(
+ERF = RealFunction(
     "Erf",
     _clamped(_erf, -1.0, 1.0),
     _bell(lambda x: 2 / np.sqrt(pi) * np.exp(-x * x) * (1 + FUNCTION), 1.13),
@@ -248,9 +248,11 @@ def _sine(shift: float) -> Callable[[Context, Array, Array], Bounds]:
     return image
 
 
-SIN = Function("Sin", _sine(0.0), _sine(pi / 2))
-NEG = Function("Neg", lambda _, low, high: (-high, -low), lambda _, low, high: (low * 0 - 1, low * 0 - 1), exact=True)
-ABS = Function(
+SIN = RealFunction("Sin", _sine(0.0), _sine(pi / 2))
+NEG = RealFunction(
+    "Neg", lambda _, low, high: (-high, -low), lambda _, low, high: (low * 0 - 1, low * 0 - 1), exact=True
+)
+ABS = RealFunction(
     "Abs",
     lambda _, low, high: (
         np.where((low <= 0) & (high >= 0), 0.0, np.minimum(abs(low), abs(high))),
@@ -277,7 +279,7 @@ def _arc_slopes(_: Context, low: Array, high: Array) -> Bounds:
     return -function_above(_arc_slope(far)), -function_below(_arc_slope(near))
 
 
-ACOS = Function(
+ACOS = RealFunction(
     "Acos",
     lambda _, low, high: (np.maximum(function_below(_arc(high)), 0.0), np.minimum(function_above(_arc(low)), 3.1416)),
     _arc_slopes,
@@ -287,7 +289,7 @@ ACOS = Function(
 )
 """|acos a - acos b| <= acos(1 - |a - b|) = 2 asin(sqrt(|a - b| / 2)) <= pi sqrt(|a - b| / 2)."""
 
-INVERSE = Function(
+INVERSE = RealFunction(
     "Reciprocal",
     lambda _, low, high: (below(1 / high), above(1 / low)),
     lambda _, low, high: (

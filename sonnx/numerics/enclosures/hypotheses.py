@@ -17,7 +17,7 @@ from sonnx.numerics.enclosures import PREDEFINED
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     Factors,
-    Format,
+    RoundingFormat,
     SumOrder,
     rounding_error,
     steps_error,
@@ -102,11 +102,11 @@ class Hypotheses:
         """For the steps of an operator before its last one: not rounded where each operator is rounded once."""
         return self.unrounded() if self.once else self
 
-    def least(self, made: Format) -> float:
+    def least(self, made: RoundingFormat) -> float:
         """The absolute error of a rounding that underflows."""
         return made.normal if self.flush else made.tiny
 
-    def accumulator(self, element: str) -> Format:
+    def accumulator(self, element: str) -> RoundingFormat:
         """The format of products and partial sums."""
         return FORMATS[self.accumulators.get(element, element)]
 

@@ -14,7 +14,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import UNIT, above, below, function_above, function_below, grown, magnitude
-from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, Function, transfer
+from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, RealFunction, transfer
 from sonnx.numerics.enclosures.products import Product, multiplied, multiply
 from sonnx.numerics.enclosures.sums import factors_of, finite, not_known, scaled, unbroadcast
 from sonnx.numerics.enclosures.values import (
@@ -50,7 +50,7 @@ def power_range(low: Array, high: Array, p: Array) -> Bounds:
     return least, most
 
 
-def power(p: Array) -> Function:
+def power(p: Array) -> RealFunction:
     """The function x^p of a constant p, of the shape of x."""
 
     def slopes(_: Context, low: Array, high: Array) -> Bounds:
@@ -61,7 +61,7 @@ def power(p: Array) -> Function:
         made = below(np.minimum(*ends)), above(np.maximum(*ends))
         return np.where(p == 0, 0.0, made[0]), np.where(p == 0, 0.0, made[1])
 
-    return Function("Pow", lambda _, low, high: power_range(low, high, p), slopes)
+    return RealFunction("Pow", lambda _, low, high: power_range(low, high, p), slopes)
 
 
 def pow_(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -114,10 +114,10 @@ def _exponential(context: Context, A: Value, B: Value) -> Transfer:
         return not_known(np.broadcast_shapes(A.shape, B.shape))
     logarithm = inner.step(transfer(LOG)(inner, [A])[0])
     argument = inner.step(multiply(inner, [logarithm, B])[0])
-    return transfer(Function("Pow", EXP.image, EXP.slopes))(context, [argument])[0]
+    return transfer(RealFunction("Pow", EXP.image, EXP.slopes))(context, [argument])[0]
 
 
-SQUARE = Function(
+SQUARE = RealFunction(
     "Mul",
     lambda _, low, high: (
         np.where((low <= 0) & (high >= 0), 0.0, np.maximum(below(np.minimum(low * low, high * high)), 0.0)),

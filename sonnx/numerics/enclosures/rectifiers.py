@@ -15,7 +15,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import optional, required
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, representable, times
-from sonnx.numerics.enclosures.elementwise import Bounds, Function
+from sonnx.numerics.enclosures.elementwise import Bounds, RealFunction
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
 from sonnx.numerics.enclosures.selection import extremum
 from sonnx.numerics.enclosures.sums import scaled
@@ -210,6 +210,6 @@ def _swish_steps(context: Context, argument: Array, value: Array) -> Array:
     return grown(6 * made.unit * argument * factor + made.unit * value + least * (8 + argument), 8)
 
 
-HARD_SWISH = Function("HardSwish", _swish_image, _swish_slopes, introduced=_swish_steps)
+HARD_SWISH = RealFunction("HardSwish", _swish_image, _swish_slopes, introduced=_swish_steps)
 
 hard_swish = function_transfer(HARD_SWISH)

@@ -14,7 +14,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.executor.executor import run_model
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
-from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, Value, subgraphs
+from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.numerics.formats import Array, format_of
 from sonnx.rewriter import constant_tensors, descriptions
@@ -214,7 +214,7 @@ def _holds(values: Array, numbers: list[int]) -> bool:
 def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
     """The outputs of the node alone, empty where the executor has no values for it."""
     node = site.node
-    outputs = tuple(Value(name, NOT_STATED) for name in node.outputs if name)
+    outputs = tuple(ValueInfo(name, NOT_STATED) for name in node.outputs if name)
     names = dict.fromkeys(node.inputs)
     constants = tuple(replace(tensor, name=name) for name, tensor in zip(names, inputs, strict=True))
     graph = Graph("folded", (), outputs, (), constants, (), (node,))

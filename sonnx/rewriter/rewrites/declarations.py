@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sonnx.checker.verdicts import Where
 from sonnx.language.evaluator import TensorFacts, Unknown
-from sonnx.model.ir import NOT_STATED, Dimension, Graph, Type, Value
+from sonnx.model.ir import NOT_STATED, Dimension, Graph, Type, ValueInfo
 from sonnx.model.scopes import Scope
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, rewrite
@@ -34,13 +34,16 @@ def explicit_declarations(context: RewriteContext) -> ModelChange:
     hinted = frozenset(name for node in unknown_nodes(context.model) for name in node.outputs if name in context.hints)
     declarations = _Declarations(Scope("graph", graph, {}).declared, context.facts, rules, several, hinted)
     outputs = tuple(
-        each if each.name in several else Value(each.name, declarations.type_of(each.name)) for each in graph.outputs
+        each if each.name in several else ValueInfo(each.name, declarations.type_of(each.name))
+        for each in graph.outputs
     )
     fixed = {each.name for each in (*graph.inputs, *graph.outputs)} | several
     inner = [name for node in graph.nodes for name in node.outputs if name and name not in fixed]
     made = set(inner)
     info = tuple(each for each in graph.value_info if each.name not in made)
-    info += tuple(Value(name, declarations.type_of(name)) for name in inner if declarations.type_of(name) != NOT_STATED)
+    info += tuple(
+        ValueInfo(name, declarations.type_of(name)) for name in inner if declarations.type_of(name) != NOT_STATED
+    )
     edits = list(declarations.edits(graph, [each.name for each in outputs], inner))
     return ModelChange(replace(context.model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
 

@@ -13,7 +13,7 @@ from sonnx.language.domain import Expression
 from sonnx.language.shape_arithmetic import end_in_axis, odd_at_beginning, odd_at_end, padding, start_in_axis
 from sonnx.language.structure import arguments_of
 from sonnx.model.ir import Attribute, Tensor
-from sonnx.profile.definitions import Input, Operator, Parameter
+from sonnx.profile.definitions import Input, OperatorDefinition, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
 from sonnx.rewriter.operator_names import SIGNED_PADDING, OperatorName
@@ -121,7 +121,7 @@ def _with_axis(site: Site, parameter: Parameter, axis: int) -> Replacement:
     return Replacement((node,), shown, descriptions.attribute(written))
 
 
-def _ranks(known: Operator, parameter: Parameter) -> Iterator[str]:
+def _ranks(known: OperatorDefinition, parameter: Parameter) -> Iterator[str]:
     """The ranks that the data file counts a parameter in: the second arguments of `normal`."""
     for expression in _expressions(known):
         for axis, rank in arguments_of(expression, "normal"):
@@ -129,7 +129,7 @@ def _ranks(known: Operator, parameter: Parameter) -> Iterator[str]:
                 yield rank.text
 
 
-def _expressions(known: Operator) -> Iterator[Expression]:
+def _expressions(known: OperatorDefinition) -> Iterator[Expression]:
     versioned: list[Mapping[int, object]] = [each.shape for each in known.outputs]
     versioned += known.define.values()
     for values in versioned:

@@ -9,7 +9,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.model.ir import Import, Node, subgraphs
 from sonnx.model.scopes import canonical_domain
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Operator, Parameter, at
+from sonnx.profile.definitions import OperatorDefinition, Parameter, at
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, rewrite
 
@@ -72,7 +72,7 @@ def _keeps_meaning(node: Node, now: int, then: int) -> bool:
     return one == other or (one in known.equivalent and _same_call(known, node, one, other))
 
 
-def _same_call(known: Operator, node: Node, one: int, other: int) -> bool:
+def _same_call(known: OperatorDefinition, node: Node, one: int, other: int) -> bool:
     written = {attribute.name for attribute in node.attributes}
     parameters = [each for each in known.parameters if _exists(each, one) or _exists(each, other)]
     return _inputs(known, one)[: len(node.inputs)] == _inputs(known, other)[: len(node.inputs)] and all(
@@ -80,7 +80,7 @@ def _same_call(known: Operator, node: Node, one: int, other: int) -> bool:
     )
 
 
-def _inputs(known: Operator, version: int) -> list[str]:
+def _inputs(known: OperatorDefinition, version: int) -> list[str]:
     existing = [
         each for each in known.inputs if each.since <= version and (each.before is None or version < each.before)
     ]

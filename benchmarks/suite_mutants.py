@@ -1,0 +1,255 @@
+"""How many wrong kernels a suite detects, and how many of them ONNX's own node tests do.
+
+    python -m benchmarks.suite_mutants SUITE [--operator NAME] [--json FILE] [--write]
+
+SUITE is a folder made by `sonnx suite make`.  What becomes of a kernel:
+
+* *detected*: it gives an output for a conforming call that the suite calls a deviation, and no erratum explains it;
+* *erratum*: only by another reading of a text, which an erratum records, it gives what it gives;
+* *within the bounds*: it differs from the exact values of the suite, but nowhere by more than the hypotheses allow;
+* *missed*: it differs on random inputs or in a conforming node test of ONNX, but on no data of the suite;
+* *no effect*: it differs nowhere in the profile, for example because the profile fixes a parameter.
+
+ONNX's node tests allow what its own runner allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+import sonnx
+from benchmarks.wrong_kernels import Call, WrongKernel, total, wrong_kernels
+from sonnx.base.files import sha256
+from sonnx.checker.verdicts import Verdict
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.reader import read
+from sonnx.numerics.draws import KINDS, draw
+from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, patterns, widened
+from sonnx.profile.catalogue import operators
+from sonnx.profile.signature import Signature
+from sonnx.prover.signature_family import signatures
+from sonnx.suite.archive import Stored, Suite, read_cases, read_suite
+from sonnx.suite.cases import specs_of
+from sonnx.suite.expected import Ends
+from sonnx.suite.judge import differences
+from sonnx.suite.runs import explanation
+from tests.support.node_tests import node_tests
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "suite.md"
+START, END = "<!-- wrong kernels -->", "<!-- end of wrong kernels -->"
+RELATIVE, ABSOLUTE = 1e-3, 1e-7
+"""What ONNX's runner of node tests allows."""
+PROBES, MODELS = 4, 12
+"""Random inputs of each kind for a model, and models, on which a kernel without effect is tried again."""
+RUNS = 150
+"""Data sets on which a kernel computes another call; more are not tried."""
+DETECTED, READING, WITHIN, MISSED, NONE = "detected", "erratum", "within the bounds", "missed", "no effect"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A call, and which outputs are accepted for it."""
+
+    call: Call
+    stored: Stored | None
+    number: int
+    """Of the data set in the case; of a node test of ONNX 1 if it conforms."""
+
+    def answers(self, outputs: Sequence[Array]) -> set[str | None]:
+        """The erratum that explains each deviation, None for one without; ONNX's runner has no errata."""
+        if self.stored is None:
+            return set() if all(map(_close, outputs, self.call.exact)) else {None}
+        lower, upper = (self.stored.arrays(self.number, each) for each in ("lower", "upper"))
+        return {
+            explanation(self.stored.case, self.number, each, self.call.given)
+            for place, (given, exact) in enumerate(zip(outputs, self.call.exact, strict=True))
+            for each in differences(place, given, exact, Ends(lower[place], upper[place]) if place in lower else None)
+        }
+
+
+def _close(given: Array, exact: Array) -> bool:
+    if (given.dtype, given.shape) != (exact.dtype, exact.shape):
+        return False
+    if exact.dtype == TEXT:
+        return bool((given == exact).all())
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(widened(given), widened(exact), RELATIVE, ABSOLUTE, equal_nan=True))
+
+
+def same(outputs: Sequence[Array], call: Call) -> bool:
+    """Whether outputs are the exact ones, bit for bit; all NaNs are one value."""
+    return outputs is call.exact or all(map(_equal, outputs, call.exact))
+
+
+def _equal(one: Array, other: Array) -> bool:
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return False
+    if format_of(one.dtype) is None:
+        return bool((one == other).all())
+    with np.errstate(invalid="ignore"):
+        return bool(((patterns(one) == patterns(other)) | (np.isnan(one) & np.isnan(other))).all())
+
+
+def of_suite(suite: Suite, operator: str) -> list[Expectation]:
+    """The data sets of the conforming cases of an operator, in an order that mixes calls and value classes."""
+    found = []
+    for each in read_cases(suite, operator):
+        if isinstance(each, Stored) and each.case.sets:
+            model = read(each.model)
+            for number in range(len(each.case.sets)):
+                outputs = each.arrays(number, "output")
+                exact = [outputs[place] for place in sorted(outputs)]
+                call = Call(model, each.inputs(number), exact, each.case.edition)
+                found.append((sha256(f"{each.case.id} {number}".encode()), Expectation(call, each, number)))
+    return [each for _, each in sorted(found, key=lambda one: one[0])]
+
+
+def of_onnx(operator: str) -> Iterator[Expectation]:
+    """The data of ONNX's node tests of an operator that consist of one node and that the executor passes."""
+    for case in node_tests():
+        if not case.model or [each.op_type for each in case.model.graph.node] != [operator]:
+            continue
+        model = read(case.model.SerializeToString())
+        for inputs, outputs in case.data_sets or []:
+            given = {each.name: np.asarray(array) for each, array in zip(model.graph.inputs, inputs, strict=False)}
+            try:
+                exact = [*ModelRunner(model, None, None, unchecked=True).run(given).values.values()]
+            except Exception:  # noqa: BLE001  (types and inputs that the executor does not know)
+                continue
+            if len(exact) == len(outputs) and all(map(_close, exact, map(np.asarray, outputs))):
+                yield Expectation(Call(model, given, exact, None), None, int(conforms(case.model)))
+
+
+def conforms(model: onnx.ModelProto) -> bool:
+    """Whether the profile admits a call."""
+    return sonnx.check(model.SerializeToString()).verdict in (Verdict.PASS, Verdict.ASSUMED)
+
+
+def probes(suite: Suite, operator: str) -> Iterator[Call]:
+    """Random inputs for some models of the suite."""
+    for stored in [each for each in read_cases(suite, operator) if isinstance(each, Stored) and each.case.sets][
+        :MODELS
+    ]:
+        model = read(stored.model)
+        runner = ModelRunner(model, None, stored.case.edition)
+        for kind in KINDS:
+            for seed in range(PROBES):
+                given = {
+                    name: draw(element, shape, kind, (seed, place))
+                    for place, (name, (shape, element)) in enumerate(specs_of(model).items())
+                }
+                try:
+                    exact = [*runner.run(given).values.values()]
+                except Exception:  # noqa: BLE001  (inputs without a value)
+                    continue
+                yield Call(model, given, exact, stored.case.edition)
+
+
+def fate(kernel: WrongKernel, suite: Sequence[Expectation], tests: Sequence[Expectation], further: list[Call]) -> str:
+    """What becomes of a kernel."""
+    answer, runs = NONE, 0
+    for each in suite:
+        outputs = kernel.outputs(each.call)
+        runs += kernel.computes and outputs is not each.call.exact
+        if runs > RUNS:
+            break
+        if not same(outputs, each.call):
+            errata = each.answers(outputs)
+            if None in errata:
+                return DETECTED
+            answer = READING if errata else WITHIN if answer == NONE else answer
+    elsewhere = [*(each.call for each in tests if each.number), *further]
+    if answer == NONE and not all(same(kernel.outputs(each), each) for each in elsewhere):
+        return MISSED
+    return answer
+
+
+def _signature(operator: str, edition: str) -> Signature:
+    described = next(each for each in operators() if each.name == operator)
+    return next(each for each, name in signatures(described) if name == edition)
+
+
+def _types(suite: Suite, operator: str, calls: Sequence[Expectation]) -> dict[str, set[str]]:
+    """The element types that conforming calls have of each input and output."""
+    [part] = [each for each in suite.parts if each.operator == operator]
+    made = _signature(operator, part.edition)
+    found: dict[str, set[str]] = {each.name: set() for each in (*made.inputs, *made.outputs)}
+    for each in part.classes:
+        name, _, element = each.name.partition(" is ")
+        if each.answer == "satisfiable" and name.partition("[")[0] in found and not each.rule:
+            found[name.partition("[")[0]].add(element)
+    for one in calls:
+        for output, exact in zip(made.outputs, one.call.exact, strict=False):
+            found[output.name].add(NAMES[exact.dtype])
+    return found
+
+
+def measured(suite: Suite, operator: str) -> dict[str, list[str]]:
+    """The kernels of an operator by what became of them; those that ONNX's node tests detect once more."""
+    cases, tests = of_suite(suite, operator), [*of_onnx(operator)]
+    edition = suite.parts[0].edition
+    further = [*probes(suite, operator)]
+    found: dict[str, list[str]] = {name: [] for name in (DETECTED, READING, WITHIN, MISSED, NONE, "onnx")}
+    for kernel in map(total, wrong_kernels(_signature(operator, edition), _types(suite, operator, cases))):
+        answer = fate(kernel, cases, tests, further)
+        found[answer].append(f"[{kernel.family}] {kernel}")
+        if answer not in (NONE, READING) and any(each.answers(kernel.outputs(each.call)) for each in tests):
+            found["onnx"].append(str(kernel))
+    return found
+
+
+def table(found: dict[str, dict[str, list[str]]]) -> str:
+    """The figures as Markdown."""
+    head = (
+        "| operator | wrong kernels | detected | share | erratum | within the bounds | missed | ONNX's node tests |\n"
+    )
+    head += "|---|---:|---:|---:|---:|---:|---:|---:|\n"
+    rows, sums = "", Counter[str]()
+    for operator, each in [*found.items(), ("all", None)]:
+        if each is not None:
+            number = {name: len(kernels) for name, kernels in each.items()}
+            sums.update(number)
+        else:
+            number = dict(sums)
+        wrong = number[DETECTED] + number[WITHIN] + number[MISSED]
+        share = f"{100 * number[DETECTED] / max(1, wrong):.1f} %"
+        listed = (wrong, number[DETECTED], share, number[READING], number[WITHIN], number[MISSED], number["onnx"])
+        rows += f"| {operator} | {' | '.join(map(str, listed))} |\n"
+    return head + rows
+
+
+def main() -> None:
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--operator", action="append", default=[])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/suite.md")
+    options = parser.parse_args()
+    suite = read_suite(options.suite)
+    names = options.operator or [*dict.fromkeys(each.operator for each in suite.parts)]
+    found = {}
+    for name in names:
+        found[name] = measured(suite, name)
+        print(name, {key: len(each) for key, each in found[name].items()}, file=sys.stderr, flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(found, indent=1), "utf-8")
+    print(table(found))
+    if options.write:
+        text = DOCUMENT.read_text("utf-8")
+        before, _, rest = text.partition(START)
+        _, _, after = rest.partition(END)
+        DOCUMENT.write_text(f"{before}{START}\n{table(found)}{END}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

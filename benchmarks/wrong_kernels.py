@@ -1,0 +1,628 @@
+"""Wrong kernels of all operators: each makes one mistake that kernels make, and is exact elsewhere.
+
+Mistakes are tables: what a kernel may read in place of an input, write in place of an output, take in place of a
+parameter, or give where its operands are special.  A table is applied to every input, output and parameter of every
+operator whose types admit it, so no kernel was written for a case of a suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import structs
+
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.ir import Model, Tensor
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.draws import least_normal
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, WIDER, Array, format_of, is_integer, limits_of, patterns
+from sonnx.numerics.packing import packed
+from sonnx.profile.signature import Signature
+
+BFLOAT16 = ELEMENTS["bfloat16"]
+BLOCK = 4
+"""Elements of a vector register whose rest a kernel may treat in another way."""
+Change = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One data set of a model of one node.
+
+    Attributes:
+        model: the model.
+        given: the graph inputs.
+        exact: the outputs.
+        edition: the edition whose rules hold.
+    """
+
+    model: Model
+    given: Mapping[str, Array]
+    exact: Sequence[Array]
+    edition: str | None
+
+    @cached_property
+    def inputs(self) -> list[Array | None]:
+        """The inputs of the node, in order."""
+        known = {each.name: decode(each, None) for each in self.model.graph.initializers} | {**self.given}
+        return [known[name] if name else None for name in self.model.graph.nodes[0].inputs]
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the node that are no tensors."""
+        return {each.name: each.value for each in self.model.graph.nodes[0].attributes if each.kind != "tensor"}
+
+    def again(
+        self, inputs: Mapping[int, Array | None] | None = None, attributes: Mapping[str, Any] | None = None
+    ) -> list[Array]:
+        """The exact outputs with other inputs; an attribute that is None is left out.
+
+        Raises:
+            Exception: there are none.
+        """
+        node, graph = self.model.graph.nodes[0], self.model.graph
+        names = [*node.inputs]
+        changed = {names[at]: array for at, array in (inputs or {}).items() if array is not None}
+        left_out = {at for at, array in (inputs or {}).items() if array is None}
+        other = attributes or {}
+        node = structs.replace(
+            node, inputs=tuple("" if at in left_out else name for at, name in enumerate(names)),
+            attributes=tuple(
+                structs.replace(each, value=other[each.name]) if each.name in other else each
+                for each in node.attributes if other.get(each.name, 0) is not None
+            ),
+        )  # fmt: skip
+        constants = tuple(_constant(each, changed.get(each.name)) for each in graph.initializers)
+        model = structs.replace(self.model, graph=structs.replace(graph, nodes=(node,), initializers=constants))
+        given = {name: changed.get(name, array) for name, array in self.given.items()}
+        return [*ModelRunner(model, None, self.edition, unchecked=True).run(given).values.values()]
+
+
+def _constant(tensor: Tensor, array: Array | None) -> Tensor:
+    if array is None:
+        return tensor
+    if array.dtype == TEXT:
+        return structs.replace(tensor, strings=tuple(each.encode() for each in array.ravel()))
+    return Tensor(tensor.name, NAMES[array.dtype], array.shape, ("raw_data",), memoryview(packed(array)))
+
+
+@dataclass(frozen=True)
+class WrongKernel:
+    """A kernel with one mistake.
+
+    Attributes:
+        operator: the operator.
+        family: the kind of mistake.
+        name: what is wrong.
+        outputs: what it gives; the exact outputs themselves where the mistake has no effect.
+        computes: it computes another call, which takes longer than a change of the exact outputs.
+    """
+
+    operator: str
+    family: str
+    name: str
+    outputs: Callable[[Call], Sequence[Array]]
+    computes: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.name}"
+
+
+class Mistake(NamedTuple):
+    """What is made of an array of some types."""
+
+    family: str
+    name: str
+    admits: Callable[[np.dtype[Any]], bool]
+    change: Change
+
+
+# ------------------------------------------------------------------ types
+
+
+def floats(kind: np.dtype[Any]) -> bool:
+    """The formats of IEEE 754, and bfloat16."""
+    return format_of(kind) is not None
+
+
+def integers(kind: np.dtype[Any]) -> bool:
+    """The integers with arithmetic in numpy."""
+    return is_integer(kind) and kind not in WIDER
+
+
+def numbers(kind: np.dtype[Any]) -> bool:
+    """The types in which numpy has numbers."""
+    return floats(kind) or integers(kind)
+
+
+def every(kind: np.dtype[Any]) -> bool:
+    """Every type."""
+    return True
+
+
+def only(*names: str) -> Callable[[np.dtype[Any]], bool]:
+    """The types of these names."""
+    return lambda kind: NAMES[kind] in names
+
+
+signed = only("int8", "int16", "int32", "int64")
+unsigned = only("uint8", "uint16", "uint32", "uint64")
+
+# ------------------------------------------------------------------ arrays
+
+
+def where(marks: Change, value: Change | float) -> Change:
+    """Another value at the marked elements."""
+
+    def change(values: Array) -> Array:
+        other = value(values) if callable(value) else np.full(values.shape, value).astype(values.dtype)
+        return np.where(marks(values), other, values).astype(values.dtype)
+
+    return change
+
+
+def infinite(values: Array) -> Array:
+    """The infinities."""
+    return np.asarray(np.isinf(values))
+
+
+def zero(values: Array) -> Array:
+    """Both zeros."""
+    return np.asarray(values == 0)
+
+
+def subnormal(values: Array) -> Array:
+    """The subnormal numbers."""
+    made = format_of(values.dtype)
+    assert made is not None  # the tables ask for floats
+    magnitude = patterns(np.ascontiguousarray(values)) & made.unsigned.type(made.sign - 1)
+    return np.asarray((magnitude > 0) & (magnitude < least_normal(made))).reshape(values.shape)
+
+
+def largest(values: Array) -> Array:
+    """The largest number of the type with the signs of the values."""
+    made = format_of(values.dtype)
+    assert made is not None
+    return np.copysign(np.array(made.infinity - 1, made.unsigned).view(values.dtype), values)
+
+
+def greatest(values: Array) -> Array:
+    """The greatest number of an integer type."""
+    return np.full(values.shape, limits_of(values.dtype)[1], values.dtype)
+
+
+def is_least(values: Array) -> Array:
+    """The least number of an integer type."""
+    return np.asarray(values == limits_of(values.dtype)[0])
+
+
+def through(name: str) -> Change:
+    """Converted to another type and back; integers that do not fit wrap."""
+    return lambda values: values.astype(ELEMENTS[name]).astype(values.dtype)
+
+
+def saturated(name: str) -> Change:
+    """Limited to the numbers of a narrower integer type."""
+    least, most = limits_of(ELEMENTS[name])
+    return lambda values: np.clip(values.astype(object), least, most).astype(values.dtype)
+
+
+def truncated(values: Array) -> Array:
+    """The lower half of the bits of a float is 0."""
+    return (values.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def at(place: int, axis: int, inner: Change) -> Change:
+    """A change at one place of an axis alone."""
+
+    def change(values: Array) -> Array:
+        if values.ndim < abs(axis) or not values.size or values.shape[axis] < 2:
+            return values
+        index = [slice(None)] * values.ndim
+        index[axis] = slice(place, None if place == -1 else place + 1)
+        made = values.copy()
+        made[tuple(index)] = inner(made[tuple(index)])
+        return made
+
+    return change
+
+
+def flat(inner: Change, least: int = 2) -> Change:
+    """A change of the elements in row-major order, if there are enough of them."""
+    return lambda values: inner(values.reshape(-1)).reshape(values.shape) if values.size >= least else values
+
+
+def along(axis: int, inner: Change) -> Change:
+    """A change of an array that has an axis with two elements or more."""
+    return lambda values: inner(values) if values.ndim >= abs(axis) and values.shape[axis] > 1 else values
+
+
+def with_element(to: int, by: int) -> Change:
+    """One element in place of another one."""
+
+    def change(values: Array) -> Array:
+        made = values.copy()
+        made[to] = made[by]
+        return made
+
+    return change
+
+
+def none_from(first: int) -> Change:
+    """No value in the elements from a place on."""
+
+    def change(values: Array) -> Array:
+        made = values.copy()
+        made[first:] = "" if values.dtype == TEXT else 0
+        return made
+
+    return change
+
+
+def column_major(values: Array) -> Array:
+    """The elements in the other order of the axes."""
+    return np.ascontiguousarray(values.reshape(-1).reshape(values.shape[::-1]).T)
+
+
+def stepped(values: Array, up: bool) -> Array:
+    """The next representable number."""
+    if integers(values.dtype):
+        return values + values.dtype.type(1) if up else values - values.dtype.type(1)
+    return np.nextafter(values, values.dtype.type(np.inf if up else -np.inf))
+
+
+isnan: Change = lambda values: np.asarray(np.isnan(values))  # noqa: E731
+NAN_AS_ZERO = where(isnan, 0.0)
+
+SPECIAL = (
+    Mistake("NaN", "a NaN as 0", floats, NAN_AS_ZERO),
+    Mistake("NaN", "a NaN as -inf", floats, where(isnan, -np.inf)),
+    Mistake("NaN", "a NaN as +inf", floats, where(isnan, np.inf)),
+    Mistake("infinity", "an infinity as the largest number", floats, where(infinite, largest)),
+    Mistake("infinity", "an infinity as NaN", floats, where(infinite, np.nan)),
+    Mistake("zero", "-0 as +0", floats, where(zero, 0.0)),
+    Mistake("zero", "+0 as -0", floats, where(zero, -0.0)),
+    Mistake("subnormal", "a subnormal number as 0", floats, where(subnormal, 0.0)),
+    Mistake("width", "double through float", only("double"), through("float")),
+    Mistake("width", "float through bfloat16", only("float"), through("bfloat16")),
+    Mistake("width", "float cut to 16 bits", only("float"), truncated),
+    Mistake("width", "float16 through bfloat16", only("float16"), through("bfloat16")),
+    Mistake("width", "int64 through double", only("int64", "uint64"), lambda values: np.where(
+        np.abs(values.astype(np.float64)) < 2.0**63, values.astype(np.float64).astype(np.int64).astype(values.dtype),
+        values,
+    )),
+    Mistake("width", "int64 through int32", only("int64"), through("int32")),
+    Mistake("width", "uint64 through uint32", only("uint64"), through("uint32")),
+    Mistake("width", "int32 through float", only("int32"), lambda values: np.where(
+        np.abs(values.astype(np.float64)) < 2.0**30, values.astype(np.float32).astype(np.int32), values
+    )),
+    Mistake("width", "int32 through int16", only("int32"), through("int16")),
+    Mistake("width", "int16 through int8", only("int16"), through("int8")),
+    Mistake("saturation", "int64 limited to int32", only("int64"), saturated("int32")),
+    Mistake("saturation", "int32 limited to int16", only("int32"), saturated("int16")),
+    Mistake("saturation", "unsigned limited to the greatest signed number", unsigned, lambda values: np.minimum(
+        values, values.dtype.type(limits_of(values.dtype)[1] // 2)
+    )),
+    Mistake("saturation", "the least number as the greatest", signed, where(is_least, greatest)),
+    Mistake("zero", "true as false at the end", only("bool"), flat(at(-1, -1, lambda values: values & False))),
+    Mistake("zero", "not", only("bool"), lambda values: ~values),
+)  # fmt: skip
+
+ORDER = (
+    Mistake("order", "the last axis reversed", every, along(-1, lambda values: values[..., ::-1].copy())),
+    Mistake("order", "the first axis reversed", every, along(1, lambda values: values[::-1].copy())),
+    Mistake("order", "column-major", every, column_major),
+    Mistake("off by one", "the last element as the one before", every, flat(with_element(-1, -2))),
+    Mistake("off by one", "the first element as the second", every, flat(with_element(0, 1))),
+    Mistake("off by one", "every element one place further", every, flat(lambda values: np.roll(values, 1))),
+    Mistake("off by one", f"nothing after {BLOCK} elements", every, flat(none_from(BLOCK), BLOCK + 1)),
+)
+
+READINGS = (
+    *SPECIAL, *ORDER,
+    Mistake("NaN", "a NaN in the first place of the last axis as -inf", floats, at(0, -1, where(isnan, -np.inf))),
+    Mistake("NaN", "a NaN in the last place of the last axis as -inf", floats, at(-1, -1, where(isnan, -np.inf))),
+    Mistake("NaN", "a NaN in the last place of the first axis as -inf", floats, at(-1, 0, where(isnan, -np.inf))),
+    Mistake("sign", "without sign", lambda kind: floats(kind) or signed(kind), np.abs),
+    Mistake("broadcast", "the first element for all", every, lambda values: np.broadcast_to(
+        values.reshape(-1)[:1] if values.ndim else values, values.shape).copy() if values.size else values),
+    Mistake("broadcast", "the first row for all", every, along(1, lambda values: np.repeat(
+        values[:1], len(values), 0))),
+    Mistake("broadcast", "the first column for all", every, along(-1, lambda values: np.repeat(
+        values[..., :1], values.shape[-1], -1))),
+    Mistake("rank", "0 where the rank is 0", numbers, lambda values: values if values.ndim else np.zeros_like(values)),
+)  # fmt: skip
+
+WRITINGS = (
+    *SPECIAL, *ORDER,
+    Mistake("NaN", "NaN everywhere if a NaN is anywhere", floats, lambda values: np.full_like(
+        values, np.nan) if np.isnan(values).any() else values),
+    Mistake("saturation", "the largest number as an infinity", floats, where(
+        lambda values: np.abs(values) == np.abs(largest(values)), lambda values: np.copysign(
+            values.dtype.type(np.inf), values))),
+    Mistake("off by one", "the first element not written", numbers, flat(lambda values: none_from(0)(
+        values[:1]).repeat(1) if len(values) == 1 else np.concatenate([np.zeros_like(values[:1]), values[1:]]), 1)),
+    Mistake("off by one", "the last element not written", numbers, flat(none_from(-1), 1)),
+    Mistake("rounding", "a step too high", only("float16", "float", "double", "int8", "int16", "int32", "int64",
+                                                "uint8", "uint16", "uint32", "uint64"), partial(stepped, up=True)),
+    Mistake("rounding", "a step too low", only("float16", "float", "double", "int8", "int16", "int32", "int64",
+                                               "uint8", "uint16", "uint32", "uint64"), partial(stepped, up=False)),
+    Mistake("rounding", "one element a step too high", only("float16", "float", "double", "int32", "int64"), flat(
+        at(1, 0, partial(stepped, up=True)))),
+    Mistake("rank", "[1] in place of rank 0", every, lambda values: values if values.ndim else values.reshape(1)),
+    Mistake("rank", "an axis of extent 1 at the end is lost", every, lambda values: values.reshape(
+        values.shape[:-1]) if values.ndim and values.shape[-1] == 1 else values),
+    Mistake("rank", "an axis of extent 1 at the beginning is lost", every, lambda values: values.reshape(
+        values.shape[1:]) if values.ndim and values.shape[0] == 1 else values),
+    Mistake("empty", "an element where there is none", every, lambda values: values if values.size else np.zeros(
+        [max(1, extent) for extent in values.shape], values.dtype)),
+    Mistake("empty", "rank 1 where there is no element", every, lambda values: values if values.size else values
+            .reshape(-1)),
+    Mistake("width", "a wider type", only("float", "float16", "int32", "int8", "uint8"), lambda values: values.astype(
+        np.float64 if floats(values.dtype) else np.int64)),
+)  # fmt: skip
+
+INTEGER_PARAMETERS: tuple[tuple[str, str, Callable[[Sequence[int]], Sequence[int]]], ...] = (
+    ("off by one", "one more", lambda given: [each + 1 for each in given]),
+    ("off by one", "one less", lambda given: [each - 1 for each in given]),
+    ("off by one", "the last one more", lambda given: [*given[:-1], *(each + 1 for each in given[-1:])]),
+    ("negative", "negated", lambda given: [-each for each in given]),
+    ("negative", "without sign", lambda given: [abs(each) for each in given]),
+    ("negative", "a negative number as 0", lambda given: [max(0, each) for each in given]),
+    ("negative", "a negative number one less", lambda given: [each - (each < 0) for each in given]),
+    ("axis", "reversed", lambda given: given[::-1]),
+    ("axis", "sorted", sorted),
+    ("axis", "the first for all", lambda given: [*given[:1]] * len(given)),
+    ("axis", "the last as 0", lambda given: [*given[:-1], *([0] if given else [])]),
+    ("axis", "the last as 1", lambda given: [*given[:-1], *([1] if given else [])]),
+    ("axis", "halves exchanged", lambda given: [*given[len(given) // 2 :], *given[: len(given) // 2]]),
+    ("axis", "pairs exchanged", lambda given: [given[place ^ 1] for place in range(len(given))] if len(
+        given) % 2 == 0 else given),
+    ("axis", "0", lambda given: [0] * len(given)),
+    ("axis", "1", lambda given: [1] * len(given)),
+)  # fmt: skip
+FLOAT_PARAMETERS: tuple[tuple[str, str, Callable[[float], float]], ...] = (
+    ("sign", "negated", lambda given: -given),
+    ("zero", "0", lambda given: 0.0),
+    ("zero", "1", lambda given: 1.0),
+    ("width", "doubled", lambda given: 2 * given),
+)
+
+# ------------------------------------------------------------------ where operands are special
+
+UNARY = ("Abs", "Acos", "Exp", "LeakyRelu", "Log", "Neg", "Relu", "Sigmoid", "Sin", "Sqrt", "Tanh")
+BINARY = ("Add", "Div", "Less", "Max", "Mul", "Pow", "Sub")
+Marks = Callable[..., Array]
+ONE: Mapping[str, tuple[float, Marks]] = {
+    "+0": (0.0, lambda x: (x == 0) & ~np.signbit(x)), "-0": (-0.0, lambda x: (x == 0) & np.signbit(x)),
+    "+inf": (np.inf, lambda x: x == np.inf), "-inf": (-np.inf, lambda x: x == -np.inf), "NaN": (np.nan, isnan),
+    "subnormal": (1e-41, subnormal), "-largest": (float(np.finfo(np.float32).min), lambda x: x == -np.abs(largest(x))),
+    "largest": (float(np.finfo(np.float32).max), lambda x: x == np.abs(largest(x))),
+    "negative": (-0.5, lambda x: x < 0), "positive": (0.5, lambda x: x > 0), "1": (1.0, lambda x: x == 1),
+    "-1": (-1.0, lambda x: x == -1),
+}  # fmt: skip
+TWO: Mapping[str, tuple[tuple[float, float], Marks]] = {
+    f"{one} and {other}": ((ONE[one][0], ONE[other][0]), partial(
+        lambda a, b, first, second: first(a) & second(b), first=ONE[one][1], second=ONE[other][1]))
+    for one, other in (
+        ("+0", "+0"), ("+0", "-0"), ("-0", "+0"), ("-0", "-0"), ("+0", "+inf"), ("+inf", "+0"), ("+inf", "+inf"),
+        ("+inf", "-inf"), ("-inf", "+inf"), ("-inf", "-inf"), ("NaN", "positive"), ("positive", "NaN"), ("NaN", "NaN"),
+        ("positive", "+0"), ("positive", "+inf"), ("+inf", "positive"), ("NaN", "+0"), ("largest", "largest"),
+        ("negative", "positive"), ("positive", "negative"), ("negative", "negative"), ("1", "NaN"), ("-1", "+inf"),
+    )
+}  # fmt: skip
+GIVEN: Mapping[str, Callable[[Sequence[Array], Array], Array]] = {
+    "0": lambda inputs, exact: np.zeros_like(exact),
+    "NaN": lambda inputs, exact: np.full_like(exact, np.nan),
+    "+inf": lambda inputs, exact: np.full_like(exact, np.inf),
+    "the first operand": lambda inputs, exact: inputs[0],
+    "the second operand": lambda inputs, exact: inputs[-1],
+    "the other sign": lambda inputs, exact: -exact,
+    "the other bool": lambda inputs, exact: ~exact,
+}
+
+
+def _special(operator: str, marks: Marks, given: Callable[[Sequence[Array], Array], Array], call: Call) -> list[Array]:
+    """Another value where the operands, which are floats, are special."""
+    inputs, exact = [each for each in call.inputs if each is not None], call.exact[0]
+    if len(inputs) != (1 if operator in UNARY else 2) or any(not floats(each.dtype) for each in inputs):
+        return [*call.exact]
+    inputs = [np.broadcast_to(each, exact.shape) for each in inputs]
+    other = given(inputs, exact).astype(exact.dtype)
+    return [np.where(marks(*inputs), other, exact), *call.exact[1:]]
+
+
+def _special_operands(operator: str) -> Iterator[WrongKernel]:
+    table: Mapping[str, tuple[Any, Marks]] = ONE if operator in UNARY else TWO if operator in BINARY else {}
+    for title, (_, marks) in table.items():
+        for value, given in GIVEN.items():
+            if (value == "the other bool") is not (operator == "Less") or (
+                operator in UNARY and value == "the second operand"
+            ):
+                continue
+            name = f"{title} gives {value}"
+            yield WrongKernel(operator, "special operands", name, partial(_special, operator, marks, given), False)
+
+
+# ------------------------------------------------------------------ of one operator
+
+
+def _ties(call: Call, choose: Callable[[Array, Array], Array]) -> list[Array]:
+    """Quotients in the middle of two integers are rounded in another way."""
+    x, scale = (np.asarray(each, np.float64) for each in call.inputs[:2] if each is not None)
+    exact = call.exact[0]
+    if scale.size != 1 or exact.dtype in WIDER or not integers(exact.dtype):
+        return [*call.exact]
+    zero_point = call.inputs[2] if len(call.inputs) > 2 and call.inputs[2] is not None else np.zeros(1, exact.dtype)
+    with np.errstate(all="ignore"):
+        quotient = x / scale.reshape(())
+        tie = np.isfinite(quotient) & (np.abs(quotient) < 2.0**31) & (np.abs(quotient - np.trunc(quotient)) == 0.5)
+    other = choose(quotient, np.floor(quotient)) + np.asarray(zero_point, np.float64).reshape(-1)[0]
+    least, most = limits_of(exact.dtype)
+    return [np.where(tie, np.clip(np.where(tie, other, 0), least, most), exact).astype(exact.dtype)]
+
+
+def _floor(call: Call) -> list[Array]:
+    """Integer quotients are rounded down."""
+    a, b = (each for each in call.inputs if each is not None)
+    if not signed(a.dtype):
+        return [*call.exact]
+    exact = call.exact[0]
+    a, b = np.broadcast_to(a, exact.shape), np.broadcast_to(b, exact.shape)
+    return [exact - ((exact * b != a) & ((a < 0) != (b < 0))).astype(exact.dtype)]
+
+
+def _overflowing_softmax(call: Call) -> list[Array]:
+    """NaN in each tensor with an element whose exponential overflows: the maximum is not subtracted."""
+    [x] = call.inputs
+    assert x is not None
+    limit = np.log(np.abs(largest(np.ones((), x.dtype))).astype(np.float64))
+    return [np.full_like(call.exact[0], np.nan) if (x.astype(np.float64) > limit).any() else call.exact[0]]
+
+
+OWN: Mapping[str, Mapping[str, Callable[[Call], Sequence[Array]]]] = {
+    "QuantizeLinear": {
+        "ties away from 0": lambda call: _ties(call, lambda x, down: np.where(x < 0, down, down + 1)),
+        "ties towards 0": lambda call: _ties(call, lambda x, down: np.where(x < 0, down + 1, down)),
+        "ties up": lambda call: _ties(call, lambda x, down: down + 1),
+        "ties down": lambda call: _ties(call, lambda x, down: down),
+        "ties to odd": lambda call: _ties(call, lambda x, down: np.where(down % 2 == 1, down, down + 1)),
+    },
+    "Div": {"integer quotients are rounded down": _floor},
+    "Softmax": {"the maximum is not subtracted": _overflowing_softmax},
+}
+
+# ------------------------------------------------------------------ all of them
+
+
+def _read(place: int, mistake: Mistake, call: Call) -> Sequence[Array]:
+    given = call.inputs[place] if place < len(call.inputs) else None
+    if given is None or not mistake.admits(given.dtype):
+        return call.exact
+    changed = mistake.change(given).astype(given.dtype)
+    return call.exact if _equal(changed, given) else call.again({place: changed})
+
+
+def _write(place: int, mistake: Mistake, call: Call) -> Sequence[Array]:
+    if place >= len(call.exact) or not mistake.admits(call.exact[place].dtype):
+        return call.exact
+    return [mistake.change(each) if number == place else each for number, each in enumerate(call.exact)]
+
+
+def _with_parameter(name: str, change: Callable[[Any], Any], call: Call) -> Sequence[Array]:
+    known = call.attributes()
+    if name not in known:
+        return call.exact
+    given = known[name]
+    if isinstance(given, int):
+        [changed] = change([given])
+    else:
+        changed = change(given)
+    changed = tuple(changed) if isinstance(changed, list) else changed
+    return call.exact if changed == given else call.again(attributes={name: changed})
+
+
+def _with_listed(place: int, change: Callable[[Any], Any], call: Call) -> Sequence[Array]:
+    given = call.inputs[place] if place < len(call.inputs) else None
+    if given is None:
+        return call.exact
+    changed = np.array(change([int(each) for each in given.ravel()]), given.dtype).reshape(given.shape)
+    return call.exact if _equal(changed, given) else call.again({place: changed})
+
+
+def _without(place: int, call: Call) -> Sequence[Array]:
+    known = place < len(call.inputs) and call.inputs[place] is not None
+    return call.again({place: None}) if known else call.exact
+
+
+def _exchanged(one: int, other: int, call: Call) -> Sequence[Array]:
+    if other >= len(call.inputs):
+        return call.exact
+    first, second = call.inputs[one], call.inputs[other]
+    if first is None or second is None or (first.dtype, first.shape) != (second.dtype, second.shape):
+        return call.exact
+    return call.exact if _equal(first, second) else call.again({one: second, other: first})
+
+
+def _equal(one: Array, other: Array) -> bool:
+    return bool(one.shape == other.shape and (
+        (one == other).all() if one.dtype == TEXT else np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(
+            other).tobytes()
+    ))  # fmt: skip
+
+
+def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) -> Iterator[WrongKernel]:
+    """The wrong kernels of an operator.
+
+    Args:
+        signature: its inputs, outputs and parameters.
+        types: the element types that the profile admits of each input and output.
+    """
+    operator, listed = signature.operator, {each.name for each in signature.values}
+    for place, formal in enumerate(signature.inputs):
+        if formal.name in listed:
+            for family, name, of_list in INTEGER_PARAMETERS:
+                title = f"{formal.name} {name}"
+                yield WrongKernel(operator, family, title, partial(_with_listed, place, of_list))
+        else:
+            for shift in (0, 1) if formal.variadic else (0,):
+                title = f"{formal.name}[{shift}]" if formal.variadic else formal.name
+                for each in _admitted(READINGS, types[formal.name]):
+                    yield WrongKernel(
+                        operator, each.family, f"{title} read with {each.name}", partial(_read, place + shift, each)
+                    )
+        if formal.optional:
+            yield WrongKernel(operator, "absent", f"{formal.name} ignored", partial(_without, place))
+    for place, output in enumerate(signature.outputs):
+        for each in _admitted(WRITINGS, types[output.name]):
+            title = f"{output.name} written with {each.name}"
+            yield WrongKernel(operator, each.family, title, partial(_write, place, each), False)
+    several = any(each.variadic for each in signature.inputs)
+    for one, other in combinations(range(2 if several else len(signature.inputs)), 2):
+        title = f"inputs {one} and {other} exchanged"
+        yield WrongKernel(operator, "broadcast", title, partial(_exchanged, one, other))
+    for parameter in signature.attributes:
+        title = f"{parameter.name} ignored"
+        yield WrongKernel(operator, "absent", title, partial(_with_parameter, parameter.name, _nothing))
+        changes: Sequence[tuple[str, str, Callable[[Any], Any]]] = ()
+        if parameter.kind in ("int", "ints"):
+            scalar = ("reversed", "sorted", "for all", "exchanged", "the last")
+            changes = [each for each in INTEGER_PARAMETERS if parameter.kind == "ints" or not any(
+                word in each[1] for word in scalar)]  # fmt: skip
+        elif parameter.kind == "float":
+            changes = FLOAT_PARAMETERS
+        for family, name, of_value in changes:
+            title = f"{parameter.name} {name}"
+            yield WrongKernel(operator, family, title, partial(_with_parameter, parameter.name, of_value))
+    yield from _special_operands(operator)
+    for name, outputs in OWN.get(operator, {}).items():
+        yield WrongKernel(operator, "own", name, outputs, False)
+
+
+def _nothing(given: Any) -> Any:
+    return [None] if isinstance(given, list) else None
+
+
+def _admitted(mistakes: Sequence[Mistake], types: Collection[str]) -> Iterator[Mistake]:
+    """The mistakes that a type admits, restricted to these types."""
+    kinds = {ELEMENTS[each] for each in types if each in ELEMENTS}
+    for each in mistakes:
+        if any(map(each.admits, kinds)):
+            yield each
+
+
+def total(kernel: WrongKernel) -> WrongKernel:
+    """The same kernel, which gives the exact outputs where its mistake leads to no call."""
+
+    def outputs(call: Call) -> Sequence[Array]:
+        try:
+            with np.errstate(all="ignore"):
+                return kernel.outputs(call)
+        except Exception:  # noqa: BLE001  (a mistake in a parameter may lead to any error; it is then not counted)
+            return call.exact
+
+    return replace(kernel, outputs=outputs)

@@ -1,0 +1,24 @@
+"""The result of `sonnx check` on all its models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from sonnx.checker.report import Report
+
+
+class CheckRun(Struct, frozen=True):
+    """The result of `sonnx check`, and what it is shown with."""
+
+    reports: Sequence[Report]
+    """In the order of the command line."""
+    unreadable: Mapping[str, str] = {}
+    """The files without a report, with the reason."""
+    code: int = 0
+    """The exit code of the run."""
+    accept_assumptions: bool = False
+    """Whether assumptions on run-time values count as holding."""
+    docs: str = ""
+    """The address of a site with the pages of the rules, "" for no links."""

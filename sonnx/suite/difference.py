@@ -1,0 +1,124 @@
+"""What differs between two runs of one suite, such as those of two versions of a runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from sonnx.base.errors import Unfinished, UsageError
+from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.files import whole_bytes
+from sonnx.base.reported import Result, reported
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
+from sonnx.suite.result import Counts, Deviation, SuiteRun, read_run, shown
+
+NEW, GONE, MORE, FEWER = "new", "gone", "more often", "less often"
+
+
+class Change(Struct, frozen=True):
+    """A kind of deviation of an operator and element type that one of the runs has more often."""
+
+    change: Literal["new", "gone", "more often", "less often"]
+    """What became of it."""
+    before: int
+    """How many deviations the older run has."""
+    after: int
+    """How many the newer run has."""
+    example: Deviation
+    """The smallest one, of the newer run if it has one."""
+
+
+class RunDifference(Result, Rendered, frozen=True, kw_only=True):
+    """What differs between two runs of one suite."""
+
+    older: str
+    """The implementation of the older run."""
+    newer: str
+    """The implementation of the newer run."""
+    changes: tuple[Change, ...]
+    """The kinds of deviation that one of them has more often."""
+    not_run: tuple[str, ...]
+    """Operators that only one of the runs has; they are not compared."""
+
+    @property
+    @reported
+    def exit_code(self) -> int:
+        """0; 1 with a new deviation that no erratum explains; 3 where an operator is in one run only."""
+        if any(each.change == NEW and each.example.standing is Standing.BAD for each in self.changes):
+            return 1
+        return Unfinished.exit_code if self.not_run else 0
+
+    def document(self) -> Document:
+        """The difference as a document."""
+        counted = [sum(each.change == name for each in self.changes) for name in (NEW, GONE, MORE, FEWER)]
+        listed = ", ".join(f"{n} {name}" for n, name in zip(counted, (NEW, GONE, MORE, FEWER), strict=True) if n)
+        cases = [_case(each) for each in self.changes]
+        cases += [CaseResult("run", each, "in one run only", Standing.OPEN, "not compared") for each in self.not_run]
+        same = CaseResult("change", "deviations", "as before", Standing.GOOD, "both runs have the same deviations")
+        return Document(
+            command="suite difference", title=f"{escape(self.newer)} after {escape(self.older)}",
+            subject=escape(self.newer), headline=f"kinds of deviation: {listed or 'as before'}", code=self.exit_code,
+            criteria={
+                "change": Criterion("The newer run has no deviation that the older one does not have.", "suite"),
+                "run": Criterion("Both runs have the operator.", "suite"),
+            },
+            sections=(Section("deviations", "", tuple(cases or [same])),),
+            facts=(("older", self.older), ("newer", self.newer)),
+        )  # fmt: skip
+
+
+def _case(each: Change) -> CaseResult:
+    name = f"{each.example.operator} {each.example.element} {each.example.kind}"
+    standing = each.example.standing if each.change == NEW else Standing.NOTE
+    verdict = f"{each.change}: {plural(each.after, 'time')}, before {each.before}"
+    message, details = shown(each.example)
+    return CaseResult("change", name, verdict, standing, message, details)
+
+
+def run_difference(older: Path, newer: Path) -> RunDifference:
+    """What differs between two runs, from their JSON reports.
+
+    Raises:
+        UsageError: a file is not such a report, or the runs are not about the same data sets.
+    """
+    before, after = _read(older), _read(newer)
+    both = [name for name in before.operators if name in after.operators]
+    different = [name for name in both if _sets(before.operators[name]) != _sets(after.operators[name])]
+    if before.hypotheses != after.hypotheses or different:
+        what = f"numbers of data sets of {different[0]}" if different else "hypotheses"
+        raise UsageError(f"{quote(str(older))} and {quote(str(newer))} are runs of different suites: other {what}")
+    return RunDifference(
+        older=before.implementation, newer=after.implementation, changes=tuple(_changes(before, after, both)),
+        not_run=tuple(sorted(before.operators.keys() ^ after.operators.keys())),
+    )  # fmt: skip
+
+
+def _changes(before: SuiteRun, after: SuiteRun, operators: list[str]) -> Iterator[Change]:
+    old, new = ({_key(each): each for each in run.deviations if each.operator in operators} for run in (before, after))
+    for key in [*new, *(key for key in old if key not in new)]:
+        one, other = (known[key].number if key in known else 0 for known in (old, new))
+        if one != other:
+            change = (GONE if not other else FEWER) if one > other else MORE if one else NEW
+            yield Change(change, one, other, new.get(key) or old[key])  # type: ignore[arg-type]
+
+
+def _key(each: Deviation) -> tuple[str, ...]:
+    """What makes two deviations the same one; of a call that ONNX forbids also the rule."""
+    broken = each.broken or ""
+    return each.operator, each.element, each.kind, each.explained or "", broken
+
+
+def _sets(counts: Counts) -> int:
+    return counts.within + counts.outside + counts.refused + counts.faults
+
+
+def _read(path: Path) -> SuiteRun:
+    try:
+        content = whole_bytes(path)
+    except OSError as reason:
+        raise UsageError(f"{quote(str(path))} cannot be read: {reason.strerror}") from None
+    return read_run(str(path), content)

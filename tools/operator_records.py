@@ -1,0 +1,98 @@
+"""Regenerate what follows from a new or changed operator: `make operator NAME=Conv`.
+
+These are the proofs of the theorems that follow from its rules, with the change that refutes each; the figures in
+docs/trust.md and docs/robustness.md; the verdicts on the node tests of the onnx package; and the mutants of rules.  A
+mutant of a rule that no case detects is named: it needs a case.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import partial
+
+from sonnx.evidence.mutation import RECORD, MutationRecord, Survivor, mutation_record
+from sonnx.proofs import registry
+from tests.support.paths import DOCS
+from tools import headline, rule_mutants
+
+ONE_TYPE = "one-type"
+"""The reason for mutants of rules about types, which follow from the table of types; a test checks it for each."""
+
+
+def theorems_of(operator: str) -> list[str]:
+    """The identifiers of the theorems about the rules of an operator."""
+    own = re.compile(rf"derived\.{operator}-\d")
+    return [theorem.id for theorem in registry.theorems() if own.match(theorem.id)]
+
+
+def with_figures(text: str) -> str:
+    """docs/trust.md with the headline of the record, and the numbers of theorems derived from rules."""
+    proved = [theorem for theorem in registry.theorems() if theorem.id.startswith("derived.")]
+    proved = [theorem for theorem in proved if theorem.expected == "proved"]
+    kinds = Counter(theorem.id.split(".")[2] for theorem in proved)
+    unbounded = Counter(theorem.id.split(".")[2] for theorem in proved if theorem.size == "any")
+    lines = "\n".join(headline.lines())
+    text = re.sub(r"(?<=^```\n)\d+ theorems, \d+ computed,.*?(?=\n```$)", lines, text, flags=re.M | re.S)
+    for kind, number in kinds.items():
+        text = re.sub(rf"\| \d+ {kind} \| \d+ \|", f"| {unbounded[kind]} {kind} | {number} |", text)
+    held, some = len(proved), unbounded.total()
+    text = re.sub(r"(Of\s+the\s+other\s+)\d+(\s+theorems,\s+)\d+(\s+hold)", rf"\g<1>{held}\g<2>{some}\g<3>", text)
+    return re.sub(r"The other \d+ \(", f"The other {held - some} (", text)
+
+
+def with_mutants(text: str, record: MutationRecord) -> str:
+    """docs/robustness.md with the row of the mutants of rules."""
+    first, second, *others = [len(group.survivors) for group in record.groups]
+    share = round(100 * record.detected / record.mutants)
+    row = (f"{record.mutants:,}", f"{record.detected:,} ({share} %)", first, second, sum(others))
+    number, detected = r"[\d,]+", r"[\d,]+ \(\d+ %\)"
+    return re.sub(
+        rf"^\| {number} \| {detected} \| \d+ \| {second} \| \d+ \|$",
+        f"| {' | '.join(map(str, row))} |",
+        text,
+        flags=re.M,
+    )
+
+
+def with_survivors(text: str, number: int, survivors: list[Survivor]) -> str:
+    """The record of the mutation test with the number of mutants, and survivors whose rule follows from a table."""
+    rows = "".join(f"  ['{one.rule}', '''{one.text}''', '''{one.mutant}'''],\n" for one in survivors)
+    head, begin, rest = text.partition(f"[{ONE_TYPE}]")
+    reason, listed, more = rest.partition("survivors = [\n")
+    return re.sub(r"^mutants = \d+$", f"mutants = {number}", head, flags=re.M) + begin + reason + listed + rows + more
+
+
+def main(operator: str) -> int:
+    """Write the records; 1 if a theorem is not as stated, or a mutant of a rule survives without a reason."""
+    selected = [text for name in theorems_of(operator) for text in ("--select", name)]
+    steps: tuple[tuple[str, list[str]], ...] = (
+        ("tools.record", selected),
+        ("tools.obligation_mutants", selected),
+        ("tests.support.node_verdicts", []),
+    )
+    codes = [
+        subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
+        for module, arguments in steps
+    ]
+    found = rule_mutants.mutation_test([])
+    unexplained = found.unexplained(mutation_record())
+    by_type = [one for one in unexplained if one.rule.endswith("-allowed") and one.mutant in one.text.split(" and ")]
+    RECORD.write_text(with_survivors(RECORD.read_text("utf-8"), found.mutants, by_type), "utf-8")
+    mutation_record.cache_clear()
+    for file, figures in (
+        ("trust.md", with_figures),
+        ("robustness.md", partial(with_mutants, record=mutation_record())),
+    ):
+        page = DOCS / file
+        page.write_text(figures(page.read_text("utf-8")), "utf-8")
+    for one in unexplained:
+        if one not in by_type:
+            print(f"no case detects this change of {one.rule}; add one:\n    {one.text}\n    {one.mutant}")
+    return max(*codes, int(len(unexplained) > len(by_type)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
