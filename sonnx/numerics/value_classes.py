@@ -117,11 +117,11 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
         [each.packed() for each in inputs] + [_together(inputs)],
         [each.single([NAN]) for each in inputs]
         + [each.running() for each in inputs]
-        + [each.pairs(_ZEROS) for each in inputs]
+        + [each.pairs(ZEROS) for each in inputs]
         + [each.ties() for each in inputs]
         + [_pairs_of_inputs(inputs, _FIRST_PAIRS)],
         [each.single([name for name in special_values(each.kind).names if name != NAN]) for each in inputs]
-        + [each.pairs(_PAIRS) for each in inputs]
+        + [each.pairs(PAIRS) for each in inputs]
         + [each.uniform() for each in inputs]
         + [each.boundaries() for each in inputs]
         + [_pairs_of_inputs(inputs, None)],
@@ -129,14 +129,14 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
     return [*chain.from_iterable(_in_turn(tier) for tier in tiers)]
 
 
-_ZEROS = ((PLUS_ZERO, MINUS_ZERO), (MINUS_ZERO, PLUS_ZERO))
-_PAIRS = (
+ZEROS = ((PLUS_ZERO, MINUS_ZERO), (MINUS_ZERO, PLUS_ZERO))
+PAIRS = (
     (NAN, PLUS_INFINITY), (PLUS_INFINITY, NAN), (NAN, MINUS_INFINITY), (MINUS_INFINITY, NAN), (NAN, NAN),
     (PLUS_INFINITY, MINUS_INFINITY), (MINUS_INFINITY, PLUS_INFINITY), (PLUS_INFINITY, PLUS_INFINITY),
     ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("false", "true"), ("true", "false"),
 )  # fmt: skip
 _FIRST_PAIRS = (
-    *_ZEROS, (MINUS_ZERO, MINUS_ZERO), (NAN, NAN), (NAN, ""), ("", NAN), (PLUS_INFINITY, MINUS_INFINITY),
+    *ZEROS, (MINUS_ZERO, MINUS_ZERO), (NAN, NAN), (NAN, ""), ("", NAN), (PLUS_INFINITY, MINUS_INFINITY),
     (PLUS_INFINITY, PLUS_INFINITY), (PLUS_ZERO, PLUS_INFINITY), (PLUS_INFINITY, PLUS_ZERO),
     ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("least", "least"),
 )  # fmt: skip
@@ -198,7 +198,7 @@ class _Input:
             for here, there in _places_of_two(self.shape):
                 values = {here: known[one], there: known[other]}
                 for sign, among in (
-                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in _ZEROS else ((0, ""),)
+                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in ZEROS else ((0, ""),)
                 ):
                     fill = partial(_set, values=values, sign=sign)
                     yield self.case(f"{one} before {other}{among}", f"{[*here]} and {[*there]}", fill)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 import z3
@@ -325,6 +325,7 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
             for code, element in enumerate(ELEMENT_TYPES):
                 term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
                 yield _Literal(f"{parameter.name} is {element}", "", term)
+    yield from _parameters(family)
     for question, truth in family.variables.names.items():
         if question.endswith(")") and z3.is_expr(truth):
             yield _Literal(question, "", truth)
@@ -340,13 +341,51 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
             for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
                 said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
                 yield _Literal(f"{rule.slug}: {said}", rule.slug, term)
+    for parameter in family.signature.attributes:  # the rules have told which texts there are
+        for text, code in family.variables.interpretation.codes.items():
+            if parameter.kind == "string" and code >= len(ELEMENT_TYPES):
+                written = bool_term(family.variables.names[written_key(parameter.name)])
+                term = z3.And(written, z3.Int(f"{parameter.name}.text") == code)
+                yield _Literal(f"{parameter.name} is {text!r}", "", term)
 
 
-def _combined(literals: Sequence[_Literal]) -> Iterator[tuple[int, int]]:
-    """The element types of a first input with each number of inputs: kernels are written for both together."""
+def _parameters(family: SignatureFamily) -> Iterator[_Literal]:
+    """The classes of numbers of parameters: each number by its sign, 0 and 1; of a list its length, and the order of
+    neighbours and of numbers at the same place of both halves.
+    """
+    for parameter in (*family.signature.attributes, *family.signature.values):
+        name, numbers = parameter.name, _numbers(family, parameter.name, parameter.kind)
+        there = bool_term(family.variables.names[written_key(name)])
+        length = z3.Int(f"{name}.length")
+        several = parameter.kind.endswith("s")
+        for place, number in enumerate(numbers):
+            used = z3.And(there, length > place) if several else there
+            called = f"{name}[{place}]" if several else name
+            for said, term in (
+                ("is negative", number < 0), ("is 0", number == 0), ("is 1", number == 1), ("is above 1", number > 1)
+            ):  # fmt: skip
+                yield _Literal(f"{called} {said}", "", z3.And(used, term))
+        for count in range(len(numbers) + 1) if several else ():
+            yield _Literal(f"{count} numbers {name}", "", z3.And(there, length == count))
+        pairs = [(one, one + 1, length > one + 1) for one in range(len(numbers) - 1)]
+        pairs += [
+            (one, one + half, length == 2 * half) for half in range(2, len(numbers) // 2 + 1) for one in range(half)
+        ]
+        for one, other, used in pairs if several else ():
+            for sign, term in (("<", numbers[one] < numbers[other]), (">", numbers[one] > numbers[other])):
+                within = f" of {2 * (other - one)}" if other > one + 1 else ""
+                yield _Literal(f"{name}[{one}] {sign} {name}[{other}]{within}", "", z3.And(there, used, term))
+
+
+def _combined(literals: Sequence[_Literal]) -> Iterable[tuple[int, int]]:
+    """The element types of a first input with each number of inputs, and texts of attributes with numbers of others:
+    kernels are written for both together.
+    """
     types = [at for at, each in enumerate(literals) if "[0] is " in each.name and not each.rule]
     counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
-    return ((one, other) for one in types for other in counts)
+    texts = [at for at, each in enumerate(literals) if each.name.endswith("'") and not each.rule]
+    numbers = [at for at, each in enumerate(literals) if each.name.endswith(("is negative", "above 1"))]
+    return chain(product(types, counts), product(texts, numbers))
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
