@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from sonnx.numerics.draws import ORDINARY, PATTERNS, draw
-from sonnx.numerics.formats import NAMES, TEXT, Array, TensorSpec, is_computed_with
+from sonnx.numerics.formats import NAMES, TEXT, Array, TensorSpec, is_computed_with, is_integer
 from sonnx.numerics.special_values import (
     HUGE,
     MINUS_INFINITY,
@@ -124,6 +124,7 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
         + [each.pairs(PAIRS) for each in inputs]
         + [each.uniform() for each in inputs]
         + [each.boundaries() for each in inputs]
+        + [_boundaries_among(each, inputs) for each in inputs]
         + [_pairs_of_inputs(inputs, None)],
     ]
     return [*chain.from_iterable(_in_turn(tier) for tier in tiers)]
@@ -141,6 +142,14 @@ _FIRST_PAIRS = (
     ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("least", "least"),
 )  # fmt: skip
 """Values of all elements of two inputs; "" for ordinary ones."""
+MAX_NEUTRAL = 6
+"""Cases of an input of one element with neutral other ones."""
+_NEUTRAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "others 0": (("+0", "0"),), "others 1": (("+1", "1"),),
+    "between the ends": (("-largest", "least"), ("+largest", "greatest")),
+    "beside the other ends": (("+largest", "greatest"), ("-largest", "least")),
+}  # fmt: skip
+"""What the other inputs are, in turn: the first of these names that their types have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +301,25 @@ def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] 
             fills = {each.name: partial(_all, value=known[name]) for each, name in ((one, a), (other, b)) if name}
             title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
             yield ClassCase(title, f"{one.name} and {other.name}", fills, huge=a in HUGE or b in HUGE)
+
+
+def _boundaries_among(one: _Input, inputs: Sequence[_Input]) -> Iterator[ClassCase]:
+    """Values next to where a conversion rounds, while the other inputs are neutral: zeros, ones, or both ends."""
+    values = boundary_values(one.kind)
+    if is_integer(one.kind):
+        values = values[::-1]  # first the whole numbers that a float or double does not have
+    others = [each for each in inputs if each is not one and len(special_values(each.kind).names) > 2]
+    if not others:
+        return
+    for turn in range(min(MAX_NEUTRAL if one.size == 1 else 2, -(-values.size // one.size))):
+        for name, wanted in _NEUTRAL.items():
+            fills: dict[str, Fill] = {one.name: partial(_repeated, values=values, turn=turn)}
+            for number, each in enumerate(others):
+                known = special_values(each.kind)
+                chosen = next((end for end in wanted[number % len(wanted)] if end in known), None)
+                if chosen is not None:
+                    fills[each.name] = partial(_all, value=known[chosen])
+            yield ClassCase(f"conversion boundary, {name}", f"{one.name} at turn {turn}", fills, huge=True)
 
 
 def _in_turn(lists: Iterable[Iterable[ClassCase]]) -> Iterator[ClassCase]:
