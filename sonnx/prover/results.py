@@ -106,6 +106,12 @@ class TheoremResult(Struct, frozen=True):
     formula = reported_of("theorem.formula", str, "The claim as a formula.")
     stated_result = reported_of("theorem.expected", Literal["proved", "refuted", "found"], "The result that is stated.")
     bounds = reported_of("theorem.bounds", str, "What the claim is bounded to; empty where it holds for all.")
+    bound_reason = reported_of("theorem.bound_reason", str, "Why it is bounded; empty where it is not.")
+    scope = reported_of(
+        "theorem.scope",
+        Literal["any size", "finite domain", "bounded"],
+        "How far it reaches: all of its domain, all of a domain that is finite and named, or a part of it.",
+    )
     any_size = reported_of(
         "theorem.any_size",
         str,

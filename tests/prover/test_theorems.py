@@ -92,6 +92,15 @@ def test_the_domain_is_that_of_the_variables(asked):
         assert theorem.domain == expected or theorem.expected != "proved" or not sorts, (theorem.id, sorts)
 
 
+def test_a_bounded_theorem_says_why():
+    """A finite domain is no bound: every pattern of the formats or types that it names is meant."""
+    for theorem in (each for each in registry.theorems() if each.expected == "proved"):
+        assert bool(theorem.bound_reason) is (theorem.scope == "bounded"), theorem.id
+        assert bool(theorem.bounds) is (theorem.scope != "any size"), theorem.id
+        named = re.fullmatch(r"(b?float\d+|u?int\d+ to u?int\d+)(, (b?float\d+|u?int\d+ to u?int\d+))*", theorem.bounds)
+        assert theorem.scope != "finite domain" or (named and theorem.sort != "int"), theorem.id
+
+
 STEP = re.compile(r"(^|: )(step|base)\b|^(one more|an addition)")
 """Names of obligations that are parts of an induction."""
 
