@@ -98,6 +98,8 @@ class TheoremResult(Struct, frozen=True):
     """What the code that runs gives for the counterexample."""
     unconfirmed: str = ""
     """How that differs from the counterexample; empty where it does not."""
+    recorded: bool = False
+    """Whether the answers are those of the record that comes with the theorems, and no solver was asked."""
     unanswered: Annotated[NoVerdictSentence | None, HIDDEN] = None
     """The reason why the process gave no result."""
 

@@ -82,11 +82,14 @@ class TheoremReport(Rendered, Struct, frozen=True):
 
 
 def listing(found: Iterable[Theorem]) -> str:
-    """A line for each theorem, with domain, size and induction in brackets where they limit it, and their counts."""
-    listed = tuple(found)
-    lines = [f"{each.id:46s} {each.expected:8s} {each.statement}{_in_brackets(each)}\n" for each in listed]
-    proved = [each for each in listed if each.expected == "proved"]
-    return "".join(lines) + f"{len(proved)} stated to hold{_counted(proved)}; {len(listed)} in all\n"
+    """A line for each theorem, with its domain, size and induction in brackets where they limit it."""
+    return "".join(f"{each.id:46s} {each.expected:8s} {each.statement}{_in_brackets(each)}\n" for each in found)
+
+
+def listed_counts(found: Sequence[Theorem]) -> str:
+    """How many theorems there are, and how far those reach that are stated to hold."""
+    proved = [each for each in found if each.expected == "proved"]
+    return f"{plural(len(found), 'statement')}, {len(proved)} of them stated to hold{_counted(proved)}"
 
 
 def _in_brackets(theorem: Theorem) -> str:
@@ -161,6 +164,12 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
     versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
     yield f"solvers: {', '.join(versions) or 'none answered'}"
+    recorded = sum(outcome.recorded for outcome in outcomes)
+    if recorded:
+        yield (
+            f"{recorded} of {len(outcomes)} results are those of proofs/record.json, where these versions answered the "
+            "same questions; --no-cache asks again"
+        )
     if single:
         yield f"{len(single)} of {len(outcomes)} results rest on one solver; --solver all runs a second one"
         reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)

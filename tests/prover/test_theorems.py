@@ -14,6 +14,7 @@ from sonnx import proofs
 from sonnx.base.resources import folder
 from sonnx.proofs import inductions, registry
 from sonnx.prover import driver, queries, record
+from sonnx.prover.recorded_answers import asks_the_same
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.tasks import WorkPlace
@@ -44,8 +45,7 @@ def outcomes(asked, request):
 
 def recorded(entry, questions):
     """Whether an entry answers these questions."""
-    texts = ((each.name, each.hash) for each in questions)
-    return entry is not None and entry["smt2_sha256"] == record.questions_hash(texts)
+    return asks_the_same(entry, questions)
 
 
 def test_each_has_the_status_it_states(asked, outcomes):

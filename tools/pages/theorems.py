@@ -10,7 +10,7 @@ from sonnx.language.domain import RuleError
 from sonnx.language.parser import parse
 from sonnx.profile import catalogue
 from sonnx.prover.dependencies import DERIVED, bears_on, functions, page_of
-from sonnx.prover.record import Entry
+from sonnx.prover.recorded_answers import Entry
 from sonnx.prover.results import KIND_NAMES, KINDS, STATED_KINDS
 from sonnx.prover.theorem import Theorem
 
