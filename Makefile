@@ -46,10 +46,11 @@ deep:
 mutants: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tools.code_mutants --write
 
-# Prove every theorem, each query with a second solver too; 0 if all results are as expected and proofs/record.json
-# describes them; minutes.
+# Compare proofs/record.json with the theorems: what asks the recorded questions, of the recorded versions of the
+# solvers, is as recorded, and both solvers decide the rest; a minute.  0 if all results are as expected.
+# `make proofs ASK=--no-cache` asks every question again: some minutes.
 proofs: $(VENV)/installed
-	$(BIN)/python -m tools.record --check
+	$(BIN)/python -m tools.record --check $(ASK)
 
 # What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
 handover: $(VENV)/installed

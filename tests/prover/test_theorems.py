@@ -14,6 +14,7 @@ from sonnx import proofs
 from sonnx.base.resources import folder
 from sonnx.proofs import inductions, registry
 from sonnx.prover import driver, queries, record
+from sonnx.prover.recorded_answers import asks_the_same
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.tasks import WorkPlace
@@ -44,8 +45,7 @@ def outcomes(asked, request):
 
 def recorded(entry, questions):
     """Whether an entry answers these questions."""
-    texts = ((each.name, each.hash) for each in questions)
-    return entry is not None and entry["smt2_sha256"] == record.questions_hash(texts)
+    return asks_the_same(entry, questions)
 
 
 def test_each_has_the_status_it_states(asked, outcomes):
@@ -90,6 +90,15 @@ def test_the_domain_is_that_of_the_variables(asked):
         bits = any("BitVec" in each for each in sorts)
         expected = "bits of named formats" if bits else "reals" if "Real" in sorts else "integers"
         assert theorem.domain == expected or theorem.expected != "proved" or not sorts, (theorem.id, sorts)
+
+
+def test_a_bounded_theorem_says_why():
+    """A finite domain is no bound: every pattern of the formats or types that it names is meant."""
+    for theorem in (each for each in registry.theorems() if each.expected == "proved"):
+        assert bool(theorem.bound_reason) is (theorem.scope == "bounded"), theorem.id
+        assert bool(theorem.bounds) is (theorem.scope != "any size"), theorem.id
+        named = re.fullmatch(r"(b?float\d+|u?int\d+ to u?int\d+)(, (b?float\d+|u?int\d+ to u?int\d+))*", theorem.bounds)
+        assert theorem.scope != "finite domain" or (named and theorem.sort != "int"), theorem.id
 
 
 STEP = re.compile(r"(^|: )(step|base)\b|^(one more|an addition)")
