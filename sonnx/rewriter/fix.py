@@ -58,11 +58,12 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
     original = read(file, limits=limits)
     _require_no_external_data(original)
-    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
+    rules = ActiveRules(catalogue.edition_named(chosen), strict_versions)
+    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions, rules=rules))
     _require_writable(original, before, strict_versions)
     bound, bindings = _bound(original, before, options.bind, options.input_shapes, strict_versions)
     context = RewriteContext(
-        ActiveRules(catalogue.edition_named(chosen), strict_versions),
+        rules,
         bound,
         slugs_named(options.select) if options.select else None,
         _enabled(options),
@@ -70,11 +71,11 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     )
     result = _rewritten(context)
     data = _file_of(result.model)
-    after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
-    validation = _validated(result, context, before, after, options.samples)
+    written = read(data, limits=limits)
+    after = CheckReport.of(evaluate_model(written, called, chosen, strict_versions=strict_versions))
+    validation = _validated(result, written, context, before, after, options.samples)
     applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
     if options.box:
-        written = read(data, limits=limits)
         values = [each.value for each in applied if each.value]
         known = certified_differences(bound, written, values, options.box, chosen)
         applied = tuple([
@@ -132,11 +133,14 @@ def _changed(
     return context, applied
 
 
-def _validated(result: WalkResult, context: RewriteContext, before: Report, after: Report, samples: int) -> Validation:
+def _validated(
+    result: WalkResult, written: Model, context: RewriteContext, before: Report, after: Report, samples: int
+) -> Validation:
     """The comparison of the original with the model before the rewrites that change values."""
     known = passes.every_rewrite()
     changing_values = tuple(sorted({each.name for each in result.applied if known[each.name].option}))
     comparable = _rewritten(replace(context, options=frozenset())) if changing_values else result
+    model = read(_file_of(comparable.model), limits=context.model.limits) if changing_values else written
 
     def partly_rewritten(names: frozenset[str]) -> Model:
         return _rewritten(replace(context, only=names)).model if names else context.model
@@ -144,8 +148,8 @@ def _validated(result: WalkResult, context: RewriteContext, before: Report, afte
     validation = validate(
         partly_rewritten,
         comparable.applied,
-        read(_file_of(comparable.model), limits=context.model.limits),
-        context.active_rules.edition.name,
+        model,
+        context.run_domain,
         samples,
         _rules_of_validity(before),
         _rules_of_validity(after),
@@ -153,8 +157,7 @@ def _validated(result: WalkResult, context: RewriteContext, before: Report, afte
     validation = replace(validation, changing_values=changing_values)
     if not samples:
         return validation
-    written = read(_file_of(result.model), limits=context.model.limits)
-    return compared_as_terms(validation, context.model, written, context.active_rules.edition.name)
+    return compared_as_terms(validation, context.model, written, context.run_domain)
 
 
 def _rules_of_validity(report: Report) -> tuple[str, ...]:

@@ -53,13 +53,12 @@ def fix_command(options: argparse.Namespace) -> int:
         source = sys.stdin.buffer.read() if piped else options.model
         result = fix(source, **keywords_of(FixOptions, options), name=STANDARD_INPUT if piped else options.model)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
-    record = result.to_json(output)
     if output is not None:
         write_whole(options.output, data)
         if options.report is not None:
-            write_whole(options.report, record)
+            write_whole(options.report, result.to_json(output))
     if options.format == "json":
-        sys.stdout.write(record)
+        sys.stdout.write(result.to_json(output))
     elif options.format != "text":
         sys.stdout.write(result.to_format(options.format))
     else:
