@@ -33,6 +33,7 @@ from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
+from sonnx.rewriter.rewrites.moved_transpositions import may_move
 from sonnx.rewriter.shape_hints import contradicted, hints_of
 from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
@@ -112,10 +113,16 @@ def _rewritten(context: RewriteContext) -> WalkResult:
     context, before = _changed(context, passes.PREPARATIONS)
     rewrites = [each for each in passes.NODE_REWRITES if each.enabled(context)]
     context = replace(context, hints=hints_of(context.model))
-    walked = walk(context, rewrites)
+    moving = may_move(context) and any(each.enabled(context) for each in passes.MOVES)
+    first = [each for each in rewrites if not moving or each not in passes.LAST_OF_NODES]
+    walked = walk(context, first)
     if contradicted(context.hints, walked.facts):
         context = replace(context, hints={})
-        walked = walk(context, rewrites)
+        walked = walk(context, first)
+    if moving:
+        context, moved = _changed(replace(context, model=walked.model, facts=walked.facts), passes.MOVES)
+        again = walk(context, rewrites)
+        walked = replace(again, applied=(*walked.applied, *moved, *again.applied))
     context, after = _changed(replace(context, model=walked.model, facts=walked.facts), passes.COMPLETIONS)
     return replace(walked, model=context.model, applied=(*before, *walked.applied, *after))
 
