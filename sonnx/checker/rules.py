@@ -250,7 +250,7 @@ class KnownResults(dict[tuple[RuleResult, ...], SubjectResults]):
 MOST_REMEMBERED = 1024
 """Results that a `RuleMemory` keeps before it forgets them all."""
 _COUNTED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
-_NAME = re.compile(r"\b[A-Za-z_]\w*(?:\[\d+\])?")
+_NAME = r"\b[A-Za-z_]\w*(?:\[\d+\])?"
 
 
 def subject_results(results: Iterable[RuleResult]) -> SubjectResults:
@@ -319,5 +319,7 @@ def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str,
 
 
 def _names_in(actual: str, names: Mapping[str, Any]) -> tuple[str, ...]:
-    found = dict.fromkeys(_NAME.findall(actual))
+    if not actual:
+        return ()
+    found = dict.fromkeys(re.findall(_NAME, actual))
     return tuple(name for name in found if name.partition("[")[0] in names)

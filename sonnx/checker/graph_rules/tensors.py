@@ -45,7 +45,7 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
 def _unlawful(tensor: Tensor) -> Iterator[Violation]:
     """The first element that the format does not allow: a byte of raw_data that is no bool, text that is not UTF-8."""
     if tensor.element == "bool" and tensor.data is not None:
-        found = _NOT_BOOL.search(tensor.data)
+        found = re.search(_NOT_BOOL, tensor.data)
         if found:
             yield Violation(f"byte {found.start()} is {found[0][0]}, which is neither 0 nor 1")
     for index, text in enumerate(tensor.strings):
@@ -55,7 +55,7 @@ def _unlawful(tensor: Tensor) -> Iterator[Violation]:
             return
 
 
-_NOT_BOOL = re.compile(rb"[^\0\1]", re.DOTALL)
+_NOT_BOOL = rb"[^\0\1]"
 
 
 def defect_of_text(text: bytes) -> str:
