@@ -108,6 +108,7 @@ class _Check:
         self.known = KnownResults()
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}
+        self.of_tensors: dict[tuple[str | None, tuple[int, ...]], SubjectResults] = {}
         self.without_tensors: set[int] = set()  # identities of attributes
 
     def run(self, about: Subject) -> Report:
@@ -165,7 +166,7 @@ class _Check:
         """Check each value of a scope once, by what its declarations state together; a graph input or output that is
         listed again must be complete there too.  Entries of value_info add nothing to a constant.
         """
-        graph, seen, value_of = scope.graph, {""}, self._value
+        graph, seen, value_of, without_tensors = scope.graph, {""}, self._value, self.without_tensors
         interface, constants = set[tuple[str, Type]](), {tensor.name for tensor in graph.initializers}
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
@@ -182,8 +183,7 @@ class _Check:
                 results = self._of_type(value.type) if number is None else self._of_number(number)
                 value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
         for index, tensor in enumerate(graph.initializers):
-            type_ = Type("tensor", tensor.element, tensor.dims)
-            value_of(scope, self._of_type(type_), "initializer", index, tensor.name)
+            value_of(scope, self._of_tensor(tensor.element, tensor.dims), "initializer", index, tensor.name)
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
             seen.add(tensor.name)
         for index, sparse in enumerate(graph.sparse_initializers):
@@ -196,7 +196,7 @@ class _Check:
                     seen.add(name)
                     value_of(scope, self._undeclared, "node", index, name)
             for attribute in node.attributes:
-                if attribute.identity not in self.without_tensors:
+                if attribute.identity not in without_tensors:
                     self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
             self._function_values(scope, len(seen) - 1)
@@ -206,6 +206,12 @@ class _Check:
         results = self.of_numbers.get(number)
         if results is None:
             results = self.of_numbers[number] = self._evaluated(self.facts.values[number] or NOTHING_STATED)
+        return results
+
+    def _of_tensor(self, element: str | None, dims: tuple[int, ...]) -> SubjectResults:
+        results = self.of_tensors.get((element, dims))
+        if results is None:
+            results = self.of_tensors[element, dims] = self._of_type(Type("tensor", element, dims))
         return results
 
     def _of_type(self, type_: Type) -> SubjectResults:
