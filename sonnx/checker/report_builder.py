@@ -117,12 +117,12 @@ class ReportBuilder:
         if self.lists_failure(rule):
             self.list_failure(rule, actual, where)
 
-    def add_pass(self, rule: Rule) -> None:
-        """Add a pass of a rule that a function decides."""
+    def add_pass(self, rule: Rule, times: int = 1) -> None:
+        """Add passes of a rule that a function decides."""
         number = self.passed.get(rule.slug)
         if number is None:
             self.rules.setdefault(rule.slug, rule)
-        self.passed[rule.slug] = (number or 0) + 1
+        self.passed[rule.slug] = (number or 0) + times
 
     def _count(self, rule: Rule, verdict: Verdict) -> None:
         self.decided[rule.slug, verdict] += 1
