@@ -21,7 +21,6 @@ has few fields names them in `json_fields`, and one whose types are loaded late 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -177,6 +176,8 @@ def json_text(value: object) -> str:
     Raises:
         ValueError: a number is infinite or a NaN.
     """
+    import json  # a check that prints text needs none
+
     data = json_data(value)
     compact = json.dumps(data, ensure_ascii=True, allow_nan=False)
     try:
