@@ -2,7 +2,8 @@
 
     python -m benchmarks.suite_mutants SUITE [--operator NAME] [--json FILE] [--write]
 
-SUITE is a folder made by `sonnx suite make`.  A JSON file with the results of some operators is gone on with.  What becomes of a kernel:
+SUITE is a folder made by `sonnx suite make`.  Operators that the JSON file has are not measured again.  What becomes of
+a kernel:
 
 * *detected*: it gives an output for a conforming call that the suite calls a deviation, and no erratum explains it;
 * *erratum*: only by another reading of a text, which an erratum records, it gives what it gives;

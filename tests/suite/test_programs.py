@@ -158,8 +158,7 @@ def full_disk(*_: object) -> None:
 def test_on_a_full_disk_nothing_half_written_remains(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sonnx.base.files.os.fdopen", full_disk)
-    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    monkeypatch.setattr(Path, "replace", full_disk)
     with pytest.raises(OSError, match="No space left"):
         make_suite(tmp_path / "made", MakeOptions(operator=("Constant",)))
     with pytest.raises(OSError, match=r"No space left.*results"):
