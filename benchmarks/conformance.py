@@ -1,4 +1,4 @@
-"""Runs of one suite on runtimes, and their tables in docs/runtimes.md.
+"""Runs of one suite on runtimes: their tables in docs/runtimes.md, and the figures of the suite in docs/suite.md.
 
     python -m benchmarks.conformance SUITE REPORTS --run NAME... [--operator NAME...]
     python -m benchmarks.conformance SUITE REPORTS --write
@@ -23,8 +23,7 @@ from sonnx.report.document import Standing
 from sonnx.suite.archive import Suite, read_suite
 from sonnx.suite.result import Counts, SuiteRun, read_run
 
-PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"
-START, END = "<!-- conformance -->", "<!-- end of conformance -->"
+DOCUMENTS = Path(__file__).parent.parent / "docs"
 COMMAND = "make conformance"
 
 
@@ -108,6 +107,40 @@ def section(suite: Suite, found: Sequence[tuple[SuiteRun, str]]) -> str:
     )
 
 
+def figures(suite: Suite) -> str:
+    """What the suite has, as a table."""
+    answers = Counter(each.answer for part in suite.parts for each in part.classes)
+    labels = {label: False for part in suite.parts for label in part.labels}
+    for part in suite.parts:
+        labels |= {label: True for label, ids in part.labels.items() if ids}
+    megabytes = sum((Path(suite.folder) / name).stat().st_size for name in suite.archives) / 1e6
+    missing = {part.operator: part.without_bound for part in suite.parts if part.without_bound}
+    listed = ", ".join(f"{name} {number}" for name, number in sorted(missing.items(), key=lambda item: -item[1]))
+    rows = (
+        ("operators, each in its newest version", len({each.operator for each in suite.parts})),
+        ("structure classes", sum(answers.values())),
+        ("of them satisfiable, unsatisfiable, unknown", ", ".join(
+            str(answers[each]) for each in ("satisfiable", "unsatisfiable", "unknown"))),
+        ("conforming cases", sum(each.positive for each in suite.parts)),
+        ("cases that break a rule", sum(each.negative for each in suite.parts)),
+        ("data sets", sum(each.sets for each in suite.parts)),
+        ("data sets left out: their inputs have no exact value", sum(
+            left.number for each in suite.parts for left in each.excluded)),
+        ("labels of the texts; of them without a case", f"{len(labels)}; {sum(not each for each in labels.values())}"),
+        ("outputs with elements without a bound", f"{sum(missing.values())}: {listed}"),
+        ("archives", f"{megabytes:.0f} MB"),
+    )  # fmt: skip
+    return "\n".join(["| of the suite | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""])
+
+
+def replaced(page: str, mark: str, text: str) -> None:
+    """Put a text between the marks of a page."""
+    path = DOCUMENTS / page
+    before, _, rest = path.read_text("utf-8").partition(f"<!-- {mark} -->\n")
+    _, _, after = rest.partition(f"<!-- end of {mark} -->")
+    path.write_text(f"{before}<!-- {mark} -->\n{text}<!-- end of {mark} -->{after}", "utf-8")
+
+
 def main() -> None:
     """Run what is asked, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -115,17 +148,17 @@ def main() -> None:
     parser.add_argument("reports", type=Path)
     parser.add_argument("--run", action="append", default=[], metavar="NAME", help="a runtime; may be repeated")
     parser.add_argument("--operator", action="append", default=[], help="only these operators")
-    parser.add_argument("--write", action="store_true", help="replace the tables in docs/runtimes.md")
+    parser.add_argument("--write", action="store_true", help="replace the tables in docs")
     options = parser.parse_args()
     options.reports.mkdir(parents=True, exist_ok=True)
     for name in options.run:
         run(options.suite, options.reports, name, options.operator)
-    text = section(read_suite(options.suite), [*read_reports(options.reports)])
-    print(text)
+    suite = read_suite(options.suite)
+    texts = section(suite, [*read_reports(options.reports)]), figures(suite)
+    print(*texts, sep="\n")
     if options.write:
-        page = PAGE.read_text("utf-8")
-        before, _, rest = page.partition(START)
-        PAGE.write_text(f"{before}{START}\n{text}{END}{rest.partition(END)[2]}", "utf-8")
+        replaced("runtimes.md", "conformance", texts[0])
+        replaced("suite.md", "figures", texts[1])
 
 
 if __name__ == "__main__":

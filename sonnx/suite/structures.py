@@ -138,6 +138,13 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
 
 
+def problem(family: SignatureFamily) -> str:
+    """The conditions and classes of a signature as the solver gets them: equal texts have equal answers."""
+    family = replace(family, folded=True)
+    with family.context():
+        return script([*conforming(family), *_bounds(family), *(each.term for each in _literals(family))])
+
+
 def _pair_answers(
     classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
 ) -> PairAnswers:
