@@ -77,6 +77,8 @@ class CallBounds:
             f"at most {self.values} values in a list": listed,
             f"{self.turns} turns of a loop over a number": counted,
             "attributes with finite numbers": bool(kinds & {"float", "floats"}),
+            f"constants that repeat one element, if a floating-point number then a whole one up to {MAX_EXACT_INTEGER} "
+            "or an infinity": bool(inputs_with_values(signature)),
         }
         return ", ".join(text for text, applies in stated.items() if applies)
 

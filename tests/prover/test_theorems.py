@@ -109,10 +109,12 @@ def test_a_theorem_by_steps_names_its_induction(asked):
     stated = [each for each in registry.stated() if each.expected == "proved"]
     by_steps = {each.id for each in stated if any(STEP.search(question.name) for question in asked[each.id])}
     assert by_steps - {each.id for each in stated if each.induction} == set()
-    assert {*inductions.WHY3, *inductions.COQ, *inductions.PROSE} <= {each.id for each in stated}
-    lemmas = (folder("proofs") / "why3" / "induction.mlw").read_text()
-    for lemma in inductions.WHY3.values():
-        assert re.search(rf"let (rec )?(ghost )?(lemma|function) {lemma}\b", lemmas), lemma
+    named = (inductions.WHY3, inductions.SUMS, inductions.COQ, inductions.PROSE)
+    assert {name for each in named for name in each} <= {each.id for each in stated}
+    for file, lemmas in ((inductions.WHY3_FILE, inductions.WHY3), (inductions.SUMS_FILE, inductions.SUMS)):
+        text = (folder("proofs").parent / file).read_text()
+        for lemma in lemmas.values():
+            assert re.search(rf"let (rec )?(ghost )?(lemma|function) {lemma}\b", text), lemma
     for place in inductions.COQ.values():
         lemma, file = place.split(" of ")
         theorems = folder("proofs").parent / file
