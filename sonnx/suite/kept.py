@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import Struct, json
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import NOT_JSON, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import regular_bytes, sha256, write_whole
 from sonnx.base.resources import own_hash
@@ -60,7 +60,7 @@ class KeptRuns:
         for line in whole[1:]:
             try:
                 read = json.decode(line, type=_Line)
-            except (DecodeError, ValidationError):
+            except NOT_JSON:
                 continue
             self.known[read.operator] = read.result
         os.truncate(path, sum(map(len, whole)))
@@ -78,7 +78,7 @@ class KeptRuns:
 def _why(content: bytes) -> str:
     try:
         head = json.decode(content.partition(b"\n")[0])
-    except DecodeError:
+    except NOT_JSON:
         head = None
     if isinstance(head, Mapping) and head.get("sonnx") == "suite run":
         return "was written for another suite, implementation or version"
