@@ -53,24 +53,6 @@ ADDED = Marker("added")
 """The key was added to a format: a document of an older version lacks it, and is read as if it were null or empty."""
 
 
-class Tool(Struct, frozen=True):
-    """The program."""
-
-    name: Literal["sonnx"] = "sonnx"
-    """The name of the program."""
-    version: str = field(default_factory=tool_version)
-    """The version of the program, 0 in a tree that is not installed."""
-
-
-class Result(Struct, frozen=True, kw_only=True):
-    """The result of a command: what each document begins with."""
-
-    format: Literal[1] = 1
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool = field(default_factory=Tool)
-    """The program that wrote the document."""
-
-
 class JsonKey(NamedTuple):
     """A key of the JSON of a structure: its name, its type, the attribute that it shows, and whether "" is null."""
 
@@ -109,6 +91,28 @@ def reported_of(path: str, kind: Any, text: str) -> Any:
     getter.__name__, getter.__doc__ = path.rpartition(".")[2], text
     getter.__annotations__ = {"return": kind}
     return property(reported(getter))
+
+
+class Tool(Struct, frozen=True):
+    """The program."""
+
+    name: Literal["sonnx"] = "sonnx"
+    """The name of the program."""
+
+    @property
+    @reported
+    def version(self) -> str:
+        """The version of the program, 0 in a tree that is not installed."""
+        return tool_version()
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """The result of a command: what each document begins with."""
+
+    format: Literal[1] = 1
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool = field(default_factory=Tool)
+    """The program that wrote the document."""
 
 
 @cache
