@@ -266,7 +266,8 @@ def _other_sign(value: Value) -> Array:
     if record is None or record.terms < 2:
         return np.zeros(value.shape)
     least = np.where(value.low > 0, value.low, np.where(value.high < 0, -value.high, 0.0))
-    return np.broadcast_to(record.absolute - least, value.shape) * (0.5 * SLACK)
+    with np.errstate(invalid="ignore"):  # of infinities nothing is known
+        return np.broadcast_to(record.absolute - least, value.shape) * (0.5 * SLACK)
 
 
 def _ends(value: Value) -> tuple[Array, Array]:
