@@ -60,15 +60,16 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     called, strict_versions = name_of(file, options.name), options.strict_versions
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
     original = read(file, limits=limits)
-    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
+    rules = ActiveRules(catalogue.edition_named(chosen), strict_versions)
+    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions, rules=rules))
     written = _Written.of(original, options.values_file or f"{fixed_path(Path(called)).name}{VALUES}")
     folder = Path(file).parent if not isinstance(file, bytes) else Path()
-    sources = tuple({folder / each.external.location for each in stored_tensors(original) if each.external})
+    sources = tuple({folder / tensor.external.location for tensor in stored_tensors(original) if tensor.external})
     original = _with_values(original, Path(file).parent if not isinstance(file, bytes) else None)
     _require_writable(original, before, strict_versions, written)
     bound, bindings = _bound(original, before, options.bind, options.input_shapes, strict_versions)
     context = RewriteContext(
-        ActiveRules(catalogue.edition_named(chosen), strict_versions),
+        rules,
         bound,
         slugs_named(options.select) if options.select else None,
         _enabled(options),
@@ -78,11 +79,12 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     data, values = written.file_of(result.model)
     final = written.as_checked(data, values, limits)
     after = CheckReport.of(evaluate_model(final, called, chosen, strict_versions=strict_versions))
-    validation = _validated(result, context, before, after, options.samples, written)
+    rewritten = final if values is None else written.again(result.model)
+    validation = _validated(result, rewritten, written, context, (before, after), options.samples)
     applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
     if options.box:
-        changed = [each.value for each in applied if each.value]
-        known = certified_differences(bound, written.again(result.model), changed, options.box, chosen)
+        changed = [rewrite.value for rewrite in applied if rewrite.value]
+        known = certified_differences(bound, rewritten, changed, options.box, chosen)
         applied = tuple([
             replace(each, bounded=True, difference=known.get(each.value)) if each.value else each for each in applied
         ])  # fmt: skip
@@ -145,12 +147,21 @@ def _changed(
 
 
 def _validated(
-    result: WalkResult, context: RewriteContext, before: Report, after: Report, samples: int, written: _Written
+    result: WalkResult,
+    rewritten: Model,
+    written: _Written,
+    context: RewriteContext,
+    reports: tuple[Report, Report],
+    samples: int,
 ) -> Validation:
-    """The comparison of the original with the model before the rewrites that change values."""
+    """The comparison of the original with the model before the rewrites that change values.
+
+    `reports` are the checks before and after.
+    """
     known = passes.every_rewrite()
     changing_values = tuple(sorted({each.name for each in result.applied if known[each.name].option}))
     comparable = _rewritten(replace(context, options=frozenset())) if changing_values else result
+    model = written.again(comparable.model) if changing_values else rewritten
 
     def partly_rewritten(names: frozenset[str]) -> Model:
         return _rewritten(replace(context, only=names)).model if names else context.model
@@ -158,16 +169,15 @@ def _validated(
     validation = validate(
         partly_rewritten,
         comparable.applied,
-        written.again(comparable.model),
-        context.active_rules.edition.name,
+        model,
+        context.run_domain,
         samples,
-        _rules_of_validity(before),
-        _rules_of_validity(after),
+        *map(_rules_of_validity, reports),
     )
     validation = replace(validation, changing_values=changing_values)
     if not samples:
         return validation
-    return compared_as_terms(validation, context.model, written.again(result.model), context.active_rules.edition.name)
+    return compared_as_terms(validation, context.model, rewritten, context.run_domain)
 
 
 def _rules_of_validity(report: Report) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import can_run
-from sonnx.executor.preparation import PreparedNode, RunDomain
+from sonnx.executor.preparation import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, environment
 from sonnx.graph.interpreter import Visit
@@ -48,7 +48,7 @@ class Site(Struct, frozen=True, dict=True):
     declared: tuple[TensorFacts, ...]
     constants: Mapping[str, Tensor]
     visible: Collection[str]
-    used: frozenset[str]
+    used: set[str]
     pieces: Mapping[str, Pieces]
     failing: frozenset[str]
     invalid: frozenset[str]
@@ -95,7 +95,7 @@ class Site(Struct, frozen=True, dict=True):
     @cached_property
     def application(self) -> Application | None:
         """How the executor applies the operator, None where it does not know it or not all of its parameters."""
-        prepared = RunDomain(self.context.active_rules, conforming=False).call(self.call, self.inputs, self.declared)
+        prepared = self.context.run_domain.call(self.call, self.inputs, self.declared)
         return prepared.result.application if isinstance(prepared.result, PreparedNode) else None
 
     # Attributes, inputs and outputs
@@ -171,7 +171,7 @@ def site_of(
     outputs: Sequence[TensorFacts],
     declared: Sequence[TensorFacts],
     constants: Mapping[str, Tensor],
-    used: frozenset[str],
+    used: set[str],
     pieces: Mapping[str, Pieces],
     visible: Collection[str],
 ) -> Site:
@@ -204,7 +204,7 @@ def _executed(
 ) -> Iterator[TensorFacts]:
     """The types and shapes that the executor gives the outputs of an operator without a data file; else as declared."""
     stated = list(declared)
-    computed = RunDomain(context.active_rules, conforming=False).call(call, inputs, stated).outputs
+    computed = context.run_domain.call(call, inputs, stated).outputs
     for facts, found in zip(stated, computed, strict=False):
         yield facts if found is None else _completed(facts, found)
     yield from stated[len(computed) :]

@@ -57,13 +57,12 @@ def fix_command(options: argparse.Namespace) -> int:
     if result.values is not None and not options.dry_run:
         require_free(Path(options.model), [options.output.parent / result.values.name], options.force)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
-    record = result.to_json(output)
     if output is not None:
         result.write(options.output)
         if options.report is not None:
-            write_whole(options.report, record)
+            write_whole(options.report, result.to_json(output))
     if options.format == "json":
-        sys.stdout.write(record)
+        sys.stdout.write(result.to_json(output))
     elif options.format != "text":
         sys.stdout.write(result.to_format(options.format))
     else:

@@ -73,7 +73,7 @@ def _joined_slices(
 
 @rewrite("split-parts", Trigger.RULE_FAILS)
 def split_parts(site: Site) -> Replacement | None:
-    """A slice for each output that is named."""
+    """A slice for each output that something uses, one at least."""
     node, shape, axis = site.node, site.shape(0), site.known("axis")
     if shape is None or axis is None or not -len(shape) <= axis < len(shape) or not site.only_first_input_varies:
         return None
@@ -84,9 +84,10 @@ def split_parts(site: Site) -> Replacement | None:
     if any(part and 0 in part for part in parts):  # the profile's Slice has no empty result
         return None
     sequence, start = NodeSequence(node.outputs[0], site.operator_set, site.pieces), 0
+    wanted = site.used.intersection(node.outputs) or {node.outputs[0]}
     for name, part in zip(node.outputs, parts, strict=True):
         end = start + (part[axis] if part else 0)
-        if name:
+        if name in wanted:
             sequence.slice(node.inputs[0], shape, axis, (start, end), name)
         start = end
     return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} slices of axis {axis}")
