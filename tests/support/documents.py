@@ -28,6 +28,7 @@ from sonnx.equivalence.changes import ModelChanges
 from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Optimization, Row
 from sonnx.executor.distance import Difference, Distance, SpecialMismatch
+from sonnx.executor.reach import InputReach, Reach, ReachedClasses, ReachingRun
 from sonnx.numerics.enclosures.arithmetic import SumOrder
 from sonnx.numerics.enclosures.hypotheses import Accuracy, Hypotheses
 from sonnx.numerics.enclosures.values import Condition
@@ -193,6 +194,10 @@ def comparison_documents() -> list[str]:
         "m.onnx", "a runtime 1.2", "2026-11", False, "drawn with seed 5", 3, rows, ("run 4: no value",), digest("a"),
         without_bounds=("run 2: unbounded",), unusual=("t is far",), optimizations=optimizations,
         not_measured="It was not.",
+        reach=Reach("inputs of the box 'x=[0,1]'", (ReachingRun("run 1", ("x = [0.0, -0.0]",)),), 7, (
+            InputReach("x", "Relu", "graph/node[0]", (ReachedClasses(0, ("+0 first", "-0 last")),), ("nan first",),
+                       ("+1 last",)),
+        ), "a value is unbounded"),
     )  # fmt: skip
     empty = Comparison("n.onnx", "another", "", True, "given", 0, ())
     return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
