@@ -199,7 +199,13 @@ def comparison_documents() -> list[str]:
                        ("+1 last",)),
         ), "a value is unbounded"),
     )  # fmt: skip
-    empty = Comparison("n.onnx", "another", "", True, "given", 0, ())
+    other = Reach("all inputs of finite numbers", (
+        ReachingRun("run 1", ("a = [1.0]",)), ReachingRun("class 'all +0' of a", ("a = [0.0]",)),
+    ), 9, (
+        InputReach("a", "Neg", "graph/node[1]", (ReachedClasses(1, ("+0 alone",)),), (), ()),
+        InputReach("b", "Abs", "graph/node[2]", (), ("-inf alone",), ("nan alone",)),
+    ))  # fmt: skip
+    empty = Comparison("n.onnx", "another", "", True, "given", 0, (), reach=other)
     return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
 
 
