@@ -110,9 +110,7 @@ def section(suite: Suite, found: Sequence[tuple[SuiteRun, str]]) -> str:
 def figures(suite: Suite) -> str:
     """What the suite has, as a table."""
     answers = Counter(each.answer for part in suite.parts for each in part.classes)
-    labels = {label: False for part in suite.parts for label in part.labels}
-    for part in suite.parts:
-        labels |= {label: True for label, ids in part.labels.items() if ids}
+    labels = [len(ids) for part in suite.parts for ids in part.labels.values()]
     megabytes = sum((Path(suite.folder) / name).stat().st_size for name in suite.archives) / 1e6
     missing = {part.operator: part.without_bound for part in suite.parts if part.without_bound}
     listed = ", ".join(f"{name} {number}" for name, number in sorted(missing.items(), key=lambda item: -item[1]))
@@ -126,7 +124,7 @@ def figures(suite: Suite) -> str:
         ("data sets", sum(each.sets for each in suite.parts)),
         ("data sets left out: their inputs have no exact value", sum(
             left.number for each in suite.parts for left in each.excluded)),
-        ("labels of the texts; of them without a case", f"{len(labels)}; {sum(not each for each in labels.values())}"),
+        ("labels of the texts, by operator; of them without a case", f"{len(labels)}; {labels.count(0)}"),
         ("outputs with elements without a bound", f"{sum(missing.values())}: {listed}"),
         ("archives", f"{megabytes:.0f} MB"),
     )  # fmt: skip

@@ -184,11 +184,10 @@ def products(path: Path, start: float) -> str:
         setattr(module, name, getattr(module, name).__wrapped__)
     made, ends, normalized = (taken.get(name, 0.0) for _, name in parts)
     command = process(path)
-    return (
-        f"{path.stem}: {made * 1e3:.0f} of {whole * 1e3:.0f} ms in float64 products, {ends * 1e3:.0f} in their ends, "
-        f"{normalized * 1e3:.0f} in BatchNormalization; the command {command * 1e3:.0f} ms, {command / (start + made):.2f} "
-        "times products and start"
-    )
+    parts_said = f"{made * 1e3:.0f} of {whole * 1e3:.0f} ms in float64 products, {ends * 1e3:.0f} in their ends"
+    ratio = f"{command / (start + made):.2f} times products and start"
+    said = f"{path.stem}: {parts_said}, {normalized * 1e3:.0f} in BatchNormalization"
+    return f"{said}; the command {command * 1e3:.0f} ms, {ratio}"
 
 
 def timed(function: Callable[..., Any], taken: dict[str, float]) -> Callable[..., Any]:
@@ -270,7 +269,8 @@ def main() -> None:
         print(f"a start: {start * 1e3:.0f} ms")
         for path in [*of_package, *others]:
             with tempfile.TemporaryDirectory() as folder:
-                print(products(drawn(path, Path(folder)) if options.random and path in of_package else path, start), flush=True)
+                drawing = options.random and path in of_package
+                print(products(drawn(path, Path(folder)) if drawing else path, start), flush=True)
         return
     print(HEAD)
     measured, random = [], []

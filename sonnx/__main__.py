@@ -48,8 +48,8 @@ def main() -> int:
 def _load_msgspec() -> None:
     """Import msgspec with the functions of `typing`, to which it falls back where there is no typing_extensions.
 
-    They do the same in every version of Python that sonnx runs on. typing_extensions loads `inspect`, a tenth of a short
-    run. This process is sonnx alone, so nobody else imports typing_extensions meanwhile.
+    They do the same in every version of Python that sonnx runs on.  typing_extensions loads `inspect`, which takes a
+    tenth of a short run.  Nobody else imports typing_extensions meanwhile: the process is sonnx alone.
     """
     name = "typing_extensions"
     if name in sys.modules:

@@ -282,7 +282,8 @@ class _Check:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         if sparse:
             self.builder.add(self.of_sparse, here)
-        if all([self._tensor(tensor, here.place) for tensor in tensors]) and not sparse:
+        faultless = [self._tensor(tensor, here.place) for tensor in tensors]
+        if all(faultless) and not sparse:
             self.faultless[attribute.identity] = len(tensors)
 
     def _tensor(self, tensor: Tensor, place: str) -> bool:

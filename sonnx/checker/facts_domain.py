@@ -47,6 +47,7 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
+SETTLED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _MEMBER = r"\bgroup\[(\d+)\]"
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
@@ -235,12 +236,16 @@ def _own_results(
             result = demands.relying(rule, cause)
         else:
             result = condition.result(views, listing)
-        is_read = not listing.is_full(rule, result.verdict)
-        if result.verdict is Verdict.ASSUMED and condition is not None and is_read:
+        verdict = result.verdict
+        if verdict in SETTLED:
+            yield result
+            continue
+        is_read = condition is not None and not listing.is_full(rule, verdict)
+        if verdict is Verdict.ASSUMED and condition is not None and is_read:
             result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
-        elif result.verdict is Verdict.FAIL and condition is not None and is_read:
+        elif verdict is Verdict.FAIL and condition is not None and is_read:
             result = _with_derived(result, made, condition.demand, views.names)
-        if result.verdict in OPEN:
+        if verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug
         yield result

@@ -43,14 +43,14 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def parser(named: str = "") -> CommandParser:
-    """The parser of the command line, with all commands, or only the named one, which loads faster."""
+    """The parser of the command line, with all commands, or only those that the first argument needs."""
     made = CommandParser(
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
     made.add_argument("--version", action=_Version, nargs=0, help="print the version")
     each = made.add_subparsers(title="commands", required=True, metavar="COMMAND", prog=made.prog)
     names = _names()
-    for name in [named] if named in names else names:
+    for name in [named] if named in names else [] if named == "--version" else names:
         module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
         module.add_arguments(each.add_parser(name, help=module.HELP))
     return made

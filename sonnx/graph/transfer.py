@@ -56,7 +56,7 @@ def _element(made: Signature, output: Output, names: Mapping[str, Any]) -> str |
         value = names[name]
         for each in (value,) if isinstance(value, TensorFacts) else value:
             if not isinstance(each.type, Unknown):
-                return each.type  # type: ignore[no-any-return]
+                return each.type
     return made.single.get(output.type, NOTHING_STATED.type)
 
 

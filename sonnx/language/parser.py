@@ -15,7 +15,18 @@ from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from sonnx.language import builtins
-from sonnx.language.domain import Body, BuiltIn, Definition, Domain, Environment, Expression, RuleError, Run, Thunk, Value
+from sonnx.language.domain import (
+    Body,
+    BuiltIn,
+    Definition,
+    Domain,
+    Environment,
+    Expression,
+    RuleError,
+    Run,
+    Thunk,
+    Value,
+)
 
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip

@@ -317,7 +317,7 @@ class Model(ComparedInPart, frozen=True):
         return astuple(self)[:-1]
 
 
-GRAPH_KINDS = ("graph", "graphs")
+GRAPH_KINDS = frozenset({"graph", "graphs"})
 """The kinds of attributes that hold graphs."""
 
 

@@ -133,10 +133,7 @@ def scopes(model: Model) -> Iterator[Scope]:
 
 def holds_graph(node: Node) -> bool:
     """Whether an attribute of a node is of a kind that holds graphs."""
-    for attribute in node.attributes:  # a loop, because most models ask it of each node several times
-        if attribute.kind in GRAPH_KINDS:
-            return True
-    return False
+    return bool(node.attributes) and not GRAPH_KINDS.isdisjoint([attribute.kind for attribute in node.attributes])
 
 
 def nested_scopes(root: Scope) -> Iterator[Scope]:
@@ -148,7 +145,7 @@ def nested_scopes(root: Scope) -> Iterator[Scope]:
         inner = [
             Scope(f"{scope.node_place(index)}/{escape(name)}", graph, scope.imports, scope, index, scope.function)
             for index, node in enumerate(scope.graph.nodes)
-            if node.attributes and holds_graph(node)
+            if holds_graph(node)
             for name, graph in subgraphs(node)
         ]
         waiting.extend(reversed(inner))
@@ -193,8 +190,11 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
         yield from scope.graph.sparse_initializers
         for node in scope.graph.nodes:
             for attribute in node.attributes:
-                if isinstance(attribute.value, _HOLDING):
+                value = attribute.value
+                if isinstance(value, tuple):
                     yield from _tensors(attribute)
+                elif isinstance(value, Tensor | SparseTensor):
+                    yield value
     for function in model.functions:
         for attribute in function.defaults:
             yield from _tensors(attribute)
@@ -203,11 +203,10 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
 def stored_tensors(model: Model) -> Iterator[Tensor]:
     """Every tensor with values of constants; of a sparse constant its values and its indices."""
     for each in constants(model):
-        yield from (each,) if isinstance(each, Tensor) else filter(None, (each.values, each.indices))
-
-
-_HOLDING = (Tensor, SparseTensor, tuple)
-"""The values of attributes that hold tensors."""
+        if isinstance(each, Tensor):
+            yield each
+        else:
+            yield from filter(None, (each.values, each.indices))
 
 
 def _tensors(attribute: Attribute) -> Iterator[Tensor | SparseTensor]:

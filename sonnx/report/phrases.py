@@ -48,6 +48,7 @@ def verdict_phrase(report: Report) -> str:
 
 
 _breaks_onnx = attrgetter("breaks_onnx")
+_kind_of_failure = attrgetter("rule", "where.operator", "where.kind")
 
 
 def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -75,12 +76,7 @@ def number_with_rewrites(findings: Iterable[Finding], option: str = "") -> int:
 
 def _alike(findings: Iterable[Finding]) -> Mapping[tuple[str, str, str], int]:
     """The failures of one rule at places of one kind: `sonnx fix` has the same rewrites for them."""
-    found = dict[tuple[str, str, str], int]()
-    for each in findings:
-        if each.verdict is Verdict.FAIL:
-            key = each.rule, each.where.operator, each.where.kind
-            found[key] = found.get(key, 0) + 1
-    return found
+    return Counter(map(_kind_of_failure, [each for each in findings if each.verdict is Verdict.FAIL]))
 
 
 def correctable(failures: Sequence[Finding]) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import onnx.parser
 import pytest
@@ -19,7 +20,9 @@ from sonnx.cli.main import run
 from sonnx.prover import call_proof, model_walk, symbols
 from sonnx.prover.model_walk import prove_model
 from sonnx.prover.weakest_condition import weakest_condition
-from tests.support.invariants import one_sentence
+from tests.fuzz.commands import commands
+from tests.support import families
+from tests.support.invariants import field, one_sentence
 
 LARGE = """
 <ir_version: 10, opset_import: ["" : 13]> g (float[3000, 3000] x) => (float[3000, 3000] y) { y = MatMul(x, x) }
@@ -226,3 +229,44 @@ def test_each_question_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch
         asked.ask([])
     assert len(given) == 1
     assert 0 < given[0] <= 60_000
+
+
+LONG = {
+    "run": lambda: model_of_products(20),
+    "compare": lambda: model_of_products(20),
+    "bound": lambda: model_of_products(20),
+    "fix": lambda: families.MAKERS["calls_of_long_functions"](440),
+    "prove": lambda: families.MAKERS["product_of_symbols"](900),
+    "audit": lambda: families.MAKERS["dense_layers"](30_000),
+    "equivalent": lambda: families.MAKERS["dense_layers"](30_000),
+    "diff": lambda: families.MAKERS["dense_layers"](30_000),
+    "verify": lambda: families.MAKERS["dense_layers"](30_000),
+}
+"""Models on which a command takes more than its time."""
+LIMIT, ALLOWED = 5, 6
+"""Seconds of the limit, and those within which a command must have ended: a fifth of the limit, or one second, more."""
+
+
+def model_of_products(number: int) -> bytes:
+    """Products of large matrices, one after the other."""
+    nodes = " ".join(f"v{index + 1} = MatMul(v{index}, v{index})" for index in range(number))
+    head = '<ir_version: 10, opset_import: ["" : 13]> g (float[3000, 3000] v0)'
+    return onnx.parser.parse_model(f"{head} => (float[3000, 3000] v{number}) {{ {nodes} }}").SerializeToString()
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", LONG)
+def test_the_time_is_kept(name: str, tmp_path: Path) -> None:
+    """Beyond the start of the program, which prints a help text in it."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(LONG[name]())
+    path.with_name("changed.onnx").write_bytes(path.read_bytes() + field(14, b"\n\x01k\x12\x01v"))
+    [line] = [line for command, line in commands(str(path), 0, LIMIT, 8192) if command == name]
+    taken = list[float]()
+    for arguments, code in (["--help"], 0), (line, 3):
+        started = monotonic()
+        done = subprocess.run([sys.executable, "-m", "sonnx", name, *arguments], check=False, capture_output=True)
+        taken.append(monotonic() - started)
+        assert done.returncode == code, done.stderr
+    sys.stdout.write(f"{name}: {taken[1] - taken[0]:.2f} s of {LIMIT}, beyond a start of {taken[0]:.2f} s\n")
+    assert taken[1] - taken[0] < ALLOWED
