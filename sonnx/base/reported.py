@@ -21,7 +21,6 @@ has few fields names them in `json_fields`, and one whose types are loaded late 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -52,24 +51,6 @@ ABSENT_IF_EMPTY = Marker("absent if empty")
 OptionalText = Annotated[str, ABSENT_IF_EMPTY]
 ADDED = Marker("added")
 """The key was added to a format: a document of an older version lacks it, and is read as if it were null or empty."""
-
-
-class Tool(Struct, frozen=True):
-    """The program."""
-
-    name: Literal["sonnx"] = "sonnx"
-    """The name of the program."""
-    version: str = field(default_factory=tool_version)
-    """The version of the program, 0 in a tree that is not installed."""
-
-
-class Result(Struct, frozen=True, kw_only=True):
-    """The result of a command: what each document begins with."""
-
-    format: Literal[1] = 1
-    """The version of this format; a change that breaks a reader gets a new number."""
-    tool: Tool = field(default_factory=Tool)
-    """The program that wrote the document."""
 
 
 class JsonKey(NamedTuple):
@@ -110,6 +91,28 @@ def reported_of(path: str, kind: Any, text: str) -> Any:
     getter.__name__, getter.__doc__ = path.rpartition(".")[2], text
     getter.__annotations__ = {"return": kind}
     return property(reported(getter))
+
+
+class Tool(Struct, frozen=True):
+    """The program."""
+
+    name: Literal["sonnx"] = "sonnx"
+    """The name of the program."""
+
+    @property
+    @reported
+    def version(self) -> str:
+        """The version of the program, 0 in a tree that is not installed."""
+        return tool_version()
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """The result of a command: what each document begins with."""
+
+    format: Literal[1] = 1
+    """The version of this format; a change that breaks a reader gets a new number."""
+    tool: Tool = field(default_factory=Tool)
+    """The program that wrote the document."""
 
 
 @cache
@@ -177,6 +180,8 @@ def json_text(value: object) -> str:
     Raises:
         ValueError: a number is infinite or a NaN.
     """
+    import json  # a check that prints text needs none
+
     data = json_data(value)
     compact = json.dumps(data, ensure_ascii=True, allow_nan=False)
     try:

@@ -25,6 +25,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.control_flow import run_body
+from sonnx.executor.memory_estimate import require_memory
 from sonnx.executor.node_errors import NodeErrors, place_of
 from sonnx.executor.plan import Plan, Step, build_plan
 from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
@@ -129,6 +130,7 @@ class ModelRunner:
             plan = build_plan(
                 self.model, self.domain, initial, varying=given, checked=self.checked, keep=self.all_values
             )
+            require_memory(plan)
             if len(self._plans) == MAX_PLANS:
                 self._plans.clear()
                 self.domain.constants.clear()

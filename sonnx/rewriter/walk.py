@@ -29,8 +29,9 @@ from sonnx.model.scopes import captured
 from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
+from sonnx.rewriter.pieces import Pieces
 from sonnx.rewriter.rewrite import NodeRewriting, Replacement, Rewrite, Trigger
-from sonnx.rewriter.site import Site, site_of
+from sonnx.rewriter.site import Site, pieces_of, site_of
 
 MAX_REWRITES_OF_NODE = 100
 """Each rewrite serves a rule that then no longer fails, so that more of each node that a node becomes are a defect."""
@@ -63,13 +64,15 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
 class _Rewriting(Struct, dict=True):
     """What the interpreter asks at each node; what is known and made so far.
 
-    `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far.
+    `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far,
+    `pieces` those that consist of others.
     """
 
     context: RewriteContext
     rewrites: tuple[Rewrite[NodeRewriting], ...]
     visible: dict[str, None] = {}
     constants: dict[str, Tensor] = {}
+    pieces: dict[str, Pieces] = {}
     unknown_shapes: dict[str, str] = {}
     nodes: list[Node] = []
     added: list[Tensor] = []
@@ -149,7 +152,9 @@ class _Rewriting(Struct, dict=True):
         outputs = [each or NOTHING_STATED for each in place.values(visit.outputs)]
         declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
         inputs = place.values(visit.inputs)
-        return site_of(self.context, visit, inputs, outputs, declared, self.constants, self.used, self.visible.keys())
+        return site_of(
+            self.context, visit, inputs, outputs, declared, self.constants, self.used, self.pieces, self.visible.keys()
+        )
 
     def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
         for rewrite in self._tried(site.node.operator if site.in_standard_domain else "", bool(site.failing)):
@@ -192,6 +197,10 @@ class _Rewriting(Struct, dict=True):
         for known in tables:
             if old in known:
                 known[new] = known.pop(old)
+        self.pieces = {
+            names.get(name, name): tuple([piece._replace(name=names.get(piece.name, piece.name)) for piece in known])
+            for name, known in self.pieces.items()
+        }
         self.renamable.discard(old)
 
     def _with_unique_names(self, replacement: Replacement, node: Node) -> Replacement:
@@ -228,6 +237,9 @@ class _Rewriting(Struct, dict=True):
                 place.define(name, facts)
                 if first_unknown(facts.shape) is not None:
                     self.unknown_shapes[name] = self._why_unknown(site, facts)
+        pieces = pieces_of(site, self.pieces)
+        if pieces:
+            self.pieces[node.outputs[0]] = pieces
         for attribute in node.attributes:
             if isinstance(attribute.value, Tensor) and _is_constant(site):
                 self.constants[node.outputs[0]] = replace(attribute.value, name=node.outputs[0])

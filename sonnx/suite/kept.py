@@ -15,7 +15,7 @@ from msgspec import Struct, json
 
 from sonnx.base.errors import NOT_JSON, UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import regular_bytes, sha256
+from sonnx.base.files import regular_bytes, sha256, write_whole
 from sonnx.base.resources import own_hash
 from sonnx.suite.archive import Suite
 from sonnx.suite.options import RunOptions
@@ -55,7 +55,7 @@ class KeptRuns:
         if content and (not whole or whole[0] != head):
             raise UsageError(f"{quote(str(path))} {_why(content)}; name another file")
         if not content:
-            path.write_bytes(head)
+            write_whole(path, head)
             return
         for line in whole[1:]:
             try:
@@ -67,8 +67,12 @@ class KeptRuns:
 
     def keep(self, operator: str, result: OperatorRun) -> None:
         """Add the result of an operator."""
-        with self.lock, self.path.open("ab") as file:
-            file.write(json.encode(_Line(operator, result)) + b"\n")
+        with self.lock:
+            try:
+                with self.path.open("ab") as file:
+                    file.write(json.encode(_Line(operator, result)) + b"\n")
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
 
 
 def _why(content: bytes) -> str:
