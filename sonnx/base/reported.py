@@ -30,6 +30,7 @@ from os import PathLike
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from msgspec import Struct, defstruct, field
 
 from sonnx.base.resources import tool_version
@@ -181,7 +182,12 @@ def json_text(value: object) -> str:
     """
     import json  # a check that prints text needs none
 
-    return json.dumps(json_data(value), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    data = json_data(value)
+    compact = json.dumps(data, ensure_ascii=True, allow_nan=False)
+    try:
+        return msgspec.json.format(compact, indent=1) + "\n"  # ten times as fast as json.dumps with an indent
+    except msgspec.DecodeError:  # a name that is not UTF-8 has one half of a surrogate pair
+        return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 @cache

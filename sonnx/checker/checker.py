@@ -49,6 +49,7 @@ def evaluate_model(
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = (),
     sha256: str = "",
     drawn: bool = False,
+    rules: ActiveRules | None = None,
 ) -> Report:
     """The report on a model under an edition.
 
@@ -62,9 +63,10 @@ def evaluate_model(
         input_shapes: what the report says of the inputs.
         sha256: what the report says of the bytes that were read.
         drawn: whether the report holds an outline of the graph.
+        rules: those of the edition and the tailoring, to keep what they find for later evaluations.
     """
     strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = ActiveRules(catalogue.edition_named(edition), strict, tailoring)
+    rules = rules or ActiveRules(catalogue.edition_named(edition), strict, tailoring)
     outline = None
     if drawn:
         from sonnx.checker.graph_outline import is_drawable  # most runs do not draw

@@ -188,8 +188,11 @@ class RuleCondition:
 
     def result(self, views: Views, listing: Listing = ALL) -> RuleResult:
         """As `evaluate_rule`."""
-        key = self._key(views), listing.full
+        seen = self._key(views)
+        key = seen, listing.full
         result = self._results.get(key)
+        if result is None and listing.full < 0:  # an explanation that nobody reads does no harm
+            result = self._results.get((seen, 0))
         if result is None:
             result = evaluate_rule(self.rule, self.demand, views.names, listing)
             if result.verdict is Verdict.PASS or listing.is_full(self.rule, result.verdict):
