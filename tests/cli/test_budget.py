@@ -126,6 +126,22 @@ def test_the_time_passes() -> None:
     assert not budget.is_over()
 
 
+class Waiting:
+    """Its deletion takes as long as nothing interrupts it."""
+
+    def __del__(self) -> None:
+        while True:
+            pass
+
+
+def test_the_time_passes_while_an_object_is_deleted(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(OutOfTime), time_limit(0.01):
+        Waiting()
+        while True:
+            pass
+    assert capsys.readouterr().err == ""
+
+
 def test_the_memory_of_a_command(folder: Path) -> None:
     """The product of the matrices takes more; the limit holds for a process of its own."""
     arguments = command("run", "--memory", "150")

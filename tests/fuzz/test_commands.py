@@ -131,7 +131,7 @@ def test_a_difference_that_is_infinite_has_json(tmp_path: Path, capsys: pytest.C
     for name, alpha in (("a", "0.1"), ("b", "inf")):
         (tmp_path / name).write_bytes(parsed(LEAKY.replace("ALPHA", alpha)).SerializeToString())
     assert run(["equivalent", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "json"]) == 1
-    witness = json.loads(capsys.readouterr().out)["witness"]
+    witness = json.loads(capsys.readouterr().out)["result"]["witness"]
     assert witness["second"] is None and witness["first"] < 0
 
 
@@ -147,5 +147,5 @@ def test_an_output_that_no_node_makes(kind: str, tmp_path: Path, capsys: pytest.
     (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = 1\n')
     assert run(["bound", str(tmp_path / "m"), "--unchecked", "--input", "x=[-1,1]", "--format", "json"]) == code
     said = capsys.readouterr()
-    assert code or json.loads(said.out)["outputs"][0]["name"] == "w"
+    assert code or [each["name"] for each in json.loads(said.out)["tensors"]] == ["w"]
     assert run(["verify", str(tmp_path / "m"), str(tmp_path / "p.toml"), "--unchecked"]) == code
