@@ -1,10 +1,9 @@
 """The structure classes of suites of all editions and versions, without their data sets.
 
-    python -m benchmarks.suite_classes [--edition NAME...] [--operator NAME...] [--json FILE] [--write]
+    python -m benchmarks.suite_classes [--edition NAME...] [--operator NAME...] [--json FILE]
 
 For each version of an operator in an edition: its classes by answer of the solver, and its calls.  Versions that the
-JSON file has are not decided again, and versions whose rules give the solver the same text are decided once.  --write
-puts the sums of the JSON file into docs/suite.md and decides nothing.
+JSON file has are not decided again, and versions whose rules give the solver the same text are decided once.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.conformance import replaced
 from sonnx.base.files import sha256
 from sonnx.profile.catalogue import editions, operators
 from sonnx.prover.signature_family import SignatureFamily, signatures
@@ -62,7 +60,6 @@ def main() -> None:
     parser.add_argument("--edition", action="append", default=[])
     parser.add_argument("--operator", action="append", default=[])
     parser.add_argument("--json", type=Path, default=None)
-    parser.add_argument("--write", action="store_true", help="put the table into docs/suite.md")
     options = parser.parse_args()
     found: dict[str, dict[str, Any]] = {}
     if options.json and options.json.exists():
@@ -70,7 +67,7 @@ def main() -> None:
     listed = [*families(options.edition, options.operator)]
     for family in listed:
         name = f"{family.signature.operator}-{family.signature.version} {family.edition}"
-        if name not in found and not options.write:
+        if name not in found:
             asked = sha256(problem(family).encode())
             equal = next((each for each in found.values() if each["problem"] == asked), None)
             found[name] = equal or {**decided(family), "problem": asked}
@@ -78,10 +75,7 @@ def main() -> None:
             if options.json:
                 options.json.write_text(json.dumps(found, indent=1), "utf-8")
     total = Counter(family.edition for family in listed)
-    text = table(found, [name for name in editions().editions if total[name]], total)
-    print(text)
-    if options.write:
-        replaced("suite.md", "classes", text)
+    print(table(found, [name for name in editions().editions if total[name]], total))
 
 
 if __name__ == "__main__":

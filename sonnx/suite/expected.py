@@ -180,7 +180,7 @@ class _Points:
             yield from _overflowing(self.given.values.get(name), exact)
         for marks in REPLACED:
             one, other = (self._at(_replaced(self.arrays, marks, by)) for by in ORDINARY)
-            by_large = others or any(map(_large_and(marks), self.arrays.values()))
+            by_large = any(map(_large_and(marks), self.arrays.values())) or (others and self._sums(name))
             makes = marks not in LARGE and np.isinf(exact).any() and not by_large
             without = self._exact_without(marks, name) if makes else None
             if without is not None:
@@ -196,6 +196,11 @@ class _Points:
             limit = self._at({key: _limited(values, ends) for key, values in self.arrays.items()})
             for decided, low, high in _bounded(limit.values.get(name), exact):
                 yield decided, np.fmin(low, exact), np.fmax(high, exact)
+
+    def _sums(self, name: str) -> bool:
+        """Whether an output is a sum, as far as it is known."""
+        value = self.given.values.get(name)
+        return value is None or value.transfer is None or _terms(value) > 1
 
     def _at(self, arrays: Mapping[str, Array]) -> _Point:
         inputs = {key: arrays[key] for key in self.inputs}
@@ -260,13 +265,19 @@ def _overflowing(value: Value | None, exact: Array) -> Iterator[tuple[Array, Arr
     yield (exact == -np.inf) & np.isfinite(upper), exact, np.maximum(upper, -largest)
 
 
+def _terms(value: Value) -> int:
+    """The terms of the sum that a value is; 1 where it is none."""
+    return 1 if value.transfer is None or value.transfer.sum is None else value.transfer.sum.terms
+
+
 def _other_sign(value: Value) -> Array:
     """Of a sum what its terms of the sign that the value does not have add up to at most, in magnitude; 0 of others."""
     record = None if value.transfer is None else value.transfer.sum
-    if record is None or record.terms < 2:
+    if record is None or _terms(value) < 2:
         return np.zeros(value.shape)
     least = np.where(value.low > 0, value.low, np.where(value.high < 0, -value.high, 0.0))
-    return np.broadcast_to(record.absolute - least, value.shape) * (0.5 * SLACK)
+    with np.errstate(invalid="ignore"):  # of infinities nothing is known
+        return np.broadcast_to(record.absolute - least, value.shape) * (0.5 * SLACK)
 
 
 def _ends(value: Value) -> tuple[Array, Array]:
