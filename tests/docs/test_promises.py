@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import pytest
 
+from sonnx.cli.main import _names
 from tests.support.paths import ROOT
 from tests.support.sentences import sentences
 
@@ -62,3 +65,17 @@ def test_only_the_cluster_opens_connections() -> None:
                 names.add(each.module or "")
         used = {name for name in names if name in NETWORK or name.partition(".")[0] in NETWORK}
         assert not used or path.name == "cluster.py", (path.name, used)
+
+
+ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+
+
+def test_the_commands_of_the_table_are_those_of_the_program() -> None:
+    """A command has the limits by default exactly where the table says so."""
+    text = (ROOT / "docs" / "threat-model.md").read_text("utf-8").partition("## Budgets")[2].partition("\n## ")[0]
+    table = {name: limits for name, _, limits in ROW.findall(text)}
+    assert sorted(table) == _names()
+    for name, limits in table.items():
+        made = import_module(f"sonnx.cli.commands.{name.replace('-', '_')}")
+        own = [each for each in vars(made).values() if getattr(each, "__module__", "") == made.__name__]
+        assert any(hasattr(each, "__wrapped__") for each in own) == ("600 s" in limits), name
