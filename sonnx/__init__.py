@@ -3,13 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sonnx.api import (
-    explain,
-    judge_suite,
-    make_suite,
-    run_suite,
-    verify_property,
-)
 from sonnx.api.checks import check, check_models
 from sonnx.base.errors import BadInput, ErrorCondition, NotExecutable, Stop, Unfinished, UsageError
 from sonnx.base.resources import tool_version
@@ -24,24 +17,35 @@ if TYPE_CHECKING:
     from sonnx.api.comparisons import compare
     from sonnx.api.differences import diff, equivalent
     from sonnx.api.evidence import audit, verify
-    from sonnx.api.proofs import prove
+    from sonnx.api.profile import diff_edition, explain, export, rules
+    from sonnx.api.proofs import prove, prove_theorems
+    from sonnx.api.properties import verify_property
     from sonnx.api.runs import prepare, run
+    from sonnx.api.suites import compare_suite_runs, describe_suite, judge_suite, make_suite, run_suite
     from sonnx.bounds.result import Bounds
     from sonnx.evidence.pack import EvidencePack
+    from sonnx.properties.result import PropertyResult
     from sonnx.report.comparison import ComparisonReport
+    from sonnx.report.edition_difference import EditionDifferenceReport
     from sonnx.report.equivalence import EquivalenceReport
     from sonnx.report.explain import Explanation
     from sonnx.report.model_changes import ModelChangesReport
     from sonnx.report.model_proof import ProofReport
+    from sonnx.report.rules import RuleList
     from sonnx.report.run import PreparedModel, RunReport
+    from sonnx.report.theorems import TheoremReport
     from sonnx.rewriter.fix import fix
     from sonnx.rewriter.fix_report import FixResult
+    from sonnx.suite.difference import RunDifference
+    from sonnx.suite.report import SuiteReport
+    from sonnx.suite.result import SuiteRun
 
 __all__ = [
     "BadInput",
     "Bounds",
     "CheckReport",
     "ComparisonReport",
+    "EditionDifferenceReport",
     "EquivalenceReport",
     "ErrorCondition",
     "EvidencePack",
@@ -53,9 +57,15 @@ __all__ = [
     "NotExecutable",
     "PreparedModel",
     "ProofReport",
+    "PropertyResult",
     "Report",
+    "RuleList",
+    "RunDifference",
     "RunReport",
     "Stop",
+    "SuiteReport",
+    "SuiteRun",
+    "TheoremReport",
     "Unfinished",
     "Unreadable",
     "UsageError",
@@ -65,14 +75,20 @@ __all__ = [
     "check",
     "check_models",
     "compare",
+    "compare_suite_runs",
+    "describe_suite",
     "diff",
+    "diff_edition",
     "equivalent",
     "explain",
+    "export",
     "fix",
     "judge_suite",
     "make_suite",
     "prepare",
     "prove",
+    "prove_theorems",
+    "rules",
     "run",
     "run_suite",
     "verify",
@@ -83,6 +99,7 @@ __all__ = [
 _LATER = {
     "Bounds": "sonnx.bounds.result",
     "ComparisonReport": "sonnx.report.comparison",
+    "EditionDifferenceReport": "sonnx.report.edition_difference",
     "EquivalenceReport": "sonnx.report.equivalence",
     "EvidencePack": "sonnx.evidence.pack",
     "Explanation": "sonnx.report.explain",
@@ -90,17 +107,34 @@ _LATER = {
     "ModelChangesReport": "sonnx.report.model_changes",
     "PreparedModel": "sonnx.report.run",
     "ProofReport": "sonnx.report.model_proof",
+    "PropertyResult": "sonnx.properties.result",
+    "RuleList": "sonnx.report.rules",
+    "RunDifference": "sonnx.suite.difference",
     "RunReport": "sonnx.report.run",
+    "SuiteReport": "sonnx.suite.report",
+    "SuiteRun": "sonnx.suite.result",
+    "TheoremReport": "sonnx.report.theorems",
     "audit": "sonnx.api.evidence",
     "bound": "sonnx.api.bounds",
     "compare": "sonnx.api.comparisons",
+    "compare_suite_runs": "sonnx.api.suites",
+    "describe_suite": "sonnx.api.suites",
     "diff": "sonnx.api.differences",
+    "diff_edition": "sonnx.api.profile",
     "equivalent": "sonnx.api.differences",
+    "explain": "sonnx.api.profile",
+    "export": "sonnx.api.profile",
     "fix": "sonnx.rewriter.fix",
+    "judge_suite": "sonnx.api.suites",
+    "make_suite": "sonnx.api.suites",
     "prepare": "sonnx.api.runs",
     "prove": "sonnx.api.proofs",
+    "prove_theorems": "sonnx.api.proofs",
+    "rules": "sonnx.api.profile",
     "run": "sonnx.api.runs",
+    "run_suite": "sonnx.api.suites",
     "verify": "sonnx.api.evidence",
+    "verify_property": "sonnx.api.properties",
 }
 """The modules of functions and results that need numpy or a solver; each is loaded when its name is first used."""
 

@@ -43,27 +43,25 @@ def fix_command(options: argparse.Namespace) -> int:
     from sonnx.rewriter.fix import fix
 
     piped = options.model == "-"
-    if options.output is None and not options.dry_run:
-        if piped:
-            raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
-        options.output = fixed_path(Path(options.model))
-    targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
-    require_free(Path(options.model), targets, options.force)
+    if piped and options.output is None and not options.dry_run:
+        raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
+    output = None if options.dry_run else options.output or fixed_path(Path(options.model))
+    report = None if options.dry_run else options.report
+    require_free(Path(options.model), [path for path in (output, report) if path is not None], options.force)
     with clock(f"rewriting {options.model}"):
         source = sys.stdin.buffer.read() if piped else options.model
         result = fix(source, **keywords_of(FixOptions, options), name=STANDARD_INPUT if piped else options.model)
-    data, output = result.model_bytes(), None if options.dry_run else str(options.output)
-    record = result.to_json(output)
+    record = result.to_json(None if output is None else str(output))
     if output is not None:
-        write_whole(options.output, data)
-        if options.report is not None:
-            write_whole(options.report, record)
-    if options.format == "json":
-        sys.stdout.write(record)
-    elif options.format != "text":
-        sys.stdout.write(result.to_format(options.format))
+        write_whole(output, result.model_bytes())
+    if report is not None:
+        write_whole(report, record)
+    if options.format == "text":
+        sys.stdout.write(result.to_text(every_place=options.all) + _written(output, len(result.model_bytes())))
     else:
-        sys.stdout.write(result.to_text(every_place=options.all))
-        done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
-        sys.stdout.write(f"{done}\n")
+        sys.stdout.write(record if options.format == "json" else result.to_format(options.format))
     return result.after.exit_code()
+
+
+def _written(output: Path | None, size: int) -> str:
+    return "nothing is written (--dry-run)\n" if output is None else f"wrote {escape(str(output))} ({size} bytes)\n"
