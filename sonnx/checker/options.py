@@ -114,7 +114,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.deviations is None and self.date is not None:
-            raise UsageError("--date is the date of --deviations: name the file, or leave it out")
+            raise UsageError("--date requires --deviations")
         if self.deviations is not None and self.date is None:
             raise UsageError("deviations hold until a date: give the date of the check")
 

@@ -56,7 +56,7 @@ def require_effect(options: argparse.Namespace) -> None:
     if options.pages is not None and (
         formats - {"text", "html"} or "=" in "".join(options.format or ()) or options.output
     ):
-        raise UsageError("--pages writes HTML to a folder; leave out --format and --output")
+        raise UsageError("--pages excludes --format and --output")
 
 
 def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:

@@ -60,7 +60,7 @@ def require_effect(
     """
     given = written(kind, parsed, without) + [f"--{name}" for name in more if getattr(parsed, name)]
     if given:
-        raise UsageError(f"{given[0]} {why}.")
+        raise UsageError(f"{given[0]} {why}")
 
 
 def flag_of(name: str, argument: Argument) -> str:

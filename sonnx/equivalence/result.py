@@ -74,7 +74,7 @@ class Quantum(Struct, frozen=True):
     """The distance in quanta by which roundings of any implementation move the quotient, at most."""
 
 
-class Unmatched(Struct, frozen=True):
+class UnmatchedPair(Struct, frozen=True):
     """A pair of values that could not be matched."""
 
     first: str
@@ -83,12 +83,17 @@ class Unmatched(Struct, frozen=True):
     """The value in the second model, or the operator that makes it."""
     reason: str
     """Why they do not match."""
+
+
+class Unmatched(UnmatchedPair, frozen=True):
+    """A pair of values that could not be matched."""
+
     common: float
     """The share of the values they are made of that is the same."""
 
 
-class DifferingInput(Struct, frozen=True):
-    """An input on which the models differ beyond rounding."""
+class GeneratedInput(Struct, frozen=True):
+    """A generated input on which the models differ, and where."""
 
     number: int
     """The number of the generated set of inputs."""
@@ -104,6 +109,11 @@ class DifferingInput(Struct, frozen=True):
     """Its exact value in the first model."""
     second: float
     """Its exact value in the second model."""
+
+
+class DifferingInput(GeneratedInput, frozen=True):
+    """An input on which the models differ beyond rounding."""
+
     apart: float
     """At least the distance of the ideal values there; 0 where the value of one model is out of the reach of any
     implementation of the other one."""

@@ -15,7 +15,7 @@ from sonnx.base.files import sha256
 from sonnx.checker.request import CheckRequest
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
-from sonnx.equivalence.result import Answer
+from sonnx.equivalence.result import Answer, GeneratedInput, Quantum, UnmatchedPair
 from sonnx.evidence.identity import ExternalFile, external_files
 from sonnx.model.ir import Model
 from sonnx.model.reader import file_bytes, read
@@ -48,47 +48,6 @@ class AnsweredOutput(Struct, frozen=True):
     """Whether it is the same function."""
 
 
-class QuantumOfPair(Struct, frozen=True):
-    """Two values that differ by one quantum at most."""
-
-    first: str
-    """The value of the original."""
-    second: str
-    """The value of the model."""
-    reach: float
-    """How near a tie the elements are that can differ; rounded up."""
-
-
-class UnmatchedValues(Struct, frozen=True):
-    """Where the models stop to match."""
-
-    first: str
-    """The value of the original."""
-    second: str
-    """The value of the model."""
-    reason: str
-    """Why they do not match."""
-
-
-class DifferenceWitness(Struct, frozen=True):
-    """Which generated input shows the difference, and where; `sonnx equivalent --witness` writes it."""
-
-    number: int
-    """The number of the set of inputs."""
-    kind: str
-    """What sort of inputs."""
-    seed: int
-    """The seed of the set."""
-    output: str
-    """The output that differs."""
-    at: tuple[int, ...]
-    """The index of the element."""
-    first: float
-    """The value that the original computes."""
-    second: float
-    """The value that the model computes."""
-
-
 class ComparedOriginal(Struct, frozen=True):
     """Whether the model is the same function as the model it was made from."""
 
@@ -104,14 +63,14 @@ class ComparedOriginal(Struct, frozen=True):
     """Constants that were computed in advance."""
     largest_relative_difference: float | None
     """Of these from the constants of the original, rounded up; null without one."""
-    by_one_quantum: tuple[QuantumOfPair, ...]
+    by_one_quantum: tuple[Quantum, ...]
     """Values that differ by one quantum at most."""
     may_jump: tuple[str, ...]
     """Values that jump where their arguments are near a threshold."""
-    unmatched: UnmatchedValues | None
+    unmatched: UnmatchedPair | None
     """Where the models stop to match; null where they match."""
-    witness: DifferenceWitness | None
-    """The input on which they differ; null where none is known."""
+    witness: GeneratedInput | None
+    """The input on which they differ, which `sonnx equivalent --witness` writes; null where none is known."""
     theorems: tuple[str, ...]
     """The theorems that the answer rests on."""
     assumed: tuple[str, ...]
@@ -170,12 +129,12 @@ def derivation(
         {escape(name): tuple(shape) for name, shape in found.binding.items()},
         len(found.constants),
         None if largest is None else _rounded(largest),
-        tuple(QuantumOfPair(escape(one.first), escape(one.second), _rounded(one.reach)) for one in found.quanta),
+        tuple(Quantum(escape(one.first), escape(one.second), _rounded(one.reach)) for one in found.quanta),
         tuple(map(escape, found.decisions)),
         None
         if unmatched is None
-        else UnmatchedValues(*map(escape, (unmatched.first, unmatched.second, unmatched.reason))),
-        None if found.witness is None else convert(found.witness, DifferenceWitness, from_attributes=True),
+        else UnmatchedPair(*map(escape, (unmatched.first, unmatched.second, unmatched.reason))),
+        None if found.witness is None else convert(found.witness, GeneratedInput, from_attributes=True),
         tuple(found.theorems),
         tuple(map(escape, found.assumptions)),
     )

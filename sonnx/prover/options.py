@@ -72,7 +72,7 @@ class ProofOptions(QuestionOptions, frozen=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.solver not in (SOLVER, "all"):
-            raise UsageError(f"A model is proved by {SOLVER}; a second solver confirms it with --solver all.")
+            raise UsageError(f"a model is proved by {SOLVER}; --solver all confirms it by a second solver")
 
 
 class TheoremOptions(QuestionOptions, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ def bound_command(parsed: argparse.Namespace) -> int:
     from sonnx.api.bounds import bound
 
     if parsed.format == "npz" and parsed.output is None:
-        raise UsageError("--format npz writes a file: name it with --output")
+        raise UsageError("--format npz requires --output")
     waiting = clock(f"bounding {parsed.model}") if parsed.split is None else nullcontext()
     with waiting, status_line() as line:
         report = bound(parsed.model, **keywords_of(BoundsOptions, parsed), progress=line)

@@ -79,6 +79,6 @@ def _list_theorems(parsed: argparse.Namespace) -> int:
     from sonnx.workers.theorems import select
 
     if parsed.format != "text" or parsed.output is not None:
-        raise UsageError("--list writes no report; leave out --format and --output.")
+        raise UsageError("--list excludes --format and --output")
     sys.stdout.write(listing(select(names(parsed.select))))
     return 0
