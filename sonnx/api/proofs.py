@@ -54,7 +54,9 @@ def prove_theorems(options: TheoremOptions) -> TheoremReport:
         certificates.require_usable(options.proofs)
         written = _written_proofs(certificates.certified_questions(selected), options, place)
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
-    results, interrupted = theorems.prove_theorems(selected, options.solver, cache, place, options.progress)
+    results, interrupted = theorems.prove_theorems(
+        selected, options.solver, cache, place, options.progress, recorded=not options.no_cache
+    )
     return TheoremReport(results, interrupted=interrupted, written_proofs=written)
 
 

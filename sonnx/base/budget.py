@@ -139,6 +139,16 @@ def _is_reported(error: BaseException | None, taken: type[BaseException] | tuple
     return _is_reported(error.__cause__, taken) or _is_reported(error.__context__, taken)
 
 
+def allowed_bytes() -> int | None:
+    """The bytes of data that this process may have, None where there is no limit."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    allowed, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return None if allowed == resource.RLIM_INFINITY else allowed
+
+
 @contextmanager
 def memory_limit(megabytes: int | None) -> Iterator[None]:
     """Limit the data of the process while the body runs, mapped files excepted; Windows has no such limit.

@@ -47,7 +47,7 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
-_MEMBER = re.compile(r"\bgroup\[(\d+)\]")
+_MEMBER = r"\bgroup\[(\d+)\]"
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
@@ -216,11 +216,11 @@ def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str
 
 def _naming(result: RuleResult, group: tuple[str, ...], names: Mapping[str, Any]) -> RuleResult:
     """The result about `group[i]` in the names of the operator's formals."""
-    shown = dict.fromkeys(map(int, _MEMBER.findall(result.actual)))
+    shown = dict.fromkeys(map(int, re.findall(_MEMBER, result.actual)))
     if not shown:
         return result
     formals = member_names(group, names)
-    actual = _MEMBER.sub(lambda found: formals[int(found[1])], result.actual)
+    actual = re.sub(_MEMBER, lambda found: formals[int(found[1])], result.actual)
     return replace(result, actual=actual, names=tuple([formals[index] for index in sorted(shown)]))
 
 

@@ -25,6 +25,7 @@ from sonnx.prover import driver, record
 from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
 from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import Question, questions
+from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.solvers import script
@@ -159,10 +160,10 @@ def evidence(found: Iterable[Theorem], proofs: Mapping[str, str]) -> tuple[tuple
     return tuple(theorems), files
 
 
-def recorded_result(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, record.Entry]) -> RecordedResult:
+def recorded_result(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, Entry]) -> RecordedResult:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
-    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in queries):
+    if entry is None or entry["smt2_sha256"] != questions_hash((each.name, each.hash) for each in queries):
         return RecordedResult()
     status = entry["status"]
     return RecordedResult(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 import z3
@@ -20,6 +20,7 @@ from sonnx.language.domain import written_key
 from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
+from sonnx.prover.call_variables import element as element_of
 from sonnx.prover.counterexample import value_of
 from sonnx.prover.signature_family import SignatureFamily
 from sonnx.prover.smt_functions import ELEMENT_TYPES
@@ -36,6 +37,8 @@ BOUNDS = (
     f"extents of inputs at most {MAX_EXTENT}, of outputs at most {MAX_OUTPUT_EXTENT}, "
     f"numbers in attributes and constants from {LEAST_ATTRIBUTE} to {LARGEST_ATTRIBUTE}"
 )
+WIDE_NUMBERS = (("int32", 24), ("int64", 24), ("int64", 32), ("int64", 53))
+"""Integer types, and exponents of the first whole numbers that a narrower type does not have."""
 EFFORT = 20_000_000
 """Steps of the solver for one class."""
 EFFORT_OF_PAIR = 400_000
@@ -135,6 +138,13 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
 
 
+def problem(family: SignatureFamily) -> str:
+    """The conditions and classes of a signature as the solver gets them: equal texts have equal answers."""
+    family = replace(family, folded=True)
+    with family.context():
+        return script([*conforming(family), *_bounds(family), *(each.term for each in _literals(family))])
+
+
 def _pair_answers(
     classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
 ) -> PairAnswers:
@@ -202,11 +212,7 @@ class _Search:
                 answers.get(one) == UNSATISFIABLE for one in each
             ):
                 continue
-            for liked in (*self.preferred, None):
-                terms = [self.terms[one] for one in each]
-                answer = self.solver.check(*terms, *([] if liked is None else [liked]))
-                if answer == z3.sat:
-                    break
+            answer = self._preferably([self.terms[one] for one in each])
             if answer == z3.sat:
                 models.append(self._model())
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
@@ -231,9 +237,7 @@ class _Search:
             answer = self.solver.check(*terms)
             impossible[one, other] = answer == z3.unsat
             if answer == z3.sat:
-                for liked in (*self.preferred, z3.BoolVal(True, self.context)):
-                    if self.solver.check(*terms, liked) == z3.sat:
-                        break
+                self._preferably(terms)
                 models.append(self._model())
                 occurs[np.ix_(models[-1][1], models[-1][1])] += 1
         for model in sorted(models, key=lambda each: len(each[1])):
@@ -242,6 +246,19 @@ class _Search:
                 occurs[places] -= 1
                 models.remove(model)
         return impossible
+
+    def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.CheckSatResult:
+        """Look for a model of terms in which as many as possible of the preferred conditions hold, the first first."""
+        if self.solver.check(*terms, *self.preferred) == z3.sat:
+            return z3.sat
+        answer = self.solver.check(*terms)
+        if answer != z3.sat:
+            return answer
+        kept, last = [*terms], True
+        for liked in self.preferred:
+            last = self.solver.check(*kept, liked) == z3.sat
+            kept += [liked] * last
+        return z3.sat if last or self.solver.check(*kept) == z3.sat else self.solver.check(*terms)
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
         """One model, if there is one."""
@@ -282,16 +299,26 @@ def _numbers(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]
     return values
 
 
-def _filled(family: SignatureFamily) -> tuple[z3.BoolRef, z3.BoolRef]:
-    """Preferred where it is possible: inputs of rank 1 or more and several elements; else inputs that are not empty."""
-    ranks, extents = [], []
-    outputs = {each.name for each in family.signature.outputs}
+def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
+    """Preferred where it is possible, the first ones before the others: tensors with several elements, or with any, and
+    positive numbers in lists.
+    """
+    several, some = [], []
+    listed = {each.name for each in family.signature.values}
     for name, tensor in family.variables.tensors.items():
-        if tensor.formal not in outputs or not family.signature.inputs:
-            ranks.append(z3.Int(f"{name}.rank"))
-            extents += [(ranks[-1] > axis, each) for axis, each in enumerate(_extents(family, name))]
-    several = z3.And(*[rank >= 1 for rank in ranks], *[z3.Implies(used, each >= 2) for used, each in extents])
-    return several, z3.And(*[z3.Implies(used, each >= 1) for used, each in extents])
+        if tensor.formal in listed:  # as long as its list
+            continue
+        rank = z3.Int(f"{name}.rank")
+        extents = [(rank > axis, extent) for axis, extent in enumerate(_extents(family, name))]
+        several.append(z3.And(rank >= 1, *[z3.Implies(used, extent >= 2) for used, extent in extents]))
+        some.append(z3.And(*[z3.Implies(used, extent >= 1) for used, extent in extents]))
+    for parameter in (*family.signature.attributes, *family.signature.values):
+        if parameter.kind == "ints":
+            length, numbers = z3.Int(f"{parameter.name}.length"), _numbers(family, parameter.name, parameter.kind)
+            some.append(
+                z3.And(length >= 1, *[z3.Implies(length > place, number >= 1) for place, number in enumerate(numbers)])
+            )
+    return [*several, *some]
 
 
 def _extents(family: SignatureFamily, name: str) -> list[z3.ArithRef]:
@@ -305,6 +332,10 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
     for name, tensor in family.variables.tensors.items():
         there = bool_term(tensor.present)
         if tensor.formal in outputs:
+            for axis, extent in enumerate(_extents(family, name)):
+                for number in EXTENTS[:2]:
+                    wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
+                    yield _Literal(f"{name} has extent {number} on axis {axis}", "", wide)
             continue
         for code, element in enumerate(ELEMENT_TYPES):
             yield _Literal(f"{name} is {element}", "", z3.And(there, z3.Int(f"{name}.type") == code))
@@ -325,6 +356,14 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
             for code, element in enumerate(ELEMENT_TYPES):
                 term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
                 yield _Literal(f"{parameter.name} is {element}", "", term)
+    yield from _parameters(family)
+    listed = {each.name for each in family.signature.values}
+    for name in sorted((family.variables.with_values - listed) & family.variables.tensors.keys()):
+        there = bool_term(family.variables.tensors[name].present)
+        for element_type, bits in WIDE_NUMBERS:
+            typed = z3.And(there, z3.Int(f"{name}.type") == ELEMENT_TYPES.index(element_type))
+            term = z3.And(typed, element_of(name).term == 2**bits + 1)
+            yield _Literal(f"{name} is {element_type} 2^{bits} + 1", "", term)
     for question, truth in family.variables.names.items():
         if question.endswith(")") and z3.is_expr(truth):
             yield _Literal(question, "", truth)
@@ -340,13 +379,52 @@ def _literals(family: SignatureFamily) -> Iterator[_Literal]:
             for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
                 said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
                 yield _Literal(f"{rule.slug}: {said}", rule.slug, term)
+    for parameter in family.signature.attributes:  # the rules have told which texts there are
+        for text, code in family.variables.interpretation.codes.items():
+            if parameter.kind == "string" and code >= len(ELEMENT_TYPES):
+                written = bool_term(family.variables.names[written_key(parameter.name)])
+                term = z3.And(written, z3.Int(f"{parameter.name}.text") == code)
+                yield _Literal(f"{parameter.name} is {text!r}", "", term)
 
 
-def _combined(literals: Sequence[_Literal]) -> Iterator[tuple[int, int]]:
-    """The element types of a first input with each number of inputs: kernels are written for both together."""
-    types = [at for at, each in enumerate(literals) if "[0] is " in each.name and not each.rule]
+def _parameters(family: SignatureFamily) -> Iterator[_Literal]:
+    """The classes of numbers of parameters: each number by its sign, 0 and 1; of a list its length, and the order of
+    neighbours and of numbers at the same place of both halves.
+    """
+    for parameter in (*family.signature.attributes, *family.signature.values):
+        name, numbers = parameter.name, _numbers(family, parameter.name, parameter.kind)
+        there = bool_term(family.variables.names[written_key(name)])
+        length = z3.Int(f"{name}.length")
+        several = parameter.kind.endswith("s")
+        for place, number in enumerate(numbers):
+            used = z3.And(there, length > place) if several else there
+            called = f"{name}[{place}]" if several else name
+            for said, term in (
+                ("is negative", number < 0), ("is 0", number == 0), ("is 1", number == 1), ("is above 1", number > 1)
+            ):  # fmt: skip
+                yield _Literal(f"{called} {said}", "", z3.And(used, term))
+        for count in range(len(numbers) + 1) if several else ():
+            yield _Literal(f"{count} numbers {name}", "", z3.And(there, length == count))
+        pairs = [(one, one + 1, length > one + 1) for one in range(len(numbers) - 1)]
+        pairs += [
+            (one, one + half, length == 2 * half) for half in range(2, len(numbers) // 2 + 1) for one in range(half)
+        ]
+        for one, other, used in pairs if several else ():
+            for sign, term in (("<", numbers[one] < numbers[other]), (">", numbers[one] > numbers[other])):
+                within = f" of {2 * (other - one)}" if other > one + 1 else ""
+                yield _Literal(f"{name}[{one}] {sign} {name}[{other}]{within}", "", z3.And(there, used, term))
+
+
+def _combined(literals: Sequence[_Literal]) -> Iterable[tuple[int, int]]:
+    """The element types of the first input with each number of inputs or text of an attribute, and these texts with
+    numbers of other attributes: kernels are written for both together.
+    """
+    # The first classes are the element types of the first input, if there are inputs.
+    types = range(len(ELEMENT_TYPES) if literals[0].name.endswith(f" is {ELEMENT_TYPES[0]}") else 0)
     counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
-    return ((one, other) for one in types for other in counts)
+    texts = [at for at, each in enumerate(literals) if each.name.endswith("'") and not each.rule]
+    numbers = [at for at, each in enumerate(literals) if each.name.endswith(("is negative", "above 1"))]
+    return chain(product(types, counts or texts), product(texts, numbers))
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:

@@ -35,8 +35,11 @@ COMMANDS = {
     "audit": ("audited", "--output", "pack"),
     "equivalent": ("compared", "m.onnx", "--output", "report.txt"),
     "diff": ("compared", "m.onnx", "--output", "report.txt"),
+    "verify": ("verified", "p.toml", "--output", "report.txt"),
 }
 """The participle of what each command does, and options with which it writes."""
+SEARCHED = {"verify": 60}
+"""Seconds that a command searches by default; its limit comes on top."""
 EACH = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -44,6 +47,7 @@ EACH = pytest.mark.parametrize("name", COMMANDS)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "m.onnx").write_bytes(onnx.parser.parse_model(LARGE).SerializeToString())
     (tmp_path / "symbolic.onnx").write_bytes(onnx.parser.parse_model(SYMBOLIC).SerializeToString())
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1\n')
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -79,7 +83,7 @@ def test_the_time_of_a_command(
     """The signal comes at once; nothing takes it for a failure of its own."""
     monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
     said = refused(command(name, *options), 3, folder, capsys)
-    seconds = 7 if options else CommandLimits().seconds
+    seconds = 7 if options else CommandLimits().seconds + SEARCHED.get(name, 0)
     assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {seconds} seconds (--timeout)\n"
 
 

@@ -11,9 +11,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
+from sonnx.cli.main import run
 from tests.fuzz import commands, damaged_calls
 from tests.support import families
 from tests.support.cases import each_case, examples
+from tests.support.invariants import one_sentence
 
 
 def relu(kind: int, shape: list[int]) -> onnx.ModelProto:
@@ -88,7 +90,7 @@ def test_a_few_models_of_the_campaign(number: int, tmp_path: Path) -> None:
 
 
 def test_the_campaign_covers_every_operator_and_extent() -> None:
-    made = [onnx.ModelProto.FromString(damaged_calls.model(number)) for number in range(1000)]
+    made = [onnx.ModelProto.FromString(damaged_calls.model(number)) for number in range(2000)]
     used = {node.op_type for each in made for node in each.graph.node}
     assert damaged_calls.schemas().keys() <= used
     shapes = [value.type.tensor_type.shape.dim for each in made for value in each.graph.input]
@@ -103,3 +105,17 @@ def test_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sonnx.cli.main.run", broken)
     assert commands.code(["check"]) == (4, "KeyError at : 'check'")
+
+
+NOT_JSON = (b"", b"\xe6", b'{"format": "\xe6"}', b"[" * 100_000, b'{"format": 1}', b"9" * 5000)
+
+
+@each_case("content", NOT_JSON)
+@pytest.mark.parametrize("line", ["suite report DIR", "suite difference DIR/suite.json DIR/suite.json"])
+def test_a_description_that_is_not_json(
+    line: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the fuzzing of files beside a model found: bytes that are not UTF-8."""
+    (tmp_path / "suite.json").write_bytes(content)
+    assert run(line.replace("DIR", str(tmp_path)).split()) == 2
+    assert one_sentence(capsys.readouterr().err.strip())

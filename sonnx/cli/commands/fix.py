@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import fixed_path, require_free, write_whole
+from sonnx.base.files import VALUES, fixed_path, require_free, write_whole
 from sonnx.base.progress import clock
 from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.report.formats import RESULT_FORMATS
 from sonnx.rewriter.options import FixOptions
+
+if TYPE_CHECKING:
+    from sonnx.rewriter.fix_report import FixResult
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -50,18 +54,28 @@ def fix_command(options: argparse.Namespace) -> int:
     require_free(Path(options.model), [path for path in (output, report) if path is not None], options.force)
     with clock(f"rewriting {options.model}"):
         source = sys.stdin.buffer.read() if piped else options.model
-        result = fix(source, **keywords_of(FixOptions, options), name=STANDARD_INPUT if piped else options.model)
-    record = result.to_json(None if output is None else str(output))
+        called = STANDARD_INPUT if piped else options.model
+        name = "" if output is None else f"{output.name}{VALUES}"
+        result = fix(source, **keywords_of(FixOptions, options), name=called, values_file=name)
+    record, values = result.to_json(None if output is None else str(output)), result.values
     if output is not None:
-        write_whole(output, result.model_bytes())
+        if values is not None:
+            require_free(Path(options.model), [output.parent / values.name], options.force)
+        result.write(output)
     if report is not None:
         write_whole(report, record)
     if options.format == "text":
-        sys.stdout.write(result.to_text(every_place=options.all) + _written(output, len(result.model_bytes())))
+        sys.stdout.write(result.to_text(every_place=options.all) + _written(output, result))
     else:
         sys.stdout.write(record if options.format == "json" else result.to_format(options.format))
     return result.after.exit_code()
 
 
-def _written(output: Path | None, size: int) -> str:
-    return "nothing is written (--dry-run)\n" if output is None else f"wrote {escape(str(output))} ({size} bytes)\n"
+def _written(output: Path | None, result: FixResult) -> str:
+    """What was written, in one line."""
+    if output is None:
+        return "nothing is written (--dry-run)\n"
+    done = f"wrote {escape(str(output))} ({len(result.model_bytes())} bytes)"
+    if result.values is not None:
+        done += f", and its values in {escape(result.values.name)} beside it ({result.values.size} bytes)"
+    return f"{done}\n"

@@ -75,10 +75,12 @@ def _delivered(report: ProofReport | TheoremReport, parsed: argparse.Namespace) 
 
 
 def _list_theorems(parsed: argparse.Namespace) -> int:
-    from sonnx.report.theorems import listing
+    from sonnx.report.theorems import listed_counts, listing
     from sonnx.workers.theorems import select
 
     if parsed.format != "text" or parsed.output is not None:
         raise UsageError("--list excludes --format and --output")
-    sys.stdout.write(listing(select(names(parsed.select))))
+    selected = select(names(parsed.select))
+    sys.stdout.write(listing(selected))
+    sys.stderr.write(f"{listed_counts(selected)}\n")
     return 0
