@@ -19,6 +19,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
+from sonnx.base.garbage import collect_rarely
 from sonnx.checker.checker import evaluate_model
 from sonnx.model.reader import read
 from sonnx.profile.catalogue import editions
@@ -99,6 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
+    collect_rarely()  # as the program does in its processes
     edition = editions().default
     light = Path(onnx.__file__).parent / "backend/test/data/light"
     print(f"{'':<52} {'sonnx':>12} {'onnx full':>12}")

@@ -269,8 +269,8 @@ def main() -> None:
         print(f"a start: {start * 1e3:.0f} ms")
         for path in [*of_package, *others]:
             with tempfile.TemporaryDirectory() as folder:
-                drawing = options.random and path in of_package
-                print(products(drawn(path, Path(folder)) if drawing else path, start), flush=True)
+                model = drawn(path, Path(folder)) if options.random and path in of_package else path
+                print(products(model, start), flush=True)
         return
     print(HEAD)
     measured, random = [], []

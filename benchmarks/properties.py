@@ -27,7 +27,6 @@ from typing import NamedTuple
 import sonnx
 from sonnx.base.escaping import plural
 from sonnx.properties import certificate_checker
-from sonnx.properties.options import VerifyOptions
 
 MEANS, RANGES = (19791.091, 0.0, 0.0, 650.0, 600.0), (60261.0, 2 * pi, 2 * pi, 1100.0, 1200.0)
 OUTPUT_MEAN, OUTPUT_RANGE = 7.5188840201005975, 373.94992
@@ -123,7 +122,7 @@ def verified(model: Path, number: int, folder: Path, seconds: float, most: int) 
     path = folder / f"property_{number}.vnnlib"
     path.write_text(vnnlib(number), "utf-8")
     started = time.monotonic()
-    found = sonnx.verify_property(model, path, VerifyOptions(unchecked=True, search=seconds))
+    found = sonnx.verify_property(model, path, unchecked=True, search=seconds)
     took = time.monotonic() - started
     answer = str(found.answer)
     margins = [task.margin for task in found.tasks if task.margin is not None] if answer == "holds" else []

@@ -16,10 +16,12 @@ def main() -> int:
     try:
         gc.disable()  # loading modules makes no garbage, and looking for it takes a tenth of a short run
         _load_msgspec()
+        from sonnx.base.garbage import collect_rarely
         from sonnx.cli.main import run
 
         gc.freeze()  # nor does looking at the modules again
         gc.enable()
+        collect_rarely()
         if sys.stdout is None:  # closed by the shell: nobody reads, as with a closed pipe
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
         for stream in (sys.stdout, sys.stderr):  # an encoding such as cp1252 lacks characters of the formulas
@@ -48,8 +50,8 @@ def main() -> int:
 def _load_msgspec() -> None:
     """Import msgspec with the functions of `typing`, to which it falls back where there is no typing_extensions.
 
-    They do the same in every version of Python that sonnx runs on.  typing_extensions loads `inspect`, which takes a
-    tenth of a short run.  Nobody else imports typing_extensions meanwhile: the process is sonnx alone.
+    They do the same in every version of Python that sonnx runs on. typing_extensions loads `inspect`, a tenth of a
+    short run. This process is sonnx alone, so nobody else imports typing_extensions meanwhile.
     """
     name = "typing_extensions"
     if name in sys.modules:

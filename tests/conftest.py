@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sonnx.cli.main import run
-from sonnx.profile import catalogue, index
+from sonnx.profile import catalogue
+from sonnx.profile.profile_data import Catalogue
 from tests.support.cases import examples
 from tests.support.model_texts import TEXTS, hostile, model_of
 from tests.support.paths import ROOT
@@ -42,17 +43,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the profile's data, which the catalogue reads instead."""
-    caches = (catalogue.editions, catalogue.general_rules, catalogue.graph_rules, catalogue.errata)
-    caches += (catalogue._files, catalogue._read_operator, catalogue.operator, index.rules_by_slug)
+def copy(tmp_path: Path) -> Iterator[Path]:
+    """A copy of the profile's data, which is in use."""
     shutil.copytree(ROOT / "restrictions", tmp_path / "restrictions")
-    monkeypatch.setattr(catalogue, "folder", lambda name: tmp_path / name)
-    for cache in caches:
-        cache.cache_clear()
-    yield tmp_path / "restrictions"
-    for cache in caches:
-        cache.cache_clear()
+    with Catalogue(tmp_path / "restrictions").in_use():
+        yield tmp_path / "restrictions"
 
 
 # ------------------------------------------------------------------ reports

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import Phase, settings
 
+from sonnx.profile.profile_data import in_use
 from tools.syntax_mutants import of_code
 
 ROOT = Path(__file__).parent.parent
@@ -326,6 +327,7 @@ def patch(module: str, text: str) -> None:
     for each in gc.get_objects():  # what the functions have computed before
         if isinstance(each, _lru_cache_wrapper) and each.__wrapped__.__module__.startswith(tuple(TESTS)):
             each.cache_clear()
+    in_use().forget()
 
 
 def _codes(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:

@@ -25,6 +25,7 @@ from sonnx.cli import main as command_line
 from sonnx.evidence.command_cases import output_cases, pair_cases
 from sonnx.evidence.mutation import COMMAND_RECORD, ModuleMutants, command_mutants
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
+from sonnx.profile.profile_data import in_use
 from tools.code_mutants import ROOT, Place, in_child, module_path, patch, places
 
 SECONDS = 60.0
@@ -140,6 +141,7 @@ def outcome(module: str, place: Place, cases: list[KitCase]) -> int:
         for each in gc.get_objects():  # answers that the module gave before
             if isinstance(each, _lru_cache_wrapper) and (each.__module__ or "").startswith(module.rpartition(".")[0]):
                 each.cache_clear()
+        in_use().forget()
         for number, case in enumerate(cases):
             if _differs(case):
                 return 10 + min(number, 80)

@@ -26,6 +26,7 @@ from sonnx.bounds.result import Bounds
 from sonnx.checker.deviation_records import DeviationsFile
 from sonnx.checker.edition_difference import EditionDifference
 from sonnx.checker.tailoring import TailoringFile
+from sonnx.evidence.audit_document import AuditDocument
 from sonnx.profile.accuracy import AccuracyFile
 from sonnx.profile.file_format import (
     EditionsFile,
@@ -68,6 +69,7 @@ TOML_FILES: dict[str, Any] = {
 }
 """Types of TOML files, which have no null: a key is absent instead."""
 JSON_FILES: dict[str, Any] = {
+    "sonnx/report/audit.schema.json": AuditDocument,
     "sonnx/report/bounds.schema.json": Bounds,
     "sonnx/report/comparison.schema.json": ComparisonDocument,
     "sonnx/report/difference.schema.json": EditionDifference,

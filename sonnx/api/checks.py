@@ -86,7 +86,7 @@ def is_isolated(models: Sequence[str], options: BatchOptions) -> bool:
     """Whether child processes check the models: if there are several, or an option requires it."""
     if options.jobs is not None:
         return bool(options.jobs)
-    return bool(options.isolating) or not all(map(is_one, models)) or len(models_of(models)) > 1
+    return options.is_isolated or not all(map(is_one, models)) or len(models_of(models)) > 1
 
 
 def _deviated(reports: Sequence[Report], options: CheckOptions) -> list[Report]:

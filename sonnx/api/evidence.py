@@ -1,14 +1,18 @@
-"""`audit` and `verify`: a model in, an evidence pack out, and back."""
+"""`audit` and `verify`: a model in, an evidence pack out, and back; `qualify`: the kit on the tool itself."""
 
 from __future__ import annotations
 
 import os
+from argparse import ArgumentParser
 from pathlib import Path
 
 from sonnx.base.options import keyword_arguments
+from sonnx.evidence import qualification_kit
 from sonnx.evidence.options import AuditOptions
-from sonnx.evidence.pack import MANIFEST, EvidencePack, differences, pack
+from sonnx.evidence.pack import MANIFEST, EvidencePack, pack
+from sonnx.evidence.pack_verification import differences
 from sonnx.evidence.signature import signature_fault
+from sonnx.evidence.verification import CommandLine
 from sonnx.model.sources import Source, encoded
 
 
@@ -43,10 +47,19 @@ def verify(
     Raises:
         UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
     """
-    found = tuple(
-        dict.fromkeys(
-            differences(Path(pack), *(None if each is None else Path(each) for each in (model, derived_from)))
-        )
-    )
+    files = (None if file is None else Path(file) for file in (model, derived_from))
+    found = tuple(dict.fromkeys(differences(Path(pack), *files)))
     fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
     return (*found, fault) if fault else found
+
+
+def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> qualification_kit.Kit:
+    """Verify the tool in this environment by its command line, and write the qualification kit to a new folder.
+
+    Raises:
+        UsageError: the folder exists.
+    """
+    qualification_kit.require_new(folder)
+    kit = qualification_kit.make(run, parser)
+    qualification_kit.write(folder, kit)
+    return kit

@@ -1,14 +1,19 @@
-"""`prove`: a model in, a typed result out."""
+"""`prove` and `prove_theorems`: a model or the profile in, a typed result out."""
 
 from __future__ import annotations
 
-from msgspec.structs import asdict
+from collections.abc import Sequence
+
+from msgspec.structs import asdict, replace
 
 from sonnx.base.options import keyword_arguments
 from sonnx.model.sources import Source, encoded
 from sonnx.prover.model_walk import prove_model
-from sonnx.prover.options import ProofOptions
+from sonnx.prover.options import ProofOptions, QuestionOptions, TheoremOptions
 from sonnx.report.model_proof import ProofReport
+from sonnx.report.theorems import TheoremReport
+from sonnx.workers import certificates, theorems
+from sonnx.workers.tasks import WorkPlace
 
 
 @keyword_arguments(ProofOptions)
@@ -18,7 +23,47 @@ def prove(source: Source, options: ProofOptions) -> ProofReport:
     Calls in several threads wait for each other. A thread that uses z3 itself must not do so beside them.
 
     Raises:
-        UsageError: an unknown edition, a solver that is not installed, or an assumption that does not parse, names no
-            symbol of the model, or cannot hold.
+        UsageError: an unknown edition, a solver that is not installed, a folder for proofs that has files, or an
+            assumption that does not parse, names no symbol of the model, or cannot hold.
     """
-    return ProofReport.of(prove_model(encoded(source), **asdict(options)))
+    if options.proofs is not None:
+        certificates.require_usable(options.proofs)
+    kept = options.questions or options.emit_smt2 is not None or options.proofs is not None
+    proof = prove_model(encoded(source), **asdict(replace(options, questions=kept)))
+    place = WorkPlace(options.jobs, timeout=options.timeout)
+    questions = certificates.questions_of_model(proof.questions)
+    if options.emit_smt2 is not None:
+        certificates.write_questions(questions, options.emit_smt2)
+    return ProofReport.of(proof, written_proofs=_written_proofs(questions, options, place))
+
+
+@keyword_arguments(TheoremOptions, subjects=0)
+def prove_theorems(options: TheoremOptions) -> TheoremReport:
+    """Prove the theorems about the profile, those of `select` or all; an interrupt ends it with the results so far.
+
+    Raises:
+        UsageError: an unknown theorem or topic, a solver that is not installed, a folder for proofs that has files, or
+            a cluster that cannot be used.
+    """
+    selected = theorems.select(tuple(options.select))
+    place = WorkPlace(options.jobs, options.cluster, options.timeout)
+    if options.emit_smt2 is not None:
+        certificates.write_theorem_questions(selected, options.emit_smt2)
+    written = ""
+    if options.proofs is not None:
+        certificates.require_usable(options.proofs)
+        written = _written_proofs(certificates.certified_questions(selected), options, place)
+    cache = None if options.no_cache else options.cache or theorems.usual_folder()
+    results, interrupted = theorems.prove_theorems(
+        selected, options.solver, cache, place, options.progress, recorded=not options.no_cache
+    )
+    return TheoremReport(results, interrupted=interrupted, written_proofs=written)
+
+
+def _written_proofs(
+    questions: Sequence[certificates.CertifiedQuestion], options: QuestionOptions, place: WorkPlace
+) -> str:
+    """Write the proofs that are asked for; how many questions have one, "" if none is asked for."""
+    if options.proofs is None:
+        return ""
+    return certificates.summary(certificates.write_certificates(questions, options.proofs, place, options.progress))

@@ -27,6 +27,7 @@ from sonnx.base.reported import json_data
 MAX_AMOUNT = 10**9 - 1
 Value = TypeVar("Value")
 Other = TypeVar("Other")
+Third = TypeVar("Third")
 Result = TypeVar("Result")
 OptionsOf = TypeVar("OptionsOf", bound="Options")
 OptionsOf_co = TypeVar("OptionsOf_co", bound="Options", covariant=True)
@@ -147,8 +148,10 @@ def _path(kind: type, value: object) -> Path:
 
 
 class Decorator(Protocol[Keywords, OptionsOf_co]):
-    """What makes a function of one or two subjects and options one of keyword arguments."""
+    """What makes a function of at most three subjects and options one of keyword arguments."""
 
+    @overload
+    def __call__(self, function: Callable[[OptionsOf_co], Result], /) -> Callable[Keywords, Result]: ...
     @overload
     def __call__(
         self, function: Callable[[Value, OptionsOf_co], Result], /
@@ -157,6 +160,10 @@ class Decorator(Protocol[Keywords, OptionsOf_co]):
     def __call__(
         self, function: Callable[[Value, Other, OptionsOf_co], Result], /
     ) -> Callable[Concatenate[Value, Other, Keywords], Result]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[Value, Other, Third, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[Value, Other, Third, Keywords], Result]: ...
 
 
 def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) -> Decorator[Keywords, OptionsOf]:
@@ -180,6 +187,17 @@ def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) ->
 def documentation(kind: Callable[..., Options]) -> str:
     """The options as the section of a docstring: name and meaning, line by line."""
     return "Options:\n" + "\n".join(f"    {option.name}: {argument.help}" for option, argument in kind.arguments())  # type: ignore[attr-defined]
+
+
+def require_processes(options: Any, *needing: str) -> None:
+    """Refuse options that need a child process beside `jobs` 0.
+
+    Raises:
+        UsageError: one of them is given.
+    """
+    given = [name for name in needing if getattr(options, name) is not None]
+    if options.jobs == 0 and given:
+        raise UsageError(f"--{given[0]} needs a child process, and --jobs 0 allows none")
 
 
 # ------------------------------------------------------------------ readers of values

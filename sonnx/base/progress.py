@@ -54,6 +54,13 @@ class StatusLine:
 
 
 @contextmanager
+def status_line(delay: float = 0.0) -> Iterator[StatusLine | None]:
+    """The status line, or None where none is shown, so that nobody makes texts for it."""
+    with StatusLine(delay) as line:
+        yield line if line.enabled else None
+
+
+@contextmanager
 def clock(text: str, delay: float = 1.0) -> Iterator[None]:
     """Show a text with the seconds that have passed while the body runs, on a terminal, after `delay` seconds."""
     import threading  # short runs need none

@@ -47,9 +47,9 @@ def bound_source(
     if path is not None:
         read_files |= constant_files(model, path.parent)
     if options.split is not None and all(interval.is_point for interval in ranges.values()):
-        raise UsageError("--split halves a box; the inputs are points")
+        raise UsageError("--split requires an input range; every input is a single value")
     if options.resume is not None and options.split is None:
-        raise UsageError("--resume keeps the parts of --split")
+        raise UsageError("--resume requires --split")
     differences = tuple(options.differences)
     bounds = bound_model(
         model, ranges, assumed, path, options.edition, unchecked=options.unchecked, differences=differences,

@@ -77,4 +77,4 @@ class BoundsOptions(ModelOptions, frozen=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cluster is not None and (self.jobs != 1 or self.split is None):
-            raise UsageError("a cluster halves the box: --cluster goes with --split, and without --jobs")
+            raise UsageError("--cluster requires --split and excludes --jobs")

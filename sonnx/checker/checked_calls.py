@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.request import CheckRequest
 from sonnx.checker.rules import ActiveRules, Demands, RuleResult
@@ -52,6 +51,6 @@ def checked_calls(model: Model, request: CheckRequest) -> list[CheckedCall]:
     strict = request.strict_versions or (tailoring is not None and tailoring.strict_versions)
     rules = ActiveRules(catalogue.edition_named(request.edition), strict, tailoring)
     sized, domain = bind_symbols(model, request.bind, request.input_shapes), _RecordingDomain(rules)
-    with steps_of_model(model.limits["steps"]), no_collection():
+    with steps_of_model(model.limits["steps"]):
         interpret(sized, domain, Calls(sized, rules.edition, strict=strict))
     return domain.calls

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
-from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
@@ -76,7 +75,7 @@ def evaluate_model(
         outline = made if is_drawable(made) else None
     notes = (NOT_DRAWN,) if drawn and outline is None else ()
     about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model), notes)
-    with steps_of_model(model.limits["steps"]), no_collection():
+    with steps_of_model(model.limits["steps"]):
         return check_facts(stated_facts(model, rules), rules, about)
 
 

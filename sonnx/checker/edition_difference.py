@@ -146,11 +146,11 @@ def compare_editions(
     changed = [*_general(old, new), *_operators(old, new)]
     for slug in sorted(rules_old.keys() & rules_new.keys()):
         changed += _changes(slug, rules_old[slug], rules_new[slug])
-    compared, unreadable = [], []
+    compared, unreadable, chosen = [], [], request or CheckRequest()
     for name in models:
         try:
-            model, _ = open_model(name, hashed=False)
-            compared.append(compare_verdicts(model, request or CheckRequest(), name, before, after))
+            model, _ = open_model(name, hashed=False, limits=chosen.limits)
+            compared.append(compare_verdicts(model, chosen, name, before, after))
         except Unreadable as reason:
             unreadable.append(UnreadableModel(name, str(reason)))
     return EditionDifference(

@@ -9,7 +9,7 @@ from msgspec import field
 from msgspec.structs import force_setattr, replace
 
 from sonnx.base.errors import UsageError
-from sonnx.base.options import Argument, Options, amount, names
+from sonnx.base.options import Argument, Options, amount, names, require_processes
 from sonnx.checker.request import CheckRequest, edition_names
 from sonnx.model.limits import DEFAULT_LIMITS, LIMITS, Limits, changed_limits, parse_limits
 from sonnx.model.symbols import parse_bindings, parse_input_shapes
@@ -69,6 +69,12 @@ class ModelOptions(Options, frozen=True, kw_only=True):
             force_setattr(self, "limits", parse_limits([f"{name}={size}" for name, size in self.limits.items()]))
 
 
+class ProfileOptions(Options, frozen=True, kw_only=True):
+    """Which edition of the profile."""
+
+    edition: Edition = None
+
+
 class EditionOptions(ModelOptions, frozen=True):
     """What analyses of models under an edition share."""
 
@@ -108,7 +114,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.deviations is None and self.date is not None:
-            raise UsageError("--date is the date of --deviations: name the file, or leave it out")
+            raise UsageError("--date requires --deviations")
         if self.deviations is not None and self.date is None:
             raise UsageError("deviations hold until a date: give the date of the check")
 
@@ -183,6 +189,10 @@ class CheckOptions(ConformanceOptions, frozen=True, kw_only=True):
         return replace(super().request(), select=tuple(self.select), ignore=tuple(self.ignore))
 
 
+ISOLATING = ("timeout", "memory", "resume", "cluster")
+"""The options of a batch that need a child process."""
+
+
 class BatchOptions(CheckOptions, frozen=True, kw_only=True):
     """What is checked of many models, and where."""
 
@@ -209,10 +219,9 @@ class BatchOptions(CheckOptions, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.jobs == 0 and self.isolating:
-            raise UsageError(f"--{self.isolating[0]} needs a child process, and --jobs 0 allows none")
+        require_processes(self, *ISOLATING)
 
     @property
-    def isolating(self) -> list[str]:
-        """The options that are given and need a child process."""
-        return [name for name in ("timeout", "memory", "resume", "cluster") if getattr(self, name) is not None]
+    def is_isolated(self) -> bool:
+        """Whether an option needs a child process."""
+        return any(getattr(self, name) is not None for name in ISOLATING)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from sonnx.base.resources import folder
 from sonnx.checker.graph_rules import DECISIONS
 from sonnx.language.domain import BuiltIn, Expression, RuleError, constant_key, given_key, input_key, written_key
 from sonnx.language.parser import built_ins
@@ -32,6 +31,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
 from sonnx.profile.definitions import Edition, Editions, Formal, OperatorDefinition, Rule, Tag, at, expand, is_slug
 from sonnx.profile.index import rules_by_slug
+from sonnx.profile.profile_data import in_use
 from sonnx.profile.requirement_identifiers import register, register_faults
 from sonnx.profile.signature import Signature, active_condition, every_rule, resolve
 
@@ -157,7 +157,7 @@ def _tags(who: str, tags: Iterable[Tag], known: Editions) -> Iterator[str]:
 
 
 def _errata(who: str, ids: Iterable[str]) -> Iterator[str]:
-    if not (folder("restrictions") / "errata.toml").is_file():
+    if not (in_use().folder / "errata.toml").is_file():
         return
     for each in ids:
         if each not in catalogue.errata():

@@ -59,7 +59,6 @@ class ReportBuilder:
         self.active, self.listing = active, Listing(most)
         self.uses: Counter[SubjectResults] = Counter()  # the number of subjects with the same results
         self.findings: list[Finding] = []
-        self.tags: dict[Rule, tuple[Tag, ...]] = {}
         self.rows: dict[SubjectResults, list[_Row]] = {}
         self.places: dict[tuple[tuple[str, ...], Signature], list[tuple[str, int, int]]] = {}
         self.notes: dict[str, None] = {}
@@ -134,10 +133,7 @@ class ReportBuilder:
 
     def _row(self, result: RuleResult) -> _Row:
         cause = result.cause if result.cause in self.active.slugs or "." in result.cause else ""
-        tags = self.tags.get(result.rule)
-        if tags is None:
-            tags = self.tags[result.rule] = self._latest_tags(result.rule)
-        said = shortened(result.actual), result.requires, result.breaks_onnx, tags, cause
+        said = shortened(result.actual), result.requires, result.breaks_onnx, self._latest_tags(result.rule), cause
         return _Row((result.rule.slug, result.verdict), said, result.names)
 
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:

@@ -5,7 +5,6 @@ Most of a report are findings, and many of them are similar, so what several fin
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping
 from functools import cache
 from operator import attrgetter
@@ -53,17 +52,12 @@ def decode(data: Data) -> Report:
     Raises:
         ValueError: the data are not those of a report.
     """
-    enabled = gc.isenabled()
-    gc.disable()  # thousands of findings, and no garbage
     try:
         heads = [_value(head) for head in data["shared"]]
         rest = {name: _value(value) for name, value in data["report"].items()}
         return Report(**rest, findings=tuple([_finding(heads[head], own) for head, *own in data["findings"]]))
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(f"these are not the data of a report: {error}") from error
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _finding(head: tuple[Any, ...], own: list[Any]) -> Finding:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from math import ceil
-from pathlib import Path
 from typing import NamedTuple
 
 from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, memory_limit, time_limit
@@ -21,6 +20,7 @@ from sonnx.cli.arguments import amount
 from sonnx.cli.command_process import EndedEarly, in_a_process
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
+from sonnx.report.formats import FORMATS
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
@@ -38,8 +38,16 @@ def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def not_conforming(stop: NotConforming, verb: str, form: str = "text", output: Path | None = None) -> int:
-    """Print the report on a model that does not conform, and how to go on; the exit code."""
+def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) -> int:
+    """Print the report on a model that does not conform, and how to go on; the exit code.
+
+    It has the format of the command and goes where its report would go.
+    """
+    form, output = getattr(parsed, "report", parsed.format), None
+    if parsed.format == form:
+        output = parsed.output
+    if form not in FORMATS:  # arrays
+        form, output = "text", None
     deliver(render(form, CheckRun([stop.report], code=stop.exit_code)), output)
     print(f"sonnx: {escape(str(stop))}; --unchecked {verb} it anyway", file=sys.stderr)
     return stop.exit_code
@@ -52,16 +60,25 @@ def add_memory_argument(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def within_budget(done: str, *, arrays: bool = True) -> Callable[[Command], Command]:
+def within_budget(done: str, unchecked: str = "", *, arrays: bool = True) -> Callable[[Command], Command]:
     """A command that ends with `Unfinished` where its budget does not suffice; `done` is the participle of its work.
+
+    Where the model does not conform, it prints the report of the check, and that --unchecked does the work anyway;
+    `unchecked` is the verb.
 
     Work on arrays is interrupted when its time is over; work of solvers asks for the time itself.  The program itself
     does the work in a process of its own, because a library may end its process, and a long call of one is not
     interrupted; a caller of the command line keeps its process.
     """
 
-    def limited(command: Command) -> Command:
-        @wraps(command)
+    def limited(work: Command) -> Command:
+        def command(options: argparse.Namespace) -> int:
+            try:
+                return work(options)
+            except NotConforming as stop:
+                return _not_conforming(stop, unchecked, options)
+
+        @wraps(work)
         def run(options: argparse.Namespace) -> int:
             spent = _Budget.of(options, done, arrays)
             if not options.own_process or not hasattr(os, "fork"):

@@ -38,7 +38,7 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
     given += ["color"] if parsed.color != "auto" else []
     if given:
         flag = "limit" if given[0] == "limits" else given[0]
-        raise UsageError(f"--fix does not go with --{flag}; use sonnx fix, then sonnx check")
+        raise UsageError(f"--fix excludes --{flag}; use sonnx fix, then sonnx check")
     codes = {0}
     for name in models_of(parsed.models):
         target = fixed_path(Path(name))

@@ -8,9 +8,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from sonnx.api.checks import facts_of, is_isolated
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import deliver, require_empty, say_written, write_folder
+from sonnx.base.reported import json_text
+from sonnx.checker.options import BatchOptions
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS, LINKED, FormatChoices
@@ -53,7 +56,7 @@ def require_effect(options: argparse.Namespace) -> None:
     if options.pages is not None and (
         formats - {"text", "html"} or "=" in "".join(options.format or ()) or options.output
     ):
-        raise UsageError("--pages writes HTML to a folder; leave out --format and --output")
+        raise UsageError("--pages excludes --format and --output")
 
 
 def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
@@ -91,6 +94,25 @@ def require_other_file(output: Path | None, models: Sequence[str]) -> None:
     for name in models:
         if output is not None and output.exists() and Path(name).exists() and output.samefile(name):
             raise UsageError(f"{quote(str(output))} is the model itself; name another file for the report")
+
+
+def require_facts(
+    parsed: argparse.Namespace, options: BatchOptions, outputs: Sequence[tuple[str, Path | None]]
+) -> None:
+    """Refuse --facts where it has no single model, or the file of another output."""
+    if len(parsed.models) != 1 or parsed.models[0] == "-" or is_isolated(parsed.models, options):
+        raise UsageError("--facts is about one model file, checked without limits of time and memory")
+    if parsed.facts.resolve() in {file.resolve() for _, file in outputs if file is not None}:
+        raise UsageError(f"--facts and --format write to {quote(str(parsed.facts))}; name a file for each")
+
+
+def deliver_facts(parsed: argparse.Namespace, options: BatchOptions, digest: str) -> None:
+    """Write the facts of the model that was checked."""
+    [name] = parsed.models
+    document = facts_of(name, options, name)
+    if document.sha256 != digest:
+        raise UsageError(f"{quote(name)} changed while it was checked")
+    deliver(json_text(document), parsed.facts)
 
 
 def deliver_reports(run: CheckRun, outputs: Sequence[tuple[str, Path | None]], options: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,13 +43,26 @@ def keywords_of(kind: type[Options], parsed: argparse.Namespace) -> dict[str, An
     return values
 
 
-def written(kind: type[Options], parsed: argparse.Namespace) -> list[str]:
+def written(kind: type[Options], parsed: argparse.Namespace, without: Collection[str] = ()) -> list[str]:
     """The options that have another value than their default, as they are written on the command line."""
     return [
         flag_of(option.name, argument)
         for option, argument in kind.arguments()
-        if getattr(parsed, option.name) not in ([], default_of(option))
+        if option.name not in without and getattr(parsed, option.name) not in ([], default_of(option))
     ]
+
+
+def require_effect(
+    parsed: argparse.Namespace, kind: type[Options], why: str, without: Collection[str] = (), more: Iterable[str] = ()
+) -> None:
+    """Refuse options of an analysis that this run is not about; `more` are options of the command alone.
+
+    Raises:
+        UsageError: one of them is given.
+    """
+    given = written(kind, parsed, without) + [f"--{name}" for name in more if getattr(parsed, name)]
+    if given:
+        raise UsageError(f"{given[0]} {why}")
 
 
 def flag_of(name: str, argument: Argument) -> str:

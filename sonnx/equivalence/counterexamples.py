@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from math import nan
+from math import isfinite, nan
 from pathlib import Path
 
 import numpy as np
@@ -127,13 +127,13 @@ class Search(Struct, frozen=True):
             mine, theirs = ideals.get(name), others.get(self.outputs[name])
             if one.shape != its.shape:
                 if mine is not None and theirs is not None and mine.low.shape != theirs.low.shape:
-                    return DifferingInput(number, kind, seed, name, (), (nan, nan), 0.0)
+                    return _differing(number, kind, seed, name, (), (nan, nan), 0.0)
                 continue
             if one.dtype == TEXT:
                 continue
             at, apart = self._apart(mine, theirs, one, its)
             if at is not None:
-                return DifferingInput(
+                return _differing(
                     number, kind, seed, name, at, (float(one[at]), float(its[at])), min(apart, sys.float_info.max)
                 )
         return None
@@ -175,6 +175,13 @@ class Search(Struct, frozen=True):
             return analyser.run(box_of_arrays(model, given)).values
         except (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError):
             return {}
+
+
+def _differing(
+    number: int, kind: str, seed: int, output: str, at: tuple[int, ...], exact: tuple[float, float], apart: float
+) -> DifferingInput:
+    first, second = (value if isfinite(value) else None for value in exact)
+    return DifferingInput(number, kind, seed, output, at, first, second, exact, apart)
 
 
 def _with_extrema(model: Model) -> Model:

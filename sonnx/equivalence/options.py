@@ -1,6 +1,7 @@
 """Options of comparisons of two models; numpy is not loaded for them."""
 
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Annotated
 
 from sonnx.base.errors import UsageError
@@ -64,3 +65,10 @@ class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
         Argument("the range of an input: bounds the difference of two implementations", "NAME=[LOW,HIGH]"),
     ] = ()
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
+    witness: Annotated[
+        Path | None,
+        Argument(
+            "a new folder for the input on which the models differ: NAME.npy for each graph input", "DIR", read=Path
+        ),
+    ] = None
+    """Written by the command."""

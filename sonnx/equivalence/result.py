@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from math import isfinite
 from typing import Annotated, Literal
 
 from msgspec import Struct
@@ -77,7 +76,7 @@ class Quantum(Struct, frozen=True):
     """The distance in quanta by which roundings of any implementation move the quotient, at most."""
 
 
-class Unmatched(Struct, frozen=True):
+class UnmatchedPair(Struct, frozen=True):
     """A pair of values that could not be matched."""
 
     first: str
@@ -86,12 +85,17 @@ class Unmatched(Struct, frozen=True):
     """The value in the second model, or the operator that makes it."""
     reason: str
     """Why they do not match."""
+
+
+class Unmatched(UnmatchedPair, frozen=True):
+    """A pair of values that could not be matched."""
+
     common: float
     """The share of the values they are made of that is the same."""
 
 
-class DifferingInput(Struct, frozen=True):
-    """An input on which the models differ beyond rounding."""
+class GeneratedInput(Struct, frozen=True):
+    """A generated input on which the models differ, and where."""
 
     number: int
     """The number of the generated set of inputs."""
@@ -103,23 +107,20 @@ class DifferingInput(Struct, frozen=True):
     """The output that differs."""
     at: tuple[int, ...]
     """The index of the element."""
+    first: float | None
+    """Its exact value in the first model; null for an infinity or a NaN, and where the shapes differ."""
+    second: float | None
+    """Its exact value in the second model, likewise."""
+
+
+class DifferingInput(GeneratedInput, frozen=True):
+    """An input on which the models differ beyond rounding."""
+
     exact: Annotated[tuple[float, float], HIDDEN]
     """Its exact values in both models; NaN where the shapes differ."""
     apart: float
     """At least the distance of the ideal values there; 0 where the value of one model is out of the reach of any
     implementation of the other one."""
-
-    @property
-    @reported
-    def first(self) -> float | None:
-        """Its exact value in the first model; null for an infinity or a NaN, and where the shapes differ."""
-        return self.exact[0] if isfinite(self.exact[0]) else None
-
-    @property
-    @reported
-    def second(self) -> float | None:
-        """Its exact value in the second model, likewise."""
-        return self.exact[1] if isfinite(self.exact[1]) else None
 
 
 class Equivalence(Struct, frozen=True):

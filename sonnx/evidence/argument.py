@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sonnx.base.escaping import escape, plural
 from sonnx.equivalence.result import Answer
+from sonnx.evidence.audit_document import AuditDocument
 
 GOAL, STRATEGY, SOLUTION, CONTEXT, ASSUMPTION = "goal", "strategy", "solution", "context", "assumption"
 
@@ -39,13 +40,13 @@ STATES = {"pass": "met", "deviated": "met", "fail": "not met"}
 """The state of a goal by the verdict; the others leave it open."""
 
 
-def argument(about: Mapping[str, Any]) -> tuple[Element, ...]:
+def argument(about: AuditDocument) -> tuple[Element, ...]:
     """The elements of the argument, the top goal first, from the document audit.json."""
-    state = STATES.get(about["verdict"], "open")
-    rows, edition, model = about["rules"], about["edition"]["name"], about["model"]
-    answers = sum((Counter(row["answers"]) for row in rows), Counter[str]())
+    state = STATES.get(about.verdict, "open")
+    rows, edition, model = about.rules, about.edition.name, about.model
+    answers = sum((Counter(row.answers) for row in rows), Counter[str]())
     told = ", ".join(f"{number} {verdict}" for verdict, number in answers.items() if number) or "none"
-    gaps = len(about["without"]["rules_without_theorem"])
+    gaps = len(about.without.rules_without_theorem)
     claims = [
         Element("G2", GOAL, "Every rule in force holds on the model, or its failure is justified", state, ("Sn1",)),
         Element("G3", GOAL, "The rules state what the texts of the profile state", "open", ("Sn2",), ("C3",)),
@@ -53,12 +54,12 @@ def argument(about: Mapping[str, Any]) -> tuple[Element, ...]:
         Element("G5", GOAL, "The tool evaluates the rules as they are stated", "open", undeveloped=True),
         *_optional_goals(about),
     ]
-    errata = plural(len(about["known_problems"]), "erratum", "errata")
-    assumed = ("A1",) if about["assumptions"] else ()
-    top = f"The model {escape(model['file'])} conforms to edition {edition} of the SONNX profile"
+    errata = plural(len(about.known_problems), "erratum", "errata")
+    assumed = ("A1",) if about.assumptions else ()
+    top = f"The model {escape(model.file)} conforms to edition {edition} of the SONNX profile"
     elements = [
         Element("G1", GOAL, top, _joint(each.state for each in claims), ("S1",), ("C1", "C2", *assumed)),
-        Element("C1", CONTEXT, f"SHA-256 {model['sha256'][:16]}…, and the options of the check", files=("audit.json",)),
+        Element("C1", CONTEXT, f"SHA-256 {model.sha256[:16]}…, and the options of the check", files=("audit.json",)),
         Element("C2", CONTEXT, "Limits of the claim", files=("index.html",)),
         Element("S1", STRATEGY, "Argument over results, rules and tool", "", tuple(each.id for each in claims)),
         *claims,
@@ -66,13 +67,13 @@ def argument(about: Mapping[str, Any]) -> tuple[Element, ...]:
         Element("Sn2", SOLUTION, f"{plural(len(rows), 'requirement')}, sources, cases", files=("requirements.reqif",)),
         Element("C3", CONTEXT, f"{errata} of the texts, with the reading of each", files=("audit.json",)),
         Element(
-            "Sn3", SOLUTION, f"{plural(len(about['theorems']), 'theorem')}; {plural(gaps, 'rule')} without one",
+            "Sn3", SOLUTION, f"{plural(len(about.theorems), 'theorem')}; {plural(gaps, 'rule')} without one",
             files=("theorems/",),
         ),
         *_optional_solutions(about),
     ]  # fmt: skip
     if assumed:
-        count = plural(len(about["assumptions"]), "condition")
+        count = plural(len(about.assumptions), "condition")
         elements.append(Element("A1", ASSUMPTION, f"{count} on values at run time hold", files=("audit.json",)))
     return tuple(elements)
 
@@ -89,41 +90,39 @@ DERIVED = {
 """The state of the goal by the answer of the comparison."""
 
 
-def _optional_goals(about: Mapping[str, Any]) -> Iterator[Element]:
+def _optional_goals(about: AuditDocument) -> Iterator[Element]:
     """The goals about a box of inputs and about rewrites, where the pack has them."""
-    if about["box"] is not None:
-        state = "open" if about["box"]["undecided"] or about["assumptions"] else "met"
+    if about.box is not None:
+        state = "open" if about.box.undecided or about.assumptions else "met"
         yield Element("G6", GOAL, "The assumptions hold for every input of the stated box", state, ("Sn4",))
-    if about["rewrites"] is not None:
+    if about.rewrites is not None:
         yield Element("G7", GOAL, "The model computes the values of the model it was rewritten from", "open", ("Sn5",))
-    if about.get("derived_from") is not None:
-        state = DERIVED[about["derived_from"]["answer"]]
+    if about.derived_from is not None:
+        state = DERIVED[Answer(about.derived_from.answer)]
         yield Element("G8", GOAL, "The model is the same function as its original", state, ("Sn6",))
-    if about.get("properties"):
+    if about.properties:
         statement = "The stated properties hold in every implementation that their certificates describe"
         yield Element("G9", GOAL, statement, "met", ("Sn7",))
-    if about.get("suite"):
-        complete = all(each["exit"] == 0 and not each["not_tested"] for each in about["suite"])
+    if about.suite:
+        complete = all(tested.exit == 0 and not tested.not_tested for tested in about.suite)
         statement = "The implementation gives the expected outputs for the cases of the suite"
         yield Element("G10", GOAL, statement, "met" if complete else "open", ("Sn8",))
 
 
-def _optional_solutions(about: Mapping[str, Any]) -> Iterator[Element]:
-    if about["box"] is not None:
-        yield Element(
-            "Sn4", SOLUTION, f"{plural(len(about['box']['shown']), 'assumption')} shown", files=("audit.json",)
-        )
-    if about["rewrites"] is not None:
-        made = about["rewrites"]["content"]["rewrites"]
+def _optional_solutions(about: AuditDocument) -> Iterator[Element]:
+    if about.box is not None:
+        yield Element("Sn4", SOLUTION, f"{plural(len(about.box.shown), 'assumption')} shown", files=("audit.json",))
+    if about.rewrites is not None:
+        made = about.rewrites.content.rewrites
         yield Element("Sn5", SOLUTION, f"Record of {plural(len(made), 'rewrite')}", files=("configuration/rewrites/",))
-    if about.get("derived_from") is not None:
-        found = f"Comparison with the original: {about['derived_from']['answer']}"
+    if about.derived_from is not None:
+        found = f"Comparison with the original: {about.derived_from.answer}"
         yield Element("Sn6", SOLUTION, found, files=("audit.json",))
-    if about.get("properties"):
-        found = f"{plural(len(about['properties']), 'certificate')}, checked"
+    if about.properties:
+        found = f"{plural(len(about.properties), 'certificate')}, checked"
         yield Element("Sn7", SOLUTION, found, files=("properties/",))
-    if about.get("suite"):
-        found = f"{plural(len(about['suite']), 'report')} of sonnx suite run"
+    if about.suite:
+        found = f"{plural(len(about.suite), 'report')} of sonnx suite run"
         yield Element("Sn8", SOLUTION, found, files=("suites/",))
 
 

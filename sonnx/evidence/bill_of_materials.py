@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 from sonnx.evidence.configuration import NAME, Configuration, Installed
+from sonnx.evidence.identity import ExternalFile, ModelIdentity
 from sonnx.model.ir import Model, Type
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 
@@ -66,20 +67,20 @@ STATED_KEYS = {"license": ("license", "licence"), "dataset": ("dataset", "datase
 NOT_STATED = "not stated in the file"
 
 
-def model_bill_of_materials(model: Model, about: Mapping[str, Any]) -> dict[str, Any]:
+def model_bill_of_materials(model: Model, about: ModelIdentity) -> dict[str, Any]:
     """A model as a machine-learning component: its hashes, interface, operators, parameters, licence and datasets.
 
     Args:
         model: the model.
         about: its identity, as `sonnx.evidence.identity.about_model` gives it.
     """
-    reference = f"model:sha256:{about['sha256']}"
-    parts = [_data_component(each) for each in about["external_data"]]
+    reference = f"model:sha256:{about.sha256}"
+    parts = [_data_component(file) for file in about.external_data]
     component: dict[str, Any] = {
         "type": "machine-learning-model",
         "bom-ref": reference,
-        "name": about["file"],
-        "hashes": [{"alg": "SHA-256", "content": about["sha256"]}],
+        "name": about.file,
+        "hashes": [{"alg": "SHA-256", "content": about.sha256}],
         "modelCard": {
             "modelParameters": {
                 "inputs": [{"format": _interface(each.name, each.type)} for each in model.graph.inputs],
@@ -105,26 +106,26 @@ def _interface(name: str, type_: Type) -> str:
     return f"{name}: {type_}"
 
 
-def _data_component(file: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "data", "bom-ref": f"data:{file['file']}", "name": file["file"]}
-    if file["sha256"] is not None:
-        made["hashes"] = [{"alg": "SHA-256", "content": file["sha256"]}]
+def _data_component(file: ExternalFile) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "data", "bom-ref": f"data:{file.file}", "name": file.file}
+    if file.sha256 is not None:
+        made["hashes"] = [{"alg": "SHA-256", "content": file.sha256}]
     else:
-        made["description"] = f"not read: {file['not_read']}"
+        made["description"] = f"not read: {file.not_read}"
     return made
 
 
-def _properties(model: Model, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _properties(model: Model, about: ModelIdentity) -> Iterator[tuple[str, str]]:
     """What describes the model, as pairs of a name and a text."""
     operators = Counter(
         f"{canonical_domain(node.domain) or 'ai.onnx'}.{node.operator}"
         for scope in scopes(model)
         for node in scope.graph.nodes
     )
-    yield "canonical-sha256", about["canonical_sha256"]
-    yield "ir-version", str(about["ir_version"])
-    yield from (("operator-set", f"{domain or 'ai.onnx'} {version}") for domain, version in about["operator_sets"])
-    yield "producer", about["producer"] or NOT_STATED
+    yield "canonical-sha256", about.canonical_sha256
+    yield "ir-version", str(about.ir_version)
+    yield from (("operator-set", f"{domain or 'ai.onnx'} {version}") for domain, version in about.operator_sets)
+    yield "producer", about.producer or NOT_STATED
     yield "nodes", str(operators.total())
     yield from (("operator", f"{name} {number}") for name, number in sorted(operators.items()))
     stored = [each.dims for each in stored_tensors(model) if min(each.dims, default=0) >= 0]
@@ -134,6 +135,6 @@ def _properties(model: Model, about: Mapping[str, Any]) -> Iterator[tuple[str, s
     yield "datasets", _stated(about, "dataset") or NOT_STATED
 
 
-def _stated(about: Mapping[str, Any], what: str) -> str:
+def _stated(about: ModelIdentity, what: str) -> str:
     """The entry of the metadata that states something, "" where none does."""
-    return next((str(value) for key, value in about["metadata"] if str(key).lower() in STATED_KEYS[what] and value), "")
+    return next((value for key, value in about.metadata if key.lower() in STATED_KEYS[what] and value), "")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import error as struct_error
-from typing import Any
+
+from msgspec import Struct
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
@@ -22,11 +23,28 @@ LIMIT = (
 CHECKER = Path(certificate_checker.__file__)
 
 
+class ShownProperty(Struct, frozen=True):
+    """A property with its certificate."""
+
+    file: str
+    """The base name of the property."""
+    sha256: str
+    """Its SHA-256."""
+    certificate: str
+    """The base name of the certificate."""
+    certificate_sha256: str
+    """Its SHA-256."""
+    claim: str
+    """What the certificate shows."""
+    parts: int
+    """The parts of the box that it decides."""
+
+
 @dataclass(frozen=True)
 class CertifiedProperties:
     """What the pack says of the properties, and its files: these, their certificates, the program that checks them."""
 
-    about: tuple[dict[str, Any], ...]
+    about: tuple[ShownProperty, ...]
     files: dict[str, bytes]
 
 
@@ -50,7 +68,7 @@ def certified_properties(paths: Sequence[Path], data: bytes) -> CertifiedPropert
     return CertifiedProperties(tuple(about for about, _ in rows), files)
 
 
-def _checked(path: Path, data: bytes) -> tuple[dict[str, Any], tuple[tuple[str, bytes], ...]]:
+def _checked(path: Path, data: bytes) -> tuple[ShownProperty, tuple[tuple[str, bytes], ...]]:
     contents = tuple(_contents(path))
     (name, source), (beside, certificate) = contents
     try:
@@ -59,11 +77,8 @@ def _checked(path: Path, data: bytes) -> tuple[dict[str, Any], tuple[tuple[str, 
         raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct_error) as reason:
         raise UsageError(f"{quote(beside)} is not a certificate of {quote(name)} ({type(reason).__name__})") from None
-    about = {
-        "file": name, "sha256": sha256(source), "certificate": beside, "certificate_sha256": sha256(certificate),
-        "claim": certificate_checker.CLAIM, "parts": parts,
-    }  # fmt: skip
-    return about, contents
+    hashes = sha256(source), sha256(certificate)
+    return ShownProperty(name, hashes[0], beside, hashes[1], certificate_checker.CLAIM, parts), contents
 
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import MsgspecError, convert
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import plural, quote
 from sonnx.base.files import json_value
+from sonnx.evidence.audit_document import AuditDocument, ChangedResults, ChangeImpact, EarlierModel, StandingEvidence
+from sonnx.evidence.pack_parts import StatedTheorem
 from sonnx.model.reader import Unreadable, file_bytes
 
 STANDS, RENEWED, TO_RENEW = "stands", "renewed by this pack", "must be renewed"
 FILE = "audit.json"
-NEEDED = (
-    "format", "model", "edition", "tool", "packages", "options", "rules", "theorems", "assumptions", "box", "rewrites",
-)  # fmt: skip
 
 
 class EarlierPack(NamedTuple):
     """The document of an earlier pack, its bytes, and the SHA-256 of them."""
 
-    document: Mapping[str, Any]
+    document: AuditDocument
     content: bytes
     sha256: str
 
@@ -41,16 +42,15 @@ def earlier_pack(folder: Path) -> EarlierPack:
     except Unreadable as reason:
         raise UsageError(str(reason)) from None
     try:
-        document = json_value(content)
-        missing = [key for key in NEEDED if key not in document]
-    except (ValueError, TypeError):
-        raise UsageError(f"{quote(str(path))} is not the document of an evidence pack") from None
-    if missing:
-        raise UsageError(f"{quote(str(path))} is of another format: it has no {quote(missing[0])}")
+        document = convert(json_value(content), AuditDocument)
+    except (ValueError, MsgspecError) as reason:
+        raise UsageError(
+            f"{quote(str(path))} is not the document of an evidence pack as this version writes it: {reason}"
+        ) from None
     return EarlierPack(document, content, hashlib.sha256(content).hexdigest())
 
 
-def change_impact(before: EarlierPack, now: Mapping[str, Any]) -> dict[str, Any]:
+def change_impact(before: EarlierPack, now: AuditDocument) -> ChangeImpact:
     """What changed since an earlier pack, and for each kind of evidence whether it stands.
 
     Args:
@@ -58,74 +58,67 @@ def change_impact(before: EarlierPack, now: Mapping[str, Any]) -> dict[str, Any]
         now: the document of the new one.
     """
     was = before.document
-    changed = list(_changed(was, now))
-    same_function = was["model"]["canonical_sha256"] == now["model"]["canonical_sha256"]
-    answers = list(_answers(was, now))
-    return {
-        "audit_sha256": before.sha256,
-        "model": {"file": was["model"]["file"], "sha256": was["model"]["sha256"], "same_canonical_form": same_function},
-        "changed": changed,
-        "rules": answers,
-        "evidence": [
-            {"evidence": name, "state": state, "because": because}
-            for name, state, because in _evidence(was, now, changed, answers, same_function=same_function)
-        ],
-    }
+    changed = tuple(_changed(was, now))
+    same_function = was.model.canonical_sha256 == now.model.canonical_sha256
+    results = tuple(_results(was, now))
+    return ChangeImpact(
+        before.sha256,
+        EarlierModel(was.model.file, was.model.sha256, same_function),
+        changed,
+        results,
+        tuple(StandingEvidence(*row) for row in _evidence(was, now, changed, len(results), same_function)),
+    )
 
 
-def _changed(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _changed(was: AuditDocument, now: AuditDocument) -> Iterator[str]:
     """What evidence depends on and what is not the same in both packs."""
-    both = was["edition"]["files"].keys() & now["edition"]["files"].keys()  # the others follow from the operators
-    old, new = (_subjects(each, both) for each in (was, now))
+    both = was.edition.files.keys() & now.edition.files.keys()  # the others follow from the operators
+    old, new = (_subjects(document, both) for document in (was, now))
     yield from (name for name in new if old[name] != new[name])
 
 
-def _subjects(document: Mapping[str, Any], files: Collection[str]) -> dict[str, Any]:
-    edition = document["edition"]
+def _subjects(document: AuditDocument, files: Collection[str]) -> dict[str, Any]:
+    edition = document.edition
     return {
-        "model": document["model"]["sha256"],
-        "external data": document["model"]["external_data"],
-        "edition": (edition["name"], {name: edition["files"][name] for name in files}),
-        "tool": document["tool"],
-        "packages": document["packages"],
-        "options": {**document["options"], "since": None},
+        "model": document.model.sha256,
+        "external data": document.model.external_data,
+        "edition": (edition.name, {name: edition.files[name] for name in files}),
+        "tool": document.tool,
+        "packages": document.packages,
+        "options": {**document.options, "since": None},
     }
 
 
-def _answers(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _results(was: AuditDocument, now: AuditDocument) -> Iterator[ChangedResults]:
     """The rules with other results than before; None where a pack does not have the rule."""
-    old, new = ({row["rule"]: dict(row["answers"]) for row in each["rules"]} for each in (was, now))
+    old, new = ({row.rule: dict(row.answers) for row in document.rules} for document in (was, now))
     for rule in sorted(old.keys() | new.keys()):
         if old.get(rule) != new.get(rule):
-            yield {"rule": rule, "before": old.get(rule), "now": new.get(rule)}
+            yield ChangedResults(rule, old.get(rule), new.get(rule))
 
 
 def _evidence(
-    was: Mapping[str, Any], now: Mapping[str, Any], changed: list[str], answers: list[Any], *, same_function: bool
+    was: AuditDocument, now: AuditDocument, changed: Collection[str], other_results: int, same_function: bool
 ) -> Iterator[tuple[str, str, str]]:
     """Each kind of evidence with its state and the reason."""
     causes = ", ".join(changed) or "nothing it depends on"
-    results = f"{causes} changed; {plural(len(answers), 'rule')} with other results"
+    results = f"{causes} changed; {plural(other_results, 'rule')} with other results"
     yield "results of the rules", RENEWED if changed else STANDS, results
-    old, new = ({each["id"]: each["questions_sha256"] for each in _theorems(doc)} for doc in (was, now))
+    old, new = ({theorem.id: _queries(theorem) for theorem in document.theorems} for document in (was, now))
     fresh = [name for name, digest in new.items() if old.get(name) != digest]
-    unproved = [each["id"] for each in now["theorems"] if each["id"] in fresh and each["outcome"] != "as expected"]
+    unproved = [one.id for one in now.theorems if one.id in fresh and one.outcome != "as expected"]
     state = TO_RENEW if unproved else RENEWED if fresh else STANDS
     told = f"{plural(len(fresh), 'theorem')} with new questions, {len(unproved)} of them without the expected result"
     yield "theorems", state, told
     monitored = _conditions(was) != _conditions(now)
-    told = (
-        "the conditions on run-time values are others"
-        if monitored
-        else "the conditions on run-time values are the same"
-    )
+    told = f"the conditions on run-time values are {'others' if monitored else 'the same'}"
     yield "monitors of assumptions", TO_RENEW if monitored else STANDS, told
-    if was["box"] is not None or now["box"] is not None:
-        state = RENEWED if now["box"] is not None else STANDS if same_function else TO_RENEW
-        yield "bounds on a box of inputs", state, f"this pack has {'a' if now['box'] is not None else 'no'} box"
-    if was["rewrites"] is not None or now["rewrites"] is not None:
-        state = RENEWED if now["rewrites"] is not None else TO_RENEW
-        yield "record of rewrites", state, f"this pack has {'a' if now['rewrites'] is not None else 'no'} record"
+    if was.box is not None or now.box is not None:
+        state = RENEWED if now.box is not None else STANDS if same_function else TO_RENEW
+        yield "bounds on a box of inputs", state, f"this pack has {'a' if now.box is not None else 'no'} box"
+    if was.rewrites is not None or now.rewrites is not None:
+        state = RENEWED if now.rewrites is not None else TO_RENEW
+        yield "record of rewrites", state, f"this pack has {'a' if now.rewrites is not None else 'no'} record"
     state, told = TO_RENEW, "another model; sonnx equivalent says whether it is the same function"
     if same_function:
         state, told = STANDS, "the canonical forms are equal"
@@ -139,11 +132,9 @@ def _evidence(
     yield "qualification of the tool", TO_RENEW if tool else STANDS, told
 
 
-def _theorems(document: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    for each in document["theorems"]:
-        digests = "".join(question["smt2_sha256"] for question in each["obligations"])
-        yield {"id": each["id"], "questions_sha256": hashlib.sha256(digests.encode()).hexdigest()}
+def _queries(theorem: StatedTheorem) -> tuple[str, ...]:
+    return tuple(query.smt2_sha256 for query in theorem.obligations)
 
 
-def _conditions(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return sorted((each["place"], each["rule"], each["condition"]) for each in document["assumptions"])
+def _conditions(document: AuditDocument) -> list[tuple[str, str, str]]:
+    return sorted((open_.place, open_.rule, open_.condition) for open_ in document.assumptions)

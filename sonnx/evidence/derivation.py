@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
-from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, convert
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import escape
@@ -16,8 +15,8 @@ from sonnx.base.files import sha256
 from sonnx.checker.request import CheckRequest
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
-from sonnx.equivalence.result import Answer
-from sonnx.evidence.identity import external_files
+from sonnx.equivalence.result import Answer, GeneratedInput, Quantum, UnmatchedPair
+from sonnx.evidence.identity import ExternalFile, external_files
 from sonnx.model.ir import Model
 from sonnx.model.reader import file_bytes, read
 
@@ -27,6 +26,55 @@ LIMIT = (
 )
 DIGITS = 4
 """Digits of the largest difference: the last digits of a float64 product depend on the processor, a pack does not."""
+
+
+class OriginalModel(Struct, frozen=True):
+    """The model file that the model was made from."""
+
+    file: str
+    """The base name of the file."""
+    sha256: str
+    """Its SHA-256."""
+    external_data: tuple[ExternalFile, ...]
+    """The files of external data."""
+
+
+class AnsweredOutput(Struct, frozen=True):
+    """An output of both models."""
+
+    name: str
+    """Its name in the original."""
+    answer: str
+    """Whether it is the same function."""
+
+
+class ComparedOriginal(Struct, frozen=True):
+    """Whether the model is the same function as the model it was made from."""
+
+    original: OriginalModel
+    """That model."""
+    answer: str
+    """The answer of `sonnx equivalent`."""
+    outputs: tuple[AnsweredOutput, ...]
+    """The answer for each output."""
+    only_for: Mapping[str, tuple[int, ...]]
+    """The shapes of inputs for which the answer holds; empty for all."""
+    folded: int
+    """Constants that were computed in advance."""
+    largest_relative_difference: float | None
+    """Of these from the constants of the original, rounded up; null without one."""
+    by_one_quantum: tuple[Quantum, ...]
+    """Values that differ by one quantum at most."""
+    may_jump: tuple[str, ...]
+    """Values that jump where their arguments are near a threshold."""
+    unmatched: UnmatchedPair | None
+    """Where the models stop to match; null where they match."""
+    witness: GeneratedInput | None
+    """The input on which they differ, which `sonnx equivalent --witness` writes; null where none is known."""
+    theorems: tuple[str, ...]
+    """The theorems that the answer rests on."""
+    assumed: tuple[str, ...]
+    """What is assumed without a theorem."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +87,7 @@ class Derivation:
         code: the exit code of the comparison.
     """
 
-    about: dict[str, Any]
+    about: ComparedOriginal
     theorems: frozenset[str]
     code: int
 
@@ -73,27 +121,23 @@ def derivation(
     except BadInput as reason:
         raise UsageError(f"{escape(original.name)} is no original of {escape(name)}: {_without_hint(reason)}") from None
     largest = max((each.relative for each in found.constants), default=None)
-    about = {
-        "original": {
-            "file": original.name,
-            "sha256": found.first.sha256,
-            "external_data": list(external_files(source, original.parent)),
-        },
-        "answer": found.answer.value,
-        "outputs": [{"name": escape(each.first), "answer": each.answer.value} for each in found.outputs],
-        "only_for": {escape(each): list(shape) for each, shape in found.binding.items()},
-        "folded": len(found.constants),
-        "largest_relative_difference": None if largest is None else _rounded(largest),
-        "by_one_quantum": [
-            {"first": escape(each.first), "second": escape(each.second), "reach": _rounded(each.reach)}
-            for each in found.quanta
-        ],
-        "may_jump": [escape(each) for each in found.decisions],
-        "unmatched": None if found.unmatched is None else _unmatched(to_builtins(found.unmatched)),
-        "witness": None if found.witness is None else _witness(to_builtins(found.witness)),
-        "theorems": list(found.theorems),
-        "assumed": [escape(each) for each in found.assumptions],
-    }
+    unmatched = found.unmatched
+    about = ComparedOriginal(
+        OriginalModel(original.name, found.first.sha256, tuple(external_files(source, original.parent))),
+        found.answer.value,
+        tuple(AnsweredOutput(escape(output.first), output.answer.value) for output in found.outputs),
+        {escape(name): tuple(shape) for name, shape in found.binding.items()},
+        len(found.constants),
+        None if largest is None else _rounded(largest),
+        tuple(Quantum(escape(one.first), escape(one.second), _rounded(one.reach)) for one in found.quanta),
+        tuple(map(escape, found.decisions)),
+        None
+        if unmatched is None
+        else UnmatchedPair(*map(escape, (unmatched.first, unmatched.second, unmatched.reason))),
+        None if found.witness is None else convert(found.witness, GeneratedInput, from_attributes=True),
+        tuple(found.theorems),
+        tuple(map(escape, found.assumptions)),
+    )
     proved = found.answer in (Answer.IDENTICAL, Answer.ROUNDING)
     return Derivation(about, frozenset(found.theorems if proved else ()), found.exit_code())
 
@@ -101,15 +145,6 @@ def derivation(
 def _without_hint(reason: BadInput) -> str:
     """The sentence without the option of the command equivalent that pairs names."""
     return str(reason).partition("; --map")[0]
-
-
-def _unmatched(found: Mapping[str, Any]) -> dict[str, str]:
-    return {key: escape(found[key]) for key in ("first", "second", "reason")}
-
-
-def _witness(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Which generated input shows the difference, and where; `sonnx equivalent --witness` writes it."""
-    return {key: found[key] for key in ("number", "kind", "seed", "output", "at", "first", "second")}
 
 
 def _rounded(value: float) -> float:

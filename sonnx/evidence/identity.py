@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
-from sonnx.base.resources import folder as data_folder
 from sonnx.base.resources import own_files, own_hash, tool_version
 from sonnx.evidence.canonical_form import canonical
 from sonnx.evidence.configuration import DRAWING, NAME, needed
@@ -21,24 +21,109 @@ from sonnx.model.reader import Unreadable, map_file
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
+from sonnx.profile.profile_data import in_use
 
 
-def about_model(model: Model, name: str, digest: str, size: int, folder: Path | None) -> dict[str, Any]:
+class ExternalFile(Struct, frozen=True):
+    """A file of external data."""
+
+    file: str
+    """Its location, as the model states it."""
+    sha256: str | None
+    """The SHA-256 of the whole file; null where it was not read."""
+    bytes: int | None
+    """Its size."""
+    not_read: str | None
+    """Why it was not read."""
+
+
+class ModelIdentity(Struct, frozen=True):
+    """The model file."""
+
+    file: str
+    """The base name of the file."""
+    sha256: str
+    """Its SHA-256."""
+    bytes: int
+    """Its size."""
+    canonical_sha256: str
+    """The SHA-256 of the canonical form (docs/canonical-form.md)."""
+    external_data: tuple[ExternalFile, ...]
+    """The files of external data."""
+    ir_version: int | None
+    """The version of the format; null where the file states none."""
+    operator_sets: tuple[tuple[str, int | None], ...]
+    """The operator sets, each with its version; null where the file states none."""
+    producer: str
+    """What the file says of its producer."""
+    metadata: tuple[tuple[str, str], ...]
+    """The metadata of the file."""
+
+
+class ToolIdentity(Struct, frozen=True):
+    """The tool."""
+
+    name: str
+    """The name of the program."""
+    version: str
+    """Its version."""
+    sha256: str
+    """The hash of all its files, independent of how it is installed."""
+    files: int
+    """How many files these are."""
+
+
+class PackageIdentity(Struct, frozen=True):
+    """An installed package that the tool needs."""
+
+    name: str
+    """Its name."""
+    version: str
+    """Its version."""
+    sha256: str
+    """The hash of the hashes of its files, as its record lists them."""
+
+
+class OperatorText(Struct, frozen=True):
+    """The text that an edition takes for an operator."""
+
+    status: str
+    """What the edition says of the operator: specified, draft, planned, or nothing."""
+    text: str | None
+    """The text; null without one."""
+
+
+class EditionIdentity(Struct, frozen=True):
+    """The edition of the profile."""
+
+    name: str
+    """Its name."""
+    title: str
+    """Its title."""
+    consolidated: bool
+    """Whether this tool consolidated it from several texts."""
+    files: Mapping[str, str]
+    """The SHA-256 of each of its files that was read."""
+    operators: Mapping[str, OperatorText]
+    """The operators of the model."""
+
+
+def about_model(model: Model, name: str, digest: str, size: int, folder: Path | None) -> ModelIdentity:
     """The model file, its files of external data in `folder`, and the hash of its canonical form."""
     form = canonical(
         model, lambda tensor: external_bytes(folder, tensor.external) if folder and tensor.external else None
     )
-    return {
-        "file": name,
-        "sha256": digest,
-        "bytes": size,
-        "canonical_sha256": hashlib.sha256(form).hexdigest(),
-        "external_data": list(external_files(model, folder)),
-        "ir_version": model.ir_version,
-        "operator_sets": [[each.domain, each.version] for each in model.imports],
-        "producer": model.producer,
-        "metadata": [list(pair) for pair in model.metadata],
-    }
+    return ModelIdentity(
+        file=name,
+        sha256=digest,
+        bytes=size,
+        canonical_sha256=hashlib.sha256(form).hexdigest(),
+        external_data=tuple(external_files(model, folder)),
+        ir_version=model.ir_version,
+        operator_sets=tuple((imported.domain, imported.version) for imported in model.imports),
+        producer=model.producer,
+        metadata=tuple(model.metadata),
+    )
 
 
 def external_bytes(folder: Path, external: External) -> memoryview | None:
@@ -55,19 +140,19 @@ def external_bytes(folder: Path, external: External) -> memoryview | None:
     return data[start:end] if 0 <= start <= end <= len(data) else None
 
 
-def external_files(model: Model, folder: Path | None) -> Iterator[dict[str, Any]]:
+def external_files(model: Model, folder: Path | None) -> Iterator[ExternalFile]:
     """Each file of external data, once; with the reason if it cannot be read."""
     found = {each.external.location for each in stored_tensors(model) if each.external}
     for location in sorted(found):
         if folder is None:
-            yield {"file": location, "sha256": None, "bytes": None, "not_read": "the model was given as bytes"}
+            yield ExternalFile(location, None, None, "the model was given as bytes")
             continue
         try:
             path = resolve_location(folder, location)
-            yield {"file": location, "sha256": sha256(path), "bytes": path.stat().st_size, "not_read": None}
+            yield ExternalFile(location, sha256(path), path.stat().st_size, None)
         except (OutsideFolder, OSError) as reason:
             why = str(reason) if isinstance(reason, OutsideFolder) else reason.strerror
-            yield {"file": location, "sha256": None, "bytes": None, "not_read": why}
+            yield ExternalFile(location, None, None, why)
 
 
 def operators_used(model: Model) -> tuple[tuple[str, int], ...]:
@@ -86,12 +171,12 @@ def _version(operator: str, operator_set: int | None) -> int:
     return (described.version_at(operator_set) or 0) if described and operator_set is not None else 0
 
 
-def about_tool() -> dict[str, Any]:
+def about_tool() -> ToolIdentity:
     """The version and the hash of all files of the tool, independent of how it is installed."""
-    return {"name": "sonnx", "version": tool_version(), "sha256": own_hash(), "files": len([*own_files()])}
+    return ToolIdentity("sonnx", tool_version(), own_hash(), len([*own_files()]))
 
 
-def about_packages() -> list[dict[str, Any]]:
+def about_packages() -> tuple[PackageIdentity, ...]:
     """The installed packages that the tool needs, direct and indirect, by version and by the hash of their files.
 
     Raises:
@@ -100,28 +185,28 @@ def about_packages() -> list[dict[str, Any]]:
     names = needed([DRAWING])
     if not names:
         raise UsageError("sonnx is not installed here, so an evidence pack cannot list its packages; install it by pip")
-    return [_package(name) for name in sorted(names) if name != NAME]
+    return tuple(_package(name) for name in sorted(names) if name != NAME)
 
 
-def _package(name: str) -> dict[str, Any]:
+def _package(name: str) -> PackageIdentity:
     found = distribution(name)
     listed = sorted(
         f"{each.hash.value}  {each.as_posix()}\n"
         for each in found.files or ()
         if each.hash and each.parts[0] != ".." and not each.parts[0].endswith(".dist-info")
     )
-    return {"name": name, "version": found.version, "sha256": hashlib.sha256("".join(listed).encode()).hexdigest()}
+    return PackageIdentity(name, found.version, hashlib.sha256("".join(listed).encode()).hexdigest())
 
 
-def about_edition(edition: Edition, used: Sequence[str]) -> dict[str, Any]:
+def about_edition(edition: Edition, used: Sequence[str]) -> EditionIdentity:
     """The edition with the hash of each of its files that was read, and the text taken for each operator used."""
-    base = data_folder("restrictions")
+    base = in_use().folder
     names = ["editions.toml", "general.toml", "graph.toml", "errata.toml"]
     names += [f"operators/{name.lower()}.toml" for name in used if catalogue.operator(name)]
-    return {
-        "name": edition.name,
-        "title": edition.title,
-        "consolidated": edition.consolidated,
-        "files": {name: sha256(base / name) for name in sorted(names)},
-        "operators": {name: {"status": edition.status(name), "text": edition.text_of(name)} for name in used},
-    }
+    return EditionIdentity(
+        edition.name,
+        edition.title,
+        edition.consolidated,
+        {name: sha256(base / name) for name in sorted(names)},
+        {name: OperatorText(edition.status(name), edition.text_of(name)) for name in used},
+    )

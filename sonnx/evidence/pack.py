@@ -16,13 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from msgspec import MsgspecError, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape, quote
-from sonnx.base.files import json_value, whole_bytes, write_folder
-from sonnx.base.resources import tool_version
+from sonnx.base.escaping import escape
+from sonnx.base.files import whole_bytes, write_folder
+from sonnx.base.reported import json_text
 from sonnx.checker import deviation_records, deviations
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -30,19 +29,28 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence import change_impact, identity, pack_page, pack_parts, suite_reports
 from sonnx.evidence.argument import argument, argument_data, argument_drawing
+from sonnx.evidence.audit_document import (
+    AssumedCondition,
+    AuditDocument,
+    Gaps,
+    KnownProblem,
+    Manifest,
+    RunRecord,
+    TracedRule,
+)
 from sonnx.evidence.bill_of_materials import model_bill_of_materials
 from sonnx.evidence.certified_properties import FOLDER as PROPERTIES_FOLDER
 from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
 from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
-from sonnx.evidence.derivation import Derivation, derivation
+from sonnx.evidence.derivation import derivation
 from sonnx.evidence.objectives import absent_files, objectives_data
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.requirements_exchange import requirements_document
 from sonnx.evidence.signature import SIGNATURE, sign
 from sonnx.evidence.traceability import Trace, traces
 from sonnx.model.ir import Model
-from sonnx.model.reader import Unreadable, file_bytes, read
+from sonnx.model.reader import file_bytes, read
 from sonnx.model.sources import name_of
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
@@ -55,7 +63,6 @@ from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.json import CheckDocument
 
-FORMAT = 1
 MANIFEST = "manifest.json"
 AUDIT = "audit.json"
 RUN = "run.json"
@@ -82,15 +89,16 @@ class EvidencePack:
     files: Mapping[str, bytes]
     report: Report
     code: int
+    document: AuditDocument
+    """What audit.json says."""
 
     @property
     def about_original(self) -> str:
         """The answer of the comparison with the original in one line, "" where there is none."""
-        derived = json_value(self.files["audit.json"])["derived_from"]
-        name = "" if derived is None else escape(derived["original"]["file"])
-        return name and f"{name}, which it was derived from: {derived['answer']}"
+        derived = self.document.derived_from
+        return f"{escape(derived.original.file)}, which it was derived from: {derived.answer}" if derived else ""
 
-    def write(self, folder: Path, run: Mapping[str, Any], key: Path | None = None) -> None:
+    def write(self, folder: Path, run: RunRecord, key: Path | None = None) -> None:
         """Write the pack to a new folder, all of it or nothing.
 
         Args:
@@ -103,23 +111,23 @@ class EvidencePack:
             UsageError: the key does not sign.
         """
         signature = {} if key is None else {SIGNATURE: sign(self.files[MANIFEST], key)}
-        write_folder(folder, {**self.files, **signature, RUN: as_bytes(run)})
+        write_folder(folder, {**self.files, **signature, RUN: json_text(run).encode()})
 
 
-def run_record(model: Path, derived_from: Path | None, started: datetime) -> dict[str, Any]:
-    """What run.json says of the run that writes a pack: the command, its place, its times and the machine."""
-    return {
-        "command": sys.argv,
-        "folder": str(Path.cwd()),
-        "model": str(model.resolve()),
-        **({"derived_from": str(derived_from.resolve())} if derived_from is not None else {}),
-        "started": started.isoformat(timespec="seconds"),
-        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
-        "host": platform.node(),
-        "system": platform.platform(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "executable": sys.executable,
-    }
+def run_record(model: Path, derived_from: Path | None, started: datetime) -> RunRecord:
+    """What run.json says of the run that writes a pack."""
+    return RunRecord(
+        command=tuple(sys.argv),
+        folder=str(Path.cwd()),
+        model=str(model.resolve()),
+        derived_from=None if derived_from is None else str(derived_from.resolve()),
+        started=started.isoformat(timespec="seconds"),
+        ended=datetime.now(UTC).isoformat(timespec="seconds"),
+        host=platform.node(),
+        system=platform.platform(),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        executable=sys.executable,
+    )
 
 
 def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None) -> EvidencePack:
@@ -170,25 +178,39 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
     named |= derived.theorems if derived is not None else set()
     found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
-    certificates, questions = pack_parts.evidence(found)
+    copies, proofs = pack_parts.certified(options.proofs, found) if options.proofs is not None else ({}, {})
+    files |= copies
+    theorems, questions = pack_parts.evidence(found, proofs)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
-    if options.proofs is not None:
-        asked = [each for row in certificates for each in row["obligations"]]
-        copies, proofs = pack_parts.certified(options.proofs, {each["smt2_sha256"] for each in asked})
-        files |= copies
-        for each in asked:
-            each["proof"] = proofs.get(each["smt2_sha256"])
     matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
     stated = _stated(options, report, record, boxed, shown_properties, tested)
-    about = _audit(
-        name, stated, report, record, boxed, derived, shown_properties, tested, code, used, matrix, certificates
+    about = AuditDocument(
+        report_format=CheckDocument(0, (), ()).format,
+        model=identity.about_model(model, name, digest, len(data), own and own.parent),
+        verdict=report.verdict,
+        exit=code,
+        command=("sonnx", "audit", name, *stated.command_line()),
+        options=stated.as_json(complete=True),
+        tool=identity.about_tool(),
+        packages=identity.about_packages(),
+        edition=identity.about_edition(catalogue.editions().editions[report.edition], used),
+        rewrites=record,
+        derived_from=derived.about if derived is not None else None,
+        properties=shown_properties.about,
+        suite=tested,
+        rules=tuple(_row(trace, report) for trace in matrix),
+        without=_without(matrix, used),
+        theorems=theorems,
+        assumptions=tuple(_assumed(report)),
+        box=boxed.about if boxed is not None else None,
+        known_problems=tuple(_problems([trace.rule for trace in matrix], used)),
+        limits=tuple(_limits(options)),
     )
-    about["model"] = identity.about_model(model, name, digest, len(data), own and own.parent)
     if options.since is not None:
         before = change_impact.earlier_pack(options.since)
-        about["since"] = change_impact.change_impact(before, about)
+        about = replace(about, since=change_impact.change_impact(before, about))
         files[f"{SINCE}/{AUDIT}"] = before.content
-    files[AUDIT] = as_bytes(about)
+    files[AUDIT] = json_text(about).encode()
     files |= _exchanged(about, model, matrix)
     files["index.html"] = pack_page.page(about, report).encode("ascii")
     files["statement.html"] = pack_page.statement(about, report).encode("ascii")
@@ -196,19 +218,19 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     files["objectives.html"] = pack_page.objectives(absent).encode("ascii")
     files["objectives.json"] = as_bytes(objectives_data(absent))
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
-    files[MANIFEST] = as_bytes({"format": FORMAT, "files": hashes})
-    return EvidencePack(files, report, code)
+    files[MANIFEST] = json_text(Manifest(files=hashes)).encode()
+    return EvidencePack(files, report, code, about)
 
 
-def _exchanged(about: Mapping[str, Any], model: Model, matrix: Sequence[Trace]) -> dict[str, bytes]:
+def _exchanged(about: AuditDocument, model: Model, matrix: Sequence[Trace]) -> dict[str, bytes]:
     """The files in the formats of other tools: requirements, the argument, and what the model consists of."""
     elements = argument(about)
-    answers = {row["rule"]: row["answers"] for row in about["rules"]}
+    answers = {row.rule: row.answers for row in about.rules}
     return {
-        "requirements.reqif": requirements_document(matrix, about["edition"]["name"], answers),
+        "requirements.reqif": requirements_document(matrix, about.edition.name, answers),
         "argument.json": as_bytes(argument_data(elements)),
         "argument.svg": argument_drawing(elements).encode("utf-8"),
-        "model.cdx.json": as_bytes(model_bill_of_materials(model, about["model"])),
+        "model.cdx.json": as_bytes(model_bill_of_materials(model, about.model)),
     }
 
 
@@ -248,7 +270,7 @@ def _stated(
     record: fix_record.ReadRecord | None,
     boxed: BoxEvidence | None,
     properties: CertifiedProperties,
-    tested: Sequence[Mapping[str, Any]],
+    tested: Sequence[suite_reports.TestedImplementation],
 ) -> AuditOptions:
     """The options with which the pack is rebuilt: of its own files, with the edition that was taken."""
     files = {"tailoring": report.tailoring, "deviations": report.deviations, "rewrites": record}
@@ -263,67 +285,29 @@ def _stated(
         box=() if boxed is None else boxed.texts,
         since=options.since and Path(SINCE),
         derived_from=options.derived_from and Path(options.derived_from.name),
-        properties=tuple(Path(PROPERTIES_FOLDER, each["file"]) for each in properties.about),
-        suites=tuple(Path(suite_reports.FOLDER, each["file"]) for each in tested),
+        properties=tuple(Path(PROPERTIES_FOLDER, shown.file) for shown in properties.about),
+        suites=tuple(Path(suite_reports.FOLDER, implementation.file) for implementation in tested),
     )
 
 
-def _audit(
-    name: str,
-    options: AuditOptions,
-    report: Report,
-    record: fix_record.ReadRecord | None,
-    boxed: BoxEvidence | None,
-    derived: Derivation | None,
-    shown_properties: CertifiedProperties,
-    tested: Sequence[Mapping[str, Any]],
-    code: int,
-    used: Sequence[str],
-    matrix: Sequence[Trace],
-    certificates: list[dict[str, Any]],
-) -> dict[str, Any]:
-    edition = catalogue.editions().editions[report.edition]
-    return {
-        "format": FORMAT,
-        "report_format": CheckDocument(0, (), ()).format,
-        "model": {},
-        "verdict": report.verdict,
-        "exit": code,
-        "command": ["sonnx", "audit", name, *options.command_line()],
-        "options": options.as_json(complete=True),
-        "tool": identity.about_tool(),
-        "packages": identity.about_packages(),
-        "edition": identity.about_edition(edition, used),
-        "rewrites": record and to_builtins(record),
-        "since": None,
-        "derived_from": derived.about if derived is not None else None,
-        "properties": list(shown_properties.about),
-        "suite": list(tested),
-        "rules": [_row(each, report) for each in matrix],
-        "without": _without(matrix, used),
-        "theorems": certificates,
-        "assumptions": [
-            {
-                "place": each.where.place,
-                "rule": each.rule,
-                "condition": each.requires,
-                "why": each.actual,
-                "operands": {letter: escape(name) for letter, name in each.operands},
-            }
-            for each in report.findings
-            if each.verdict is Verdict.ASSUMED
-        ],
-        "box": boxed.about if boxed is not None else None,
-        "known_problems": _problems([each.rule for each in matrix], used),
-        "limits": [
-            *LIMITS,
-            *([pack_parts.LIMIT] if record else []),
-            *([box_evidence.LIMIT] if boxed is not None else []),
-            *([DERIVATION_LIMIT] if derived is not None else []),
-            *([PROPERTIES_LIMIT] if shown_properties.about else []),
-            *([suite_reports.LIMIT] if tested else []),
-        ],
-    }
+def _assumed(report: Report) -> Iterator[AssumedCondition]:
+    for finding in report.findings:
+        if finding.verdict is Verdict.ASSUMED:
+            operands = {letter: escape(name) for letter, name in finding.operands}
+            yield AssumedCondition(finding.where.place, finding.rule, finding.requires, finding.actual, operands)
+
+
+def _limits(options: AuditOptions) -> Iterator[str]:
+    """What the pack does not claim."""
+    yield from LIMITS
+    parts = (
+        (options.rewrites, pack_parts.LIMIT),
+        (options.box, box_evidence.LIMIT),
+        (options.derived_from, DERIVATION_LIMIT),
+        (options.properties, PROPERTIES_LIMIT),
+        (options.suites, suite_reports.LIMIT),
+    )
+    yield from (text for part, text in parts if part)
 
 
 def _known(report: Report, used: Iterable[str]) -> list[Rule]:
@@ -334,45 +318,42 @@ def _known(report: Report, used: Iterable[str]) -> list[Rule]:
     return [rules[slug] for slug in sorted(rules)]
 
 
-def _row(trace: Trace, report: Report) -> dict[str, Any]:
+def _row(trace: Trace, report: Report) -> TracedRule:
     """One line of the matrix: the source of the rule, its cases and theorems, and its results on this model."""
     rule, answers = trace.rule, Counter[str]()
     for count in report.counts:
         if count.rule == rule.slug:
             answers[count.verdict.value] += count.number
-    return {
-        "rule": rule.slug,
-        "requirement": requirement_identifier(rule, report.edition),
-        "class": rule.kind,
-        "statement": rule.statement,
-        "source": rule.source,
-        "tags": [f"{tag.label}@{tag.text}" for tag in rule.tags],
-        "decided_by": rule.require.text if rule.require else None,
-        "code": list(trace.code),
-        "conforming_cases": list(trace.conforming),
-        "violating_cases": list(trace.violating),
-        "theorems": list(trace.theorems),
-        "errata": list(rule.errata),
-        "answers": answers,
-    }
+    return TracedRule(
+        rule=rule.slug,
+        requirement=requirement_identifier(rule, report.edition),
+        kind=rule.kind,
+        statement=rule.statement,
+        source=rule.source,
+        tags=tuple(f"{tag.label}@{tag.text}" for tag in rule.tags),
+        decided_by=rule.require.text if rule.require else None,
+        code=tuple(trace.code),
+        conforming_cases=tuple(trace.conforming),
+        violating_cases=tuple(trace.violating),
+        theorems=tuple(trace.theorems),
+        errata=tuple(rule.errata),
+        answers=answers,
+    )
 
 
-def _without(matrix: Iterable[Trace], used: Iterable[str]) -> dict[str, Any]:
+def _without(matrix: Sequence[Trace], used: Iterable[str]) -> Gaps:
     """What the matrix lacks, listed, so that a gap is not just an empty cell."""
-    listed = list(matrix)
     described = {name: catalogue.operator(name) for name in used}
-    return {
-        "rules_without_conforming_case": [each.rule.slug for each in listed if not each.conforming],
-        "rules_without_violating_case": [each.rule.slug for each in listed if not each.violating],
-        "rules_without_theorem": [each.rule.slug for each in listed if not each.theorems],
-        "operators_without_rules": [name for name, found in described.items() if found is None],
-        "operators_without_theorems": [
-            name for name, found in described.items() if found is not None and found.specified is None
-        ],
-    }
+    return Gaps(
+        tuple(trace.rule.slug for trace in matrix if not trace.conforming),
+        tuple(trace.rule.slug for trace in matrix if not trace.violating),
+        tuple(trace.rule.slug for trace in matrix if not trace.theorems),
+        tuple(name for name, found in described.items() if found is None),
+        tuple(name for name, found in described.items() if found is not None and found.specified is None),
+    )
 
 
-def _problems(rules: Iterable[Rule], used: Iterable[str]) -> list[dict[str, Any]]:
+def _problems(rules: Iterable[Rule], used: Iterable[str]) -> Iterator[KnownProblem]:
     """The errata that concern the rules and operators used."""
     names = {name for rule in rules for name in rule.errata}
     for described in map(catalogue.operator, used):
@@ -381,167 +362,8 @@ def _problems(rules: Iterable[Rule], used: Iterable[str]) -> list[dict[str, Any]
             names.update(name for output in described.outputs for name in output.errata)
             names.update(name for parameter in described.parameters for name in parameter.errata)
     known = catalogue.errata()
-    return [
-        {
-            "id": name,
-            "documents": list(known[name].document),
-            "place": known[name].place,
-            "defect": known[name].defect,
-            "example": known[name].counterexample,
-            "here": known[name].reading,
-        }
-        for name in sorted(names)
-    ]
-
-
-def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[str, bytes]:
-    """The files of a pack, rebuilt with the options that the pack states.
-
-    Args:
-        folder: the pack.
-        model: the model file.
-        original: the model file that it was derived from, where the pack has the comparison.
-
-    Raises:
-        Unreadable, UsageError: as `pack`; the pack does not state its options.
-    """
-    document: Any = None
-    try:
-        document = json_value(whole_bytes(folder / AUDIT))
-        options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
-    except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
-        raise UsageError(
-            f"{folder / AUDIT} does not state the options of the pack as this version writes them "
-            f"({type(reason).__name__}){_another_version(document)}"
-        ) from None
-    if (options.derived_from is None) != (original is None):
-        raise UsageError(
-            "the pack has no comparison with an original: leave out --derived-from" if options.derived_from is None
-            else "the model it was derived from is not known: name it with --derived-from"
-        )  # fmt: skip
-    paths: dict[str, Path | tuple[Path, ...]] = {
-        kind: folder / path for kind, path in asdict(options).items() if isinstance(path, Path)
-    }
-    paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
-    options = replace(options, **paths | {"name": name, "derived_from": original})
-    return pack(model, options, folder).files
-
-
-def _another_version(document: Any) -> str:
-    """What to do where another version of the tool made a pack; "" where it was this one, or is not stated."""
-    tool = document.get("tool") if isinstance(document, dict) else None
-    made = tool.get("version") if isinstance(tool, dict) else None
-    own = tool_version()
-    return (
-        ""
-        if made in (None, own)
-        else f"; sonnx {escape(str(made))} made it: verify it with that version, this is {own}"
-    )
-
-
-# ------------------------------------------------------------------ verification
-
-
-def differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
-    """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
-
-    Args:
-        folder: the pack.
-        model: the model file; None for the one that run.json names.
-        original: the model file that it was derived from; None for the one that run.json names.
-
-    Raises:
-        UsageError: the folder is not an evidence pack, or the model is not known or not there.
-    """
-    found = _files(folder)
-    for path in (model, original):
-        if path is not None and not path.exists():
-            raise UsageError(f"there is no model file {quote(str(path))}; name the one that the pack is for")
-    listed = _manifest(folder)
-    yield from _against_manifest(found, listed)
-    source = model or _model(found)
-    try:
-        expected = rebuilt(folder, source, original or _original(found))
-    except (UsageError, Unreadable) as reason:
-        yield f"the pack cannot be rebuilt: {reason}"
-        return
-    yield from _against_rebuilt(found, expected)
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    if not (folder / MANIFEST).is_file():
-        raise UsageError(f"{folder} is not an evidence pack: it has no {MANIFEST}")
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): whole_bytes(path) for path in paths}
-
-
-def _manifest(folder: Path) -> dict[str, str]:
-    try:
-        files = json_value(whole_bytes(folder / MANIFEST))["files"]
-        return {str(name): str(digest) for name, digest in files.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None
-
-
-def _against_manifest(found: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[str]:
-    for name, digest in listed.items():
-        if name not in found:
-            yield f"{escape(name)} is listed in the manifest and missing"
-        elif hashlib.sha256(found[name]).hexdigest() != digest:
-            yield f"{escape(name)} was changed: its SHA-256 differs from that in the manifest"
-    for name in found.keys() - listed.keys() - {MANIFEST, RUN, SIGNATURE}:
-        yield f"{escape(name)} is not listed in the manifest"
-
-
-def _model(found: Mapping[str, bytes]) -> Path:
-    try:
-        return Path(json_value(found[RUN])["model"])
-    except (KeyError, ValueError, TypeError):
-        raise UsageError(f"{RUN} does not name the model file: give it after the folder") from None
-
-
-def _original(found: Mapping[str, bytes]) -> Path | None:
-    """The model file that run.json says the model was derived from."""
-    try:
-        named = json_value(found[RUN]).get("derived_from")
-    except (KeyError, ValueError, AttributeError):
-        return None
-    return Path(named) if isinstance(named, str) else None
-
-
-def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:
-    yield from _causes(found.get(AUDIT, b"{}"), expected[AUDIT])
-    for name in sorted(expected.keys() | found.keys() - {RUN, SIGNATURE}):
-        if name not in found:
-            yield f"{escape(name)} is missing: a fresh run writes it"
-        elif name not in expected:
-            yield f"{escape(name)} is extra: a fresh run does not write it"
-        elif found[name] != expected[name]:
-            yield f"{escape(name)} differs from a fresh run"
-
-
-def _causes(found: bytes, expected: bytes) -> Iterator[str]:
-    """The differences between the two versions of audit.json, by its keys."""
-    try:
-        was, now = json_value(found), json_value(expected)
-    except ValueError:
-        return
-    for key in now:
-        if not isinstance(was, dict) or was.get(key) == now[key]:
-            continue
-        yield f"{AUDIT}: {key} {_difference(was.get(key), now[key])}"
-
-
-def _difference(was: Any, now: Any) -> str:
-    if isinstance(was, dict) and isinstance(now, dict):
-        keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
-        parts = [f"{key} is {_short(was.get(key))}, a fresh run gives {_short(now.get(key))}" for key in keys[:3]]
-        return "differs: " + "; ".join(parts) + (f"; and {len(keys) - 3} more" if len(keys) > 3 else "")
-    if isinstance(was, list) and isinstance(now, list):
-        return f"differs: {sum(a != b for a, b in zip(was, now, strict=False)) + abs(len(was) - len(now))} entries"
-    return f"is {_short(was)}, a fresh run gives {_short(now)}"
-
-
-def _short(value: Any) -> str:
-    text = escape(json.dumps(value))
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    for name in sorted(names):
+        erratum = known[name]
+        yield KnownProblem(
+            name, tuple(erratum.document), erratum.place, erratum.defect, erratum.counterexample, erratum.reading
+        )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report
+from sonnx.evidence.audit_document import AuditDocument
 from sonnx.evidence.objectives import standards
 from sonnx.evidence.pack_parts import totals
 from sonnx.prover.results import KINDS
@@ -22,7 +23,7 @@ GAPS = (
 )
 
 
-def page(about: Mapping[str, Any], report: Report) -> str:
+def page(about: AuditDocument, report: Report) -> str:
     """The whole page, ending in a line feed."""
     return whole_page(
         "evidence.html",
@@ -31,17 +32,17 @@ def page(about: Mapping[str, Any], report: Report) -> str:
         report=report,
         phrase=verdict_phrase(report),
         counts=verdict_counts(report),
-        kinds=list(_kinds(about["rewrites"]["content"]["rewrites"])) if about["rewrites"] is not None else [],
+        kinds=list(_kinds(about.rewrites.content.rewrites)) if about.rewrites is not None else [],
         totals=[
             (kind, str(number), KINDS.get(kind, "no solver has answered these queries"))
-            for kind, number in totals(about["theorems"]).items()
+            for kind, number in totals(about.theorems).items()
         ],
-        unexpected=sum(each["outcome"] == "unexpected" for each in about["theorems"]),
+        unexpected=sum(theorem.outcome == "unexpected" for theorem in about.theorems),
         gaps=GAPS,
     )
 
 
-def statement(about: Mapping[str, Any], report: Report) -> str:
+def statement(about: AuditDocument, report: Report) -> str:
     """The page to print and sign: what is claimed, under which assumptions, and what is not."""
     return whole_page(
         "statement.html",
@@ -57,15 +58,15 @@ def objectives(absent: Collection[str]) -> str:
     return whole_page("objectives.html", title="sonnx: objectives of standards", standards=standards(), absent=absent)
 
 
-def _kinds(rewrites: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _kinds(rewrites: Sequence[Any]) -> Iterator[tuple[str, ...]]:
     """A row for each kind of rewrite: how many, the rules it serves, why values stay equal, and what changes."""
-    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    kinds: dict[str, list[Any]] = {}
     for each in rewrites:
-        kinds.setdefault(each["kind"], []).append(each)
+        kinds.setdefault(each.kind, []).append(each)
     for kind, made in kinds.items():
-        rules = sorted({rule for each in made for rule in each["rules"]})
-        proved = sorted({each["theorem"] for each in made} - {None})
-        changes = sorted({each["changes"] for each in made} - {None})
+        rules = sorted({rule for each in made for rule in each.rules})
+        proved = sorted({each.theorem for each in made} - {None})
+        changes = sorted({each.changes for each in made} - {None})
         yield (
             code(escape(kind)), str(len(made)), escape(", ".join(rules)), escape(", ".join(proved)) or "construction",
             escape("; ".join(changes)),

@@ -11,6 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import json_value, sha256, whole_bytes
@@ -30,9 +33,59 @@ from sonnx.prover.theorem import Theorem
 from sonnx.report.fix_record import ReadRecord
 
 NOT_ASKED = "not recorded"
-UNKNOWN = {"kind": "", "status": NOT_ASKED, "outcome": NOT_ASKED, "confirmed": False, "answers": {}}
-"""The result of a theorem without an entry for its queries."""
-STATED = ("id", "statement", "formula", "expected", "bounds", "because", "erratum")
+
+
+class ProofQuery(Struct, frozen=True):
+    """A query of a theorem."""
+
+    name: str
+    """Its name."""
+    computed: str
+    """Why no solver is asked, "" where one is."""
+    smt2_sha256: str
+    """The SHA-256 of its text."""
+    file: str
+    """The file of the pack in the folder theorems; "" without one."""
+    proof: str | None = None
+    """The file of the pack with its proof; null without one."""
+
+
+class RecordedResult(Struct, frozen=True, kw_only=True):
+    """The recorded result of a theorem; the defaults are that of one without an entry for its queries."""
+
+    kind: str = ""
+    """What sort of statement it is."""
+    status: str = NOT_ASKED
+    """The result."""
+    outcome: str = NOT_ASKED
+    """Whether it is the expected one."""
+    confirmed: bool = False
+    """Whether a second solver gave the same result."""
+    answers: Mapping[str, int] = {}
+    """How many queries each solver answered."""
+
+
+class StatedTheorem(RecordedResult, frozen=True, kw_only=True):
+    """A theorem that the verdict rests on, with its recorded result."""
+
+    id: str
+    """Its name."""
+    statement: str
+    """What it says."""
+    formula: str
+    """The same as a formula."""
+    expected: str
+    """The expected result."""
+    bounds: str
+    """The sizes for which it holds; "" for all."""
+    because: str
+    """Why it matters."""
+    erratum: str
+    """The erratum that it is about."""
+    source_sha256: str
+    """The SHA-256 of its source."""
+    obligations: tuple[ProofQuery, ...]
+    """Its queries."""
 
 
 def relied_on(
@@ -84,45 +137,47 @@ def _texts(question: Question) -> Iterator[tuple[str, str]]:
             yield "hypotheses.smt2", script(question.obligation.hypotheses)
 
 
-def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """A certificate for each theorem, and the files with its queries by name."""
+def evidence(found: Iterable[Theorem], proofs: Mapping[str, str]) -> tuple[tuple[StatedTheorem, ...], dict[str, str]]:
+    """Each theorem with its result, and the files with its queries by name; `proofs` are files by hash of the query."""
     known = record.read(record.usual_path())
-    certificates: list[dict[str, Any]] = []
+    theorems: list[StatedTheorem] = []
     files: dict[str, str] = {}
     for theorem in found:
-        queries = _queries(theorem)
-        entry = certificate(theorem, queries, known)
-        entry["obligations"] = []
-        for number, each in enumerate(queries, 1):
+        queries, obligations = _queries(theorem), []
+        for number, query in enumerate(queries, 1):
             name = f"{theorem.id}.{number}"
-            files |= {f"{name}.{ending}": text for ending, text in each.texts.items()}
-            file = f"{name}.smt2" if each.texts else ""
-            entry["obligations"].append(
-                {"name": each.name, "computed": each.computed, "smt2_sha256": each.hash, "file": file}
+            files |= {f"{name}.{ending}": text for ending, text in query.texts.items()}
+            file = f"{name}.smt2" if query.texts else ""
+            obligations.append(ProofQuery(query.name, query.computed, query.hash, file, proofs.get(query.hash)))
+        theorems.append(
+            StatedTheorem(
+                id=theorem.id, statement=theorem.statement, formula=theorem.formula, expected=theorem.expected,
+                bounds=theorem.bounds, because=theorem.because, erratum=theorem.erratum,
+                source_sha256=driver.source_hash(theorem), obligations=tuple(obligations),
+                **asdict(recorded_result(theorem, queries, known)),
             )
-        stated = {name: getattr(theorem, name) for name in STATED}
-        certificates.append({**stated, "source_sha256": driver.source_hash(theorem), **entry})
-    return certificates, files
+        )  # fmt: skip
+    return tuple(theorems), files
 
 
-def certificate(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, Entry]) -> dict[str, Any]:
+def recorded_result(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, Entry]) -> RecordedResult:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
     if entry is None or entry["smt2_sha256"] != questions_hash((each.name, each.hash) for each in queries):
-        return dict(UNKNOWN)
+        return RecordedResult()
     status = entry["status"]
-    return {
-        "kind": entry["kind"],
-        "status": status,
-        "outcome": "as expected" if status == theorem.expected else "unexpected",
-        "confirmed": entry["confirmed"],
-        "answers": dict(entry["answers"]),
-    }
+    return RecordedResult(
+        kind=entry["kind"],
+        status=status,
+        outcome="as expected" if status == theorem.expected else "unexpected",
+        confirmed=entry["confirmed"],
+        answers=dict(entry["answers"]),
+    )
 
 
-def totals(certificates: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def totals(theorems: Iterable[RecordedResult]) -> dict[str, int]:
     """The number of results of each kind, and of theorems without a recorded result."""
-    found = Counter(each["kind"] or NOT_ASKED for each in certificates)
+    found = Counter(theorem.kind or NOT_ASKED for theorem in theorems)
     return {kind: found[kind] for kind in (*KINDS, NOT_ASKED) if found[kind]}
 
 
@@ -168,13 +223,14 @@ CERTIFICATES = "certificates"
 """The folder of a pack that has them."""
 
 
-def certified(folder: Path, questions: Collection[str]) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The files of a pack for the queries with these SHA-256, and the file of the proof by SHA-256 of its query.
+def certified(folder: Path, theorems: Iterable[Theorem]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files of a pack for the queries of theorems, and the file of the proof by SHA-256 of its query.
 
     Raises:
         UsageError: the folder has no manifest, or a file differs from its manifest.
     """
     document = _manifest(folder)
+    questions = {query.hash for theorem in theorems for query in _queries(theorem)}
     rows = [row for row in document["questions"] if row["question_sha256"] in questions and "proof" in row]
     files: dict[str, bytes] = {}
     for row in rows:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
@@ -18,7 +19,30 @@ LIMIT = (
 )
 
 
-def suite_reports(paths: Sequence[Path], used: Collection[str]) -> tuple[tuple[dict[str, Any], ...], dict[str, bytes]]:
+class TestedImplementation(Struct, frozen=True):
+    """What a suite gave on an implementation."""
+
+    file: str
+    """The base name of the report."""
+    sha256: str
+    """Its SHA-256."""
+    implementation: str
+    """What the report calls the implementation."""
+    hypotheses: str
+    """What the bounds of the suite assume."""
+    exit: int
+    """The exit code of the run."""
+    data_sets: Mapping[str, int]
+    """The data sets of the operators of the model, by what came of them."""
+    deviations: int
+    """Kinds of deviations of these operators."""
+    not_tested: tuple[str, ...]
+    """Operators of the model that the run does not have."""
+
+
+def suite_reports(
+    paths: Sequence[Path], used: Collection[str]
+) -> tuple[tuple[TestedImplementation, ...], dict[str, bytes]]:
     """What the pack says of each report, and their files.
 
     Args:
@@ -42,19 +66,19 @@ def _content(path: Path) -> bytes:
         raise UsageError(f"{quote(str(path))} cannot be read: {reason.strerror}") from None
 
 
-def _about(name: str, content: bytes, used: Collection[str]) -> dict[str, Any]:
+def _about(name: str, content: bytes, used: Collection[str]) -> TestedImplementation:
     from sonnx.report.document import Standing
     from sonnx.suite.result import Counts, read_run  # most packs have no report, and it loads numpy
 
     run = read_run(name, content)
     counted = [run.operators[each] for each in sorted(used) if each in run.operators]
-    return {
-        "file": name,
-        "sha256": sha256(content),
-        "implementation": run.implementation,
-        "hypotheses": run.hypotheses,
-        "exit": run.exit_code,
-        "data_sets": {key: sum(getattr(each, key) for each in counted) for key in Counts.__struct_fields__},
-        "deviations": sum(each.standing is Standing.BAD and each.operator in used for each in run.deviations),
-        "not_tested": sorted(each for each in used if each not in run.operators),
-    }
+    return TestedImplementation(
+        name,
+        sha256(content),
+        run.implementation,
+        run.hypotheses,
+        run.exit_code,
+        {key: sum(getattr(counts, key) for counts in counted) for key in Counts.__struct_fields__},
+        sum(kind.standing is Standing.BAD and kind.operator in used for kind in run.deviations),
+        tuple(sorted(operator for operator in used if operator not in run.operators)),
+    )

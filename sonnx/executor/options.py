@@ -148,11 +148,11 @@ class ComparisonOptions(ModelOptions, frozen=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.outputs is not None and self.every_node:
-            raise UsageError("--every-node runs single nodes; it does not go with --outputs")
+            raise UsageError("--every-node excludes --outputs")
         if self.box and not self.every_node:
-            raise UsageError("--box is about the classes of nodes; it needs --every-node")
+            raise UsageError("--box requires --every-node")
         if self.outputs is not None and self.optimizations:
-            raise UsageError("--optimizations asks a runtime for its graphs; it does not go with --outputs")
+            raise UsageError("--optimizations excludes --outputs")
 
     @property
     def generates_inputs(self) -> bool:

@@ -67,11 +67,11 @@ def comparison_inputs(
     require_arrays(model)
     given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
     if given and runs is not None:
-        raise UsageError("--random generates inputs; it does not go with --input or --test-data")
+        raise UsageError("--random excludes --input and --test-data")
     if given or not wanted:
         return [given], "from files" if given else "none needed"
     if recorded:
-        raise UsageError("--outputs needs the inputs they were computed from: --input or --test-data")
+        raise UsageError("--outputs requires --input or --test-data: the inputs they were computed from")
     number = runs or DEFAULT_RUNS
     kinds = ", ".join(KINDS[: min(number, len(KINDS))])
     made: list[Mapping[str, Array]] = [probe(wanted, seed, each) for each in range(number)]

@@ -26,7 +26,6 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as ProtobufMessage
 
-from sonnx.base.garbage import no_collection
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder
 from sonnx.model.ir import Model, Tensor, UnknownField
@@ -85,8 +84,7 @@ def _read(source: memoryview, name: str, limits: Limits, folder: Path | None) ->
     if not message.HasField("graph"):
         raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
-    with no_collection():
-        return _builder(source, len(short), limits, folder).model(message, unknown)
+    return _builder(source, len(short), limits, folder).model(message, unknown)
 
 
 def _builder(source: memoryview, size: int, limits: Limits, folder: Path | None) -> Builder:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated
 
 from msgspec import Struct
 
 from sonnx.profile.catalogue import read_data
+from sonnx.profile.profile_data import of_profile
 from sonnx.profile.text_types import ErratumId, Limit, OperatorName, Sentence
 
 
@@ -46,7 +46,7 @@ class AccuracyFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The formulas, by operator and page."""
 
 
-@cache
+@of_profile
 def accuracy_formulas() -> tuple[AccuracyFormula, ...]:
     """Every formula, in the order of the file."""
     return read_data("accuracy.toml", AccuracyFile).formula

@@ -18,11 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from sonnx.base.resources import folder
 from sonnx.profile import catalogue
+from sonnx.profile.profile_data import in_use, of_profile
 
 EXPECTATIONS = ("invalid", "violates", "undecided", "assumed", "not-checked", "conforms")
 _LINE = re.compile(r"^(?P<what>[a-z-]+)(?: in (?P<editions>[\d, -]+))?: (?P<rules>.+)$")
@@ -77,7 +76,7 @@ class RuleCase:
         )
 
 
-@cache
+@of_profile
 def like_default(file: str) -> frozenset[str]:
     """The editions with the texts of the default one: the text of the operator a file is about, and general rules.
 
@@ -100,13 +99,13 @@ def like_default(file: str) -> frozenset[str]:
     )
 
 
-@cache
+@of_profile
 def cases() -> tuple[RuleCase, ...]:
     """All cases, in the order of the files' names and of their headings."""
-    return tuple(case for path in sorted((folder("restrictions") / "cases").glob("*.md")) for case in _file(path))
+    return tuple(case for path in sorted((in_use().folder / "cases").glob("*.md")) for case in _file(path))
 
 
-@cache
+@of_profile
 def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[RuleCase]]:
     """The cases that name a rule with one of these expectations, by its slug."""
     found: dict[str, list[RuleCase]] = {}

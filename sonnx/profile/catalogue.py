@@ -8,7 +8,6 @@ tests and `sonnx selfcheck` run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -16,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from sonnx.base.errors import UsageError
-from sonnx.base.resources import folder
 from sonnx.base.suggestions import did_you_mean
 from sonnx.language.domain import Expression
 from sonnx.profile.definitions import (
@@ -46,6 +44,7 @@ from sonnx.profile.file_format import (
     OutputFormat,
     ParameterFormat,
 )
+from sonnx.profile.profile_data import in_use, of_profile
 from sonnx.profile.stored_tables import table
 from sonnx.profile.toml_files import CatalogueError, T, by_version, numbered, parsed, structure
 
@@ -58,10 +57,10 @@ def read_data(name: str, kind: type[T]) -> T:
     Raises:
         CatalogueError: the file is not valid TOML, or does not have the expected keys and values.
     """
-    return structure(table(folder("restrictions") / name, name), kind, name)
+    return structure(table(in_use().folder / name, name), kind, name)
 
 
-@cache
+@of_profile
 def _read_operator(file: str) -> OperatorDefinition:
     try:
         return _operator(read_data(f"operators/{file}", OperatorFile), file)
@@ -160,13 +159,17 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
     return _made(OperatorDefinition, written, given)
 
 
-@cache
+@of_profile
 def operators_outside() -> Mapping[str, str]:
-    """The operators of ONNX that no edition names, each with what of the profile is near, "" if nothing is."""
-    return MappingProxyType(read_data("onnx_operators.toml", OperatorsOutsideFile).near)
+    """The operators of ONNX that neither an edition nor a file names, each with what of the profile is near, or ""."""
+    listed = read_data("onnx_operators.toml", OperatorsOutsideFile).near
+    every = editions().editions.values()
+    named = {operator for edition in every for operator in (*edition.operators, *edition.planned)}
+    outside = {name: near for name, near in listed.items() if name not in named and name.lower() not in _files()}
+    return MappingProxyType(outside)
 
 
-@cache
+@of_profile
 def editions() -> Editions:
     """The texts and editions of editions.toml."""
     file = read_data("editions.toml", EditionsFile)
@@ -223,31 +226,31 @@ def _by_operator(by_text: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     return {operator: text for text, operators in by_text.items() for operator in operators}
 
 
-@cache
+@of_profile
 def general_rules() -> tuple[Rule, ...]:
     """The rules of general.toml."""
     return tuple(_rule(each, each.slug) for each in read_data("general.toml", GeneralFile).rule)
 
 
-@cache
+@of_profile
 def graph_rules() -> tuple[Rule, ...]:
     """The rules of graph.toml."""
     return tuple(_rule(each, each.slug) for each in read_data("graph.toml", GraphFile).rule)
 
 
-@cache
+@of_profile
 def errata() -> Mapping[str, Erratum]:
     """The errata of the texts, by id."""
     return {each.id: each for each in read_data("errata.toml", ErrataFile).erratum}
 
 
-@cache
+@of_profile
 def _files() -> Mapping[str, str]:
     """The file of each operator, by its name in lower case."""
-    return {entry.stem: entry.name for entry in (folder("restrictions") / "operators").glob("*.toml")}
+    return {entry.stem: entry.name for entry in (in_use().folder / "operators").glob("*.toml")}
 
 
-@cache
+@of_profile
 def operator(name: str) -> OperatorDefinition | None:
     """The operator of that name, None where no file describes it.
 

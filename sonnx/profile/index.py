@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import NamedTuple
 
 from sonnx.base.errors import UsageError
 from sonnx.base.suggestions import did_you_mean
 from sonnx.profile.catalogue import general_rules, graph_rules, operator, operators
 from sonnx.profile.definitions import Formal, OperatorDefinition, Rule, Tag
+from sonnx.profile.profile_data import of_profile
 from sonnx.profile.signature import every_rule
 
 
@@ -17,7 +17,7 @@ class UnknownRule(UsageError):
     """No rule has a slug, label or operator of this name."""
 
 
-@cache
+@of_profile
 def rules_by_slug() -> Mapping[str, Rule]:
     """Every rule of the catalogue by slug, derived ones included; reads all operator files."""
     rules = [*general_rules(), *graph_rules(), *(rule for each in operators() for rule in every_rule(each))]
@@ -36,7 +36,7 @@ class Label(NamedTuple):
     subject: str = ""
 
 
-@cache
+@of_profile
 def all_labels() -> tuple[Label, ...]:
     """Every label of every text: on rules, and on the parts of operator files that a general rule is about."""
     found = [Label(tag, rule.slug) for rule in rules_by_slug().values() for tag in rule.tags]
@@ -67,7 +67,7 @@ def slugs_named(names: Iterable[str]) -> frozenset[str]:
     return frozenset(slug for name in names for slug in _slugs_of(name))
 
 
-@cache
+@of_profile
 def _slugs_of(name: str) -> frozenset[str]:
     """The slugs of the rules of one name; reads only the file of an operator where the name begins with one."""
     if any(name == rule.slug for rule in (*general_rules(), *graph_rules())):

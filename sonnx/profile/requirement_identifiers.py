@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from sonnx.base.resources import folder
 from sonnx.profile.definitions import Rule
+from sonnx.profile.profile_data import in_use
 
 FILE = "requirement_identifiers.txt"
 WITHDRAWN = "withdrawn"
@@ -25,7 +25,7 @@ def _name(rule: Rule) -> str:
 
 def register() -> str:
     """The register: a line for each identifier that was ever stated, with the word withdrawn where its rule is gone."""
-    return (folder("restrictions") / FILE).read_text("utf-8")
+    return (in_use().folder / FILE).read_text("utf-8")
 
 
 def register_faults(text: str, rules: Iterable[Rule]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from sonnx.profile.catalogue import read_data
+from sonnx.profile.profile_data import of_profile
 from sonnx.profile.text_types import Limit
 
 FILE = "rewrites.toml"
@@ -52,14 +52,14 @@ RewritesFile = dict[Annotated[str, Limit(pattern="^[a-z]+(-[a-z]+)*$")], Rewrite
 """Rewrites: what `sonnx fix` can correct: rewrites.toml."""
 
 
-@cache
+@of_profile
 def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
     """Every rewrite by name."""
     file = read_data(FILE, RewritesFile)
     return MappingProxyType({name: RewriteDescription(name=name, **asdict(each)) for name, each in file.items()})
 
 
-@cache
+@of_profile
 def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str = "") -> tuple[RewriteDescription, ...]:
     """The rewrites that may correct a failure of a rule at a place of a kind, a node of an operator for example.
 
@@ -71,7 +71,7 @@ def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str 
     return tuple(each for each in found if operator in each.operators or not (each.operators or slug == OUTSIDE))
 
 
-@cache
+@of_profile
 def rewrite_titles(slug: str) -> tuple[str, ...]:
     """The titles of the rewrites that serve a rule; of a rule of an operator, those tried on its nodes."""
     operator = slug.partition(".")[0] if "." in slug else ""
@@ -83,7 +83,7 @@ def _titled(rewrite: RewriteDescription) -> str:
     return f"{rewrite.title} (with --{rewrite.option})" if rewrite.option else rewrite.title
 
 
-@cache
+@of_profile
 def operator_titles(operator: str) -> tuple[str, ...]:
     """The titles of the rewrites that replace nodes of an operator outside the profile."""
     return tuple(_titled(each) for option in OPTIONS for each in rewrites_for(OUTSIDE, operator, option=option))

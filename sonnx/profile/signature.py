@@ -7,7 +7,7 @@ Derived rules are expressions of the rule language like those of the files, so e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from sonnx.profile.definitions import (
     at,
     expand,
 )
+from sonnx.profile.profile_data import of_profile
 
 
 class Signature(Struct, frozen=True, eq=False, dict=True):
@@ -73,7 +74,7 @@ class Signature(Struct, frozen=True, eq=False, dict=True):
         return {output.name: found for output in self.outputs if (found := at(output.values, self.version)) is not None}
 
 
-@cache
+@of_profile
 def signature(name: str, version: int, edition: str) -> Signature | None:
     """The signature of an operator, None where it has no file or the edition does not name it."""
     definition, known = operator(name), editions()

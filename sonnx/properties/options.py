@@ -1,12 +1,15 @@
 """The options of `sonnx verify`; numpy is not loaded for them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from sonnx.base.options import Argument, Options, amount, positive
+from sonnx.base.options import Argument, amount, positive
+from sonnx.checker.options import Edition, ModelOptions, Unchecked
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
 
-class VerifyOptions(Options, frozen=True, kw_only=True):
+class VerifyOptions(ModelOptions, frozen=True, kw_only=True):
     """What is verified, and how long."""
 
     robust: Annotated[
@@ -16,9 +19,7 @@ class VerifyOptions(Options, frozen=True, kw_only=True):
         ),
     ] = None
     radius: Annotated[float | None, Argument("with --robust: how far around it", "R", read=positive)] = None
-    hypotheses: Annotated[
-        str, Argument("about the implementations, as for sonnx bound (default ieee-any)", metavar="NAME")
-    ] = "ieee-any"
+    hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     search: Annotated[
         float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive)
     ] = 60.0
@@ -38,7 +39,7 @@ class VerifyOptions(Options, frozen=True, kw_only=True):
     certificate: Annotated[
         Path | None, Argument("write a certificate, which a program without sonnx checks", "FILE", read=Path)
     ] = None
-    edition: Annotated[str | None, Argument("the edition to which the model must conform", metavar="EDITION")] = None
-    unchecked: Annotated[bool, Argument("verify a model that does not conform, where its operators have bounds")] = (
-        False
-    )
+    edition: Edition = None
+    unchecked: Unchecked = False
+    progress: Callable[[str], None] | None = None
+    """Called with a short text while boxes are analysed."""

@@ -40,7 +40,7 @@ MAX_BYTES = 1 << 28
 
 def verify_model(
     model: Model, data: bytes, name: str, folder: Path | None, source: Path | None, options: VerifyOptions,
-    progress: Callable[[str], None] | None = None, elsewhere: Callable[[Task], Elsewhere] | None = None,
+    elsewhere: Callable[[Task], Elsewhere] | None = None,
 ) -> PropertyResult:  # fmt: skip
     """Verify a property of a model.
 
@@ -51,7 +51,6 @@ def verify_model(
         folder: where it stands.
         source: the file of the property, .vnnlib or .toml; None for robustness.
         options: what is verified.
-        progress: told how far it is.
         elsewhere: what decides parts of a task in other processes.
 
     Raises:
@@ -94,10 +93,10 @@ def verify_model(
         if chain is not None and any(task.unsafe):
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
-            found, tree = decide_in_rounds(on_chain, number, until, file, away, progress)
+            found, tree = decide_in_rounds(on_chain, number, until, file, away, options.progress)
             trees.append(tree)
         else:
-            found = decide(analyser, output.name, elements, task, until, progress)
+            found = decide(analyser, output.name, elements, task, until, options.progress)
         answers.append(_answer(found, len(task.unsafe)))
         if found.witness is not None:
             witness = dict(found.witness.point)

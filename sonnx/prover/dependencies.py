@@ -7,7 +7,6 @@ their data file; the rules that name its erratum; and those the theorem names it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 from sonnx.language import builtins
@@ -15,6 +14,7 @@ from sonnx.language.domain import Expression
 from sonnx.language.parser import with_called
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import OperatorDefinition, Rule, at
+from sonnx.profile.profile_data import of_profile
 
 if TYPE_CHECKING:  # it loads z3, which reports do not need
     from sonnx.prover.theorem import Theorem
@@ -40,7 +40,7 @@ def bears_on(theorem: Theorem) -> tuple[str, ...]:
     return tuple(sorted(found | set(theorem.concerns)))
 
 
-@cache
+@of_profile
 def _by_key() -> Mapping[str, tuple[str, ...]]:
     """Rules by the built-in functions they use and by the errata they name."""
     found: dict[str, list[str]] = {}

@@ -1,18 +1,55 @@
-"""Options of proofs about models; no solver is loaded for them."""
+"""Options of proofs about models and of theorems; no solver is loaded for them."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import field
 
-from sonnx.base.options import Argument, Options
+from sonnx.base.budget import CommandLimits
+from sonnx.base.errors import UsageError
+from sonnx.base.options import Argument, Options, amount, names, require_processes
 from sonnx.checker.options import Edition, InputShapes, SizeLimits
 from sonnx.model.limits import DEFAULT_LIMITS
 
 SOLVER = "z3"
+SOLVERS = (SOLVER, "cvc5", "bitwuzla", "all")
 
 
-class ProofOptions(Options, frozen=True):
+class QuestionOptions(Options, frozen=True, kw_only=True):
+    """Which solvers are asked, and what is written of the questions."""
+
+    solver: Annotated[str, Argument("all: z3, and a second solver that confirms it", choices=lambda: SOLVERS)] = SOLVER
+    """Only z3 and all prove a model."""
+    emit_smt2: Annotated[
+        Path | None, Argument("write every query in SMT-LIB to this folder", metavar="DIR", read=Path)
+    ] = None
+    proofs: Annotated[
+        Path | None,
+        Argument("write each query with its proof by cvc5 in the format CPC to this new folder", "DIR", read=Path),
+    ] = None
+    timeout: Annotated[
+        int | None,
+        Argument(
+            f"time limit for the model (default {CommandLimits().seconds}), or for each theorem",
+            metavar="SECONDS",
+            read=amount("seconds"),
+        ),
+    ] = None
+    """In the library that of each theorem and of each proof that is written."""
+    jobs: Annotated[
+        int | None,
+        Argument(
+            "processes for theorems and proofs (default: the cores); 0: this process",
+            metavar="N",
+            read=amount("processes", least=0),
+        ),
+    ] = None
+    progress: Callable[[str], None] = lambda _: None
+    """Called after each theorem and each proof."""
+
+
+class ProofOptions(QuestionOptions, frozen=True):
     """What is proved about a model."""
 
     edition: Edition = None
@@ -25,11 +62,30 @@ class ProofOptions(Options, frozen=True):
     ] = ()
     input_shapes: InputShapes = field(default_factory=dict)
     limits: SizeLimits = DEFAULT_LIMITS
-    solver: str = SOLVER
-    """"z3", or "all": a second solver is asked every question that decides a rule."""
     questions: bool = False
-    """Keep these questions in the report."""
+    """Keep the questions that decide a rule in the report; `emit_smt2` and `proofs` imply it."""
     name: str | None = None
     """What the report calls the model; by default the base name of the file."""
     hashed: bool = False
     """Read the whole file once, prove these bytes and state their SHA-256."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.solver not in (SOLVER, "all"):
+            raise UsageError(f"a model is proved by {SOLVER}; --solver all confirms it by a second solver")
+
+
+class TheoremOptions(QuestionOptions, frozen=True, kw_only=True):
+    """Which theorems are proved, and where."""
+
+    select: Annotated[Collection[str], Argument("only these theorems or topics", metavar="ID", collect=names)] = ()
+    cluster: Annotated[str | None, Argument("prove on the Dask cluster with this scheduler", metavar="ADDRESS")] = None
+    cache: Annotated[
+        Path | None,
+        Argument("where answers of solvers are kept (default: the user's cache)", metavar="DIR", read=Path),
+    ] = None
+    no_cache: Annotated[bool, Argument("ask every query again and keep no answer")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_processes(self, "timeout", "cluster")

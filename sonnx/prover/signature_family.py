@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import z3
@@ -28,6 +28,7 @@ from sonnx.language.structure import (
 )
 from sonnx.profile.catalogue import editions
 from sonnx.profile.definitions import OperatorDefinition, Rule, at
+from sonnx.profile.profile_data import of_profile
 from sonnx.profile.signature import Signature, active_condition, resolve
 from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules, readable
 from sonnx.prover.output_presence import accepted_outputs, output_rules
@@ -56,7 +57,7 @@ def forget() -> None:
     _SINGLE.clear()
 
 
-@cache
+@of_profile
 def active_rules(edition: str) -> ActiveRules:
     """An edition with its rules by subject."""
     return ActiveRules(editions().editions[edition])

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct, convert
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
@@ -16,7 +17,7 @@ from sonnx.base.outward import rounded_down, rounded_up
 from sonnx.bounds.bound import box_of, only_array
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.discharge import Discharge, discharge
-from sonnx.bounds.result import TensorBounds
+from sonnx.bounds.result import StatedHypotheses, TensorBounds
 from sonnx.checker.report import Finding, Report
 from sonnx.executor.tensor_files import npy
 from sonnx.model.ir import Model
@@ -37,6 +38,84 @@ DIGITS = 4
 """Digits of the figures: the last digits of a float64 product depend on the processor, a pack does not."""
 
 
+class BoxCondition(Struct, frozen=True, kw_only=True):
+    """A condition on run-time values that a rule has."""
+
+    place: str
+    """The place in the file."""
+    rule: str
+    """The rule."""
+    condition: str
+    """The condition."""
+
+
+class BrokenCondition(BoxCondition, frozen=True, kw_only=True):
+    """A condition that an input of the box breaks."""
+
+    why: str
+    """What the values are."""
+    input: Mapping[str, str]
+    """The file of the pack with each input."""
+
+
+class UndecidedCondition(BoxCondition, frozen=True, kw_only=True):
+    """A condition that the box does not decide."""
+
+    share: float
+    """The share of the box where it is open, rounded up."""
+    part: str
+    """A part of the box where it is open."""
+
+
+class OpenBoundCondition(Struct, frozen=True):
+    """A condition of the bounds that is not shown."""
+
+    place: str
+    """The node."""
+    condition: str
+    """The condition."""
+
+
+class BoxOutput(Struct, frozen=True):
+    """The range and the error of the worst element of an output; null where they are not known."""
+
+    name: str
+    """The name of the output."""
+    shape: tuple[int, ...]
+    """Its shape."""
+    low: float | None
+    """The least value, rounded down."""
+    high: float | None
+    """The largest value, rounded up."""
+    error: float | None
+    """The largest error, rounded up."""
+
+
+class ShownByBox(Struct, frozen=True):
+    """What a box of inputs shows."""
+
+    inputs: tuple[str, ...]
+    """The box, as `sonnx bound --input` takes it."""
+    files: Mapping[str, str]
+    """The SHA-256 of its files."""
+    hypotheses: StatedHypotheses
+    """About implementations."""
+    shown: tuple[BoxCondition, ...]
+    """Conditions that hold on the box."""
+    counterexamples: tuple[BrokenCondition, ...]
+    """Conditions that an input of the box breaks."""
+    undecided: tuple[UndecidedCondition, ...]
+    """Conditions that are open."""
+    conditions: int
+    """Conditions of the bounds."""
+    open: tuple[OpenBoundCondition, ...]
+    """Those that are not shown."""
+    unbounded: str
+    """Why the model has no bounds, "" where it has."""
+    outputs: tuple[BoxOutput, ...]
+    """The outputs."""
+
+
 @dataclass(frozen=True, eq=False)
 class BoxEvidence:
     """The report where what the box shows passes, the files of the box, and the entry of audit.json."""
@@ -45,7 +124,7 @@ class BoxEvidence:
     files: Mapping[str, bytes]
     texts: tuple[str, ...]
     """The texts of the box, with base names."""
-    about: dict[str, Any]
+    about: ShownByBox
 
 
 def discharged(report: Report, model: Model, path: Path | None, texts: Sequence[str], hypotheses: str) -> Report:
@@ -87,22 +166,24 @@ def evidence(
     named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), text) for text in texts)
     found = discharge(report, model, path, box, named, assumed)
     files = {f"{FOLDER}/{Path(name).name}": content for name, content in read.items()}
-    about = {
-        "inputs": list(named),
-        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
-        "hypotheses": assumed.as_json(),
-        "shown": [_condition(each) for each in found.shown],
-        "counterexamples": [
-            {**_condition(each), "why": escape(broken.why),
-             "input": {escape(name): _file_of(number, at) for at, name in enumerate(broken.input)}}
-            for number, (each, broken) in enumerate(found.failing)
-        ],
-        "undecided": [
-            {**_condition(each), "share": rounded_up(open_.share, DIGITS), "part": open_.part}
-            for each, open_ in found.undecided
-        ],
-        **_figures(found),
-    }  # fmt: skip
+    about = ShownByBox(
+        named,
+        {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        convert(assumed.as_json(), StatedHypotheses),
+        tuple(BoxCondition(**_condition(finding)) for finding in found.shown),
+        tuple(
+            BrokenCondition(
+                **_condition(finding), why=escape(broken.why),
+                input={escape(name): _file_of(number, at) for at, name in enumerate(broken.input)},
+            )
+            for number, (finding, broken) in enumerate(found.failing)
+        ),
+        tuple(
+            UndecidedCondition(**_condition(finding), share=rounded_up(open_.share, DIGITS), part=open_.part)
+            for finding, open_ in found.undecided
+        ),
+        *_figures(found),
+    )  # fmt: skip
     for number, (_, broken) in enumerate(found.failing):
         for at, (name, values) in enumerate(broken.input.items()):
             files[_file_of(number, at)] = npy(name, values)
@@ -113,7 +194,7 @@ def _with_base_name(text: str, file: str) -> str:
     return text.replace(file, Path(file).name)
 
 
-def _condition(finding: Finding) -> dict[str, Any]:
+def _condition(finding: Finding) -> dict[str, str]:
     return {"place": finding.where.place, "rule": finding.rule, "condition": finding.requires}
 
 
@@ -122,25 +203,26 @@ def _file_of(number: int, at: int) -> str:
     return f"{COUNTEREXAMPLES}/{number}-{at}.npy"
 
 
-def _figures(found: Discharge) -> dict[str, Any]:
+def _figures(found: Discharge) -> tuple[int, tuple[OpenBoundCondition, ...], str, tuple[BoxOutput, ...]]:
+    """The last fields of `ShownByBox`."""
     bounds = found.bounds
     if bounds is None:
-        return {"conditions": 0, "open": [], "unbounded": found.report.notes[-1], "outputs": []}
-    return {
-        "conditions": len(bounds.conditions),
-        "open": [{"place": escape(each.node), "condition": each.name} for each in bounds.conditions if not each.holds],
-        "unbounded": next((escape(each.unbounded) for each in bounds.tensors if each.unbounded), ""),
-        "outputs": [_output(each) for each in bounds.outputs],
-    }
+        return 0, (), found.report.notes[-1], ()
+    conditions = bounds.conditions
+    return (
+        len(conditions),
+        tuple(OpenBoundCondition(escape(open_.node), open_.name) for open_ in conditions if not open_.holds),
+        next((escape(tensor.unbounded) for tensor in bounds.tensors if tensor.unbounded), ""),
+        tuple(map(_output, bounds.outputs)),
+    )
 
 
-def _output(tensor: TensorBounds) -> dict[str, Any]:
-    """The range and the error of the worst element; null where they are not known."""
+def _output(tensor: TensorBounds) -> BoxOutput:
     known = not tensor.unbounded and tensor.low.size > 0
-    return {
-        "name": escape(tensor.name),
-        "shape": list(tensor.low.shape),
-        "low": rounded_down(float(tensor.low.min()), DIGITS) if known else None,
-        "high": rounded_up(float(tensor.high.max()), DIGITS) if known else None,
-        "error": rounded_up(tensor.largest_error, DIGITS) if known else None,
-    }
+    return BoxOutput(
+        escape(tensor.name),
+        tensor.low.shape,
+        rounded_down(float(tensor.low.min()), DIGITS) if known else None,
+        rounded_up(float(tensor.high.max()), DIGITS) if known else None,
+        rounded_up(tensor.largest_error, DIGITS) if known else None,
+    )

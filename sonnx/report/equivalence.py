@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.files import write_folder
 from sonnx.base.outward import at_least, at_most
 from sonnx.base.reported import Result, json_text
 from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
@@ -75,6 +77,17 @@ class EquivalenceReport(Rendered):
         characters that a file name may lack as %2F.
         """
         return {f"{quote(name, safe='')}.npy": npy(name, array) for name, array in self.inputs.items()}
+
+    def write_witness(self, folder: Path) -> bool:
+        """Write the input on which the models differ to a new folder; whether one is known.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        files = self.witness_files()
+        if files:
+            write_folder(folder, files)
+        return bool(files)
 
     def document(self) -> Document:
         """The result as a document."""

@@ -264,10 +264,12 @@ class FixRecord(Result, frozen=True, kw_only=True):
 
 
 class ReadRecord(Struct, frozen=True):
-    """A record that was read: the base name and the SHA-256 of its file, and what stands in it."""
+    """A record of rewrites that was read."""
 
     file: str
+    """The base name of the file."""
     sha256: str
+    """Its SHA-256."""
     content: Any
     """The keys of `FixRecord`, with values as JSON has them."""
 

@@ -8,6 +8,8 @@ DOCUMENT_FORMATS = ("text", "sarif", "junit", "github", "markdown", "html")
 """The formats that render a document; JSON is specific to a command."""
 RESULT_FORMATS = ("text", "json", *DOCUMENT_FORMATS[1:])
 """The formats of every other command."""
+LISTING_FORMATS = ("text", "json")
+"""The formats of a list, which has no verdicts."""
 OF_A_CHECK = ("text", "html")
 """The formats of DOCUMENT_FORMATS that show more of a check than its document has."""
 

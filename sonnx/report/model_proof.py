@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from typing import Annotated
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.reported import HIDDEN
 from sonnx.checker.verdicts import Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition
@@ -23,6 +25,9 @@ EVERY_NODE = "every-node-asked"
 
 class ProofReport(ModelProof, Rendered, frozen=True):
     """The proof of a model for all values of its symbolic dimensions, with its renderings."""
+
+    written_proofs: Annotated[str, HIDDEN] = ""
+    """How many questions have a proof in the folder of the proofs; "" without one."""
 
     def document(self) -> Document:
         """The proof as a document: a case for each rule that holds everywhere, and each place where one does not."""

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape as entities
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from sonnx.base.escaping import escape
-from sonnx.base.reported import HIDDEN, Result, json_text, reported, reported_as
+from sonnx.base.reported import HIDDEN, Result, reported, reported_as
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
 from sonnx.executor.tensor_files import write_folder
 from sonnx.profile.text_types import EditionName, Number, Text
 from sonnx.report.check import CheckReport
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.rendered import Rendered
 
 MAX_PRINTED_ELEMENTS = 64
 """Outputs with more elements are printed without them."""
@@ -62,6 +63,15 @@ class ExpectedOutput(Struct, frozen=True):
         found = self.difference
         return None if found is None else FirstDifference(found.place, found.found, found.wanted)
 
+    @property
+    def sentence(self) -> str:
+        """How many values are the same, or the first that differs."""
+        different = self.difference
+        if different is None:
+            return f"the same {self.elements} values"
+        share = f"{different.number} of {different.of} elements differ"
+        return f"differs {different.place}: {different.found}, expected {different.wanted}; {share}"
+
 
 class ApproximatedOperator(Struct, frozen=True):
     """The approximated elements of an operator."""
@@ -100,7 +110,7 @@ class StructOfMapping(type(Struct), ABCMeta):  # type: ignore[misc]
     """The class of structures that are mappings."""
 
 
-class RunReport(Result, Mapping[str, NDArray[Any]], frozen=True, eq=False, metaclass=StructOfMapping):
+class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=False, metaclass=StructOfMapping):
     """A run: sonnx run --report json; it maps the names of the outputs to their exact values."""
 
     model: str
@@ -152,8 +162,45 @@ class RunReport(Result, Mapping[str, NDArray[Any]], frozen=True, eq=False, metac
         """
         return write_folder(folder, dict(self.arrays), form)
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{entities(self.to_text())}</pre>"
+    def written_to(self, folder: Path, form: str) -> RunReport:
+        """Write the outputs to a folder as npz or pb; the report that names the files.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        return replace(self, written=tuple(str(folder / file) for file in self.write(folder, form)))
+
+    def document(self) -> Document:
+        """The outputs as a document: a case for each, and for each comparison with expected values."""
+        lines = {case.name: case for case in self.compared}
+        cases = [_output_case(output, lines.get(output.name)) for output in self.outputs]
+        return Document(
+            command="run",
+            title="the exact values of a model",
+            subject=escape(self.model),
+            headline="an output differs from the expected one" if self.exit_code else self._standing,
+            code=self.exit_code,
+            criteria={name: Criterion(text, "run") for name, text in CRITERIA.items()},
+            sections=(Section("outputs", self.model, tuple(cases), heads=("type", "shape")),),
+            notes=tuple(self._remarks),
+        )
+
+    @property
+    def _standing(self) -> str:
+        if self.check is None:
+            return "UNCHECKED: the model may be outside the profile"
+        assumed = "; its assumptions hold for these inputs" if self.assumed else ""
+        return f"conforms to edition {self.edition}{assumed}"
+
+    @property
+    def _remarks(self) -> Iterator[str]:
+        if self.outside:
+            yield f"operators outside the profile, computed as ONNX defines them: {', '.join(self.outside)}"
+        elements, exact = self.approximated_elements
+        if elements:
+            by = ", ".join(f"{operator} {number}" for operator, (_, number) in self.approximated.items() if number)
+            slow = f"{exact} of {elements} took the slow exact path" + (f": {by}" if by else "")
+            yield f"all values are exact to the last bit ({slow})"
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The values of an output."""
@@ -178,47 +225,42 @@ class RunReport(Result, Mapping[str, NDArray[Any]], frozen=True, eq=False, metac
         counts = self.approximated.values()
         return sum(elements for elements, _ in counts), sum(exact for _, exact in counts)
 
-    def to_text(self, written: Sequence[str] = ()) -> str:
-        """Lines for a terminal.
+    def to_text(self) -> str:
+        """Lines for a terminal; the values are not printed where they were written or compared."""
+        return "".join(f"{line}\n" for line in self._lines())
 
-        Args:
-            written: the files that the values were written to; then the values are not printed.
-        """
-        return "".join(f"{line}\n" for line in self._lines(written))
-
-    def _lines(self, written: Sequence[str]) -> Iterator[str]:
-        name = escape(self.model)
-        if self.check is None:
-            yield f"{name}: UNCHECKED: the model may be outside the profile"
-        else:
-            assumed = "; its assumptions hold for these inputs" if self.assumed else ""
-            yield f"{name}: conforms to edition {self.edition}{assumed}"
-        if self.outside:
-            yield f"{name}: operators outside the profile, computed as ONNX defines them: {', '.join(self.outside)}"
-        elements, exact = self.approximated_elements
-        if elements:
-            by = ", ".join(f"{operator} {number}" for operator, (_, number) in self.approximated.items() if number)
-            slow = f"{exact} of {elements} took the slow exact path" + (f": {by}" if by else "")
-            yield f"{name}: all values are exact to the last bit ({slow})"
-        for file in written:
+    def _lines(self) -> Iterator[str]:
+        for text in (self._standing, *self._remarks):
+            yield f"{escape(self.model)}: {text}"
+        for file in self.written:
             yield f"wrote {escape(file)}"
-        for output, size, difference in map(astuple, self.compared):
-            if difference is None:
-                yield f"{escape(output)}: the same {size} values"
-            else:
-                share = f"{difference.number} of {difference.of} elements differ"
-                pair = f"{difference.found}, expected {difference.wanted}"
-                yield f"{escape(output)}: differs {difference.place}: {pair}; {share}"
-        if not written and not self.compared:
+        for expected in self.compared:
+            yield f"{escape(expected.name)}: {expected.sentence}"
+        if not self.written and not self.compared:
             for output, values in self.arrays.items():
                 yield f"{escape(output)}: {element_type(values)} {list(values.shape)}"
                 if values.size <= MAX_PRINTED_ELEMENTS:
                     with np.errstate(all="ignore"):
                         yield f"  {np.array2string(values, separator=', ', prefix='  ')}"
 
-    def to_json(self, written: Sequence[str] = ()) -> str:
-        """One JSON document (run.schema.json); `written` are the files that the values were written to."""
-        return json_text(replace(self, written=tuple(written)))
+
+CRITERIA = {
+    "computed": "The output has exact values.",
+    "expected": "The output has the expected values.",
+}
+
+
+def _output_case(output: OutputTensor, compared: ExpectedOutput | None) -> CaseResult:
+    cells = (output.type, str(list(output.shape)))
+    if compared is None:
+        return CaseResult(
+            "computed", escape(output.name), "computed", Standing.GOOD, " ".join(cells), cells=cells, shown=True
+        )
+    same = compared.difference is None
+    return CaseResult(
+        "expected", escape(output.name), "same" if same else "different", Standing.GOOD if same else Standing.BAD,
+        compared.sentence, cells=cells, shown=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Struct, field
 
 from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape_once, plural
-from sonnx.base.reported import Tool
+from sonnx.base.reported import HIDDEN, Tool
 from sonnx.checker.report import NoVerdict
 from sonnx.prover.dependencies import functions, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
@@ -36,6 +36,10 @@ class TheoremReport(Rendered, Struct, frozen=True):
     """The version of this format; a change that breaks a reader gets a new number."""
     tool: Tool = field(default_factory=Tool)
     """The program that wrote the document."""
+    interrupted: Annotated[bool, HIDDEN] = False
+    """Whether the run was interrupted."""
+    written_proofs: Annotated[str, HIDDEN] = ""
+    """How many questions have a proof in the folder of the proofs; "" without one."""
 
     @property
     def exit_code(self) -> int:

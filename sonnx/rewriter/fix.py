@@ -54,7 +54,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
     if options.box and not options.within_bound:
-        raise UsageError("--box is for --within-bound; without it no value changes")
+        raise UsageError("--box requires --within-bound; without it no value changes")
     file = encoded(source)
     chosen = catalogue.edition_named(options.edition).name
     called, strict_versions = name_of(file, options.name), options.strict_versions

@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, quote
-from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Where
@@ -55,8 +54,7 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
     rules, model = context.active_rules, context.model
     calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
     state = _Rewriting(context, tuple(rewrites))
-    with no_collection():
-        found = interpret(model, FactsDomain(rules, most=0), calls, transformer=state, main_only=True)
+    found = interpret(model, FactsDomain(rules, most=0), calls, transformer=state, main_only=True)
     facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
     return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 

@@ -1,10 +1,13 @@
 """The options of suites; neither the solver nor numpy is loaded for them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.options import Argument, Options
+from sonnx.base.options import Argument, Options, amount
+from sonnx.checker.options import Edition
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
 LIMITS = RuntimeLimits()
 
@@ -15,14 +18,12 @@ class MakeOptions(Options, frozen=True, kw_only=True):
     operator: Annotated[
         tuple[str, ...], Argument("an operator; may be repeated (default: all of the edition)", metavar="NAME")
     ] = ()
-    edition: Annotated[str | None, Argument("the edition of the profile (default: the newest)", metavar="EDITION")] = (
-        None
-    )
-    hypotheses: Annotated[
-        str, Argument("what the bounds assume of an implementation (default ieee-any)", metavar="HYPOTHESES")
-    ] = "ieee-any"
+    edition: Edition = None
+    hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
     pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
+    progress: Callable[[str], None] = lambda _: None
+    """Called before each version of an operator."""
 
 
 class RunOptions(Options, frozen=True, kw_only=True):
@@ -45,10 +46,16 @@ class RunOptions(Options, frozen=True, kw_only=True):
         ),
     ] = None
     operator: Annotated[tuple[str, ...], Argument("an operator; may be repeated (default: all)", metavar="NAME")] = ()
-    timeout: Annotated[int, Argument("seconds for one data set", metavar="SECONDS", read=int)] = LIMITS.seconds
-    memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=int)] = LIMITS.megabytes
-    jobs: Annotated[int, Argument("operators at a time (default 1)", metavar="N", read=int)] = 1
+    timeout: Annotated[int, Argument("seconds for one data set", metavar="SECONDS", read=amount("seconds"))] = (
+        LIMITS.seconds
+    )
+    memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=amount("megabytes"))] = (
+        LIMITS.megabytes
+    )
+    jobs: Annotated[int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators"))] = 1
     resume: Annotated[
         Path | None, Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path)
     ] = None
     fresh: Annotated[bool, Argument("in the second run, a new process for every case")] = False
+    progress: Callable[[str], None] = lambda _: None
+    """Called after each operator."""

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from sonnx.base.budget import is_lack_of_memory, memory_limit
 from sonnx.base.errors import UsageError
+from sonnx.base.garbage import collect_rarely
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.tasks import Answer, TaskLimits, Work
 
@@ -36,6 +37,7 @@ def main() -> None:
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers
     module = import_module(name)
     module.prepare()
+    collect_rarely()
     without_memory = _line(work.failure(NoVerdict.STOPPED, work.bounds.no_memory) | {"last": True})
     with memory_limit(work.bounds.memory):
         _serve(module, work, answers, without_memory)

@@ -13,6 +13,7 @@ from sonnx.base.budget import is_lack_of_memory
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict
+from sonnx.profile.profile_data import INSTALLED, in_use
 from sonnx.workers.journal import Journal
 from sonnx.workers.processes import run_task
 from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
@@ -76,7 +77,13 @@ def counted(done: int, of: int, words: Mapping[str, int]) -> str:
 
 
 def worker_pool(work: Work, place: WorkPlace, tasks: int | None = None) -> AbstractContextManager[WorkerPool]:
-    """The workers of a place, for a number of tasks; None for many."""
+    """The workers of a place, for a number of tasks; None for many.
+
+    Raises:
+        UsageError: another profile than that of the installation is in use, which the workers would not know.
+    """
+    if in_use() is not INSTALLED:
+        raise UsageError("child processes read the profile of the installation; another one is for this process alone")
     if place.cluster is None:
         jobs = place.jobs or os.cpu_count() or 1
         return local_pool(work, jobs if tasks is None else max(1, min(jobs, tasks)))

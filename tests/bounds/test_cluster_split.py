@@ -52,5 +52,5 @@ def _same(found: Any, here: Any) -> None:
 
 
 def test_a_cluster_needs_something_to_halve() -> None:
-    with pytest.raises(UsageError, match="--cluster goes with --split"):
+    with pytest.raises(UsageError, match="--cluster requires --split"):
         sonnx.bound(MODEL, BOX, unchecked=True, cluster="127.0.0.1:1")

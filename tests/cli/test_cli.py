@@ -79,7 +79,7 @@ def test_exit_codes(models: dict[str, str], names: list[str], options: list[str]
         ("prove MODEL --solver cvc5", "a second solver confirms it with --solver all"),
         ("prove --assume N>1", "--assume is about a model"),
         ("compare MODEL --format deviations", "'deviations'"),
-        ("diff-edition 2025-10 2026-11 --format html", "'html'"),
+        ("rules --format html", "'html'"),
         ("check MODEL --format nothing", "'nothing'"),
         ("rules --format sarif", "'sarif'"),
         ("fix MODEL --dry-run --format deviations", "'deviations'"),

@@ -166,15 +166,15 @@ def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
     asked = list(questions(theorem, "z3", theorem.obligations))
     [outcome] = driver.prove([theorem], "z3")
     known = {theorem.id: record.entry(outcome)}
-    whole = pack_parts.certificate(theorem, asked, known)
-    assert (whole["status"], whole["outcome"], whole["confirmed"]) == ("proved", "as expected", False)
+    whole = pack_parts.recorded_result(theorem, asked, known)
+    assert (whole.status, whole.outcome, whole.confirmed) == ("proved", "as expected", False)
     worse = {theorem.id: {**known[theorem.id], "status": "undecided"}}
-    assert pack_parts.certificate(theorem, asked, worse)["outcome"] == "unexpected"
+    assert pack_parts.recorded_result(theorem, asked, worse).outcome == "unexpected"
     weaker = replace(asked[0].obligation, goal=z3.BoolVal(True))
     changed = [replace(asked[0], obligation=weaker), *asked[1:]]
     for other, recorded in ((asked, {}), (changed, known), (asked[1:], known)):
-        said = pack_parts.certificate(theorem, other, recorded)
-        assert said == pack_parts.UNKNOWN
+        said = pack_parts.recorded_result(theorem, other, recorded)
+        assert said == pack_parts.RecordedResult()
 
 
 class Links(HTMLParser):

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -154,8 +155,10 @@ def test_assumptions_boxes_and_rewrites_have_their_place() -> None:
         "verdict": "assumed", "rules": [], "edition": {"name": "2026-11"}, "model": {"file": "<m>", "sha256": "0" * 64},
         "without": {"rules_without_theorem": []}, "theorems": [], "known_problems": [], "assumptions": [{}],
         "box": {"undecided": [], "shown": [{}]}, "rewrites": {"content": {"rewrites": [{}, {}]}},
+        "derived_from": None, "properties": [], "suite": [],
     }  # fmt: skip
-    elements = {each.id: each for each in argument(about)}
+    document = json.loads(json.dumps(about), object_hook=lambda keys: SimpleNamespace(**keys))
+    elements = {each.id: each for each in argument(document)}
     assert elements["G1"].in_context_of == ("C1", "C2", "A1")
     assert elements["A1"].text == "1 condition on values at run time hold"
     assert (elements["G2"].state, elements["G4"].state, elements["G6"].state) == ("open", "met", "open")
@@ -206,7 +209,7 @@ def test_a_pack_with_an_earlier_one_is_verified(
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [(None, "it has no audit.json"), ("no", "is not the document"), ("{}", "is of another format: it has no 'format'")],
+    [(None, "it has no audit.json"), ("no", "is not the document"), ("{}", "as this version writes it")],
 )
 def test_what_is_no_earlier_pack_is_misuse(
     content: str | None, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -29,6 +29,7 @@ SAME = {
     "options.limits": "the defaults (test_audit.py)",
     "options.deviations": "needs a file",
     "theorems.answers": "by solver",
+    "theorems.obligations.proof": "needs certificates (test_audit_options.py)",
     "theorems.outcome": "the record has what is expected",
     "without.operators_without_rules": "every operator of the profile has rules",
     "without.operators_without_theorems": "every operator has theorems",

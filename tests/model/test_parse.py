@@ -1,6 +1,5 @@
 """The reader: the content of a file arrives complete, and what is not a model is refused in one sentence."""
 
-import gc
 import os
 import stat
 import struct
@@ -156,23 +155,6 @@ def test_a_file_says_what_its_bytes_say(tmp_path):
     data = from_file.graph.initializers[0].data
     assert data.readonly
     assert bytes(data) == bytes(from_bytes.graph.initializers[0].data) == numpy.arange(5000.0).tobytes()
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-@pytest.mark.parametrize("fails", [True, False])
-def test_garbage_collection_is_left_as_it_was(enabled, fails, monkeypatch):
-    if fails:
-        monkeypatch.setattr(from_protobuf.Builder, "model", lambda *_: 1 / 0)
-    was = gc.isenabled()
-    try:
-        (gc.enable if enabled else gc.disable)()
-        try:
-            read(proto())
-        except ZeroDivisionError:
-            assert fails
-        assert gc.isenabled() == enabled
-    finally:
-        (gc.enable if was else gc.disable)()
 
 
 # ------------------------------------------------------------------ models of others

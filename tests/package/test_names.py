@@ -61,6 +61,19 @@ def test_nothing_is_unpickled() -> None:
     assert {name for name, modules in imported.items() if modules & pickling} == set()
 
 
+def test_no_function_of_the_library_switches_the_garbage_collector() -> None:
+    """It is that of the whole process; the program may do so in its own processes."""
+    own_processes = {"sonnx.__main__", "sonnx.base.garbage", "sonnx.workers.theorems"}
+    switching = {
+        name
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom) and any(alias.name == "gc" for alias in node.names)
+    }
+    callers = {name for name, tree in trees().items() if "sonnx.base.garbage" in _imports(tree)}
+    assert (switching, callers) == (own_processes, {"sonnx.__main__", "sonnx.workers.child"})
+
+
 def _reaches(known: dict[str, set[str]], module: str) -> bool:
     """Whether a module imports itself by way of others."""
     seen: set[str] = set()

@@ -20,7 +20,6 @@ import sonnx
 from sonnx.cli.main import run
 from sonnx.properties import certificate_checker as checker
 from sonnx.properties.chains import Chain
-from sonnx.properties.options import VerifyOptions
 from sonnx.properties.result import PropertyAnswer
 from tests.support.cases import each_case
 from tests.support.certificate_mutants import certified, changed_certificates, outcome, refitted
@@ -33,7 +32,7 @@ HEAD = '<ir_version: 9, opset_import: ["" : 13]> g '
 def certificate_of(model: bytes, text: str, folder: Path) -> str:
     """The certificate of a property that holds."""
     (folder / "p.vnnlib").write_text(text)
-    found = sonnx.verify_property(model, folder / "p.vnnlib", VerifyOptions(unchecked=True, search=20.0))
+    found = sonnx.verify_property(model, folder / "p.vnnlib", unchecked=True, search=20.0)
     assert found.answer is PropertyAnswer.HOLDS
     assert found.certificate
     return found.certificate

@@ -13,7 +13,6 @@ import pytest
 import sonnx
 from sonnx.properties import certificate_checker, rounds
 from sonnx.properties.chain_search import open_parts
-from sonnx.properties.options import VerifyOptions
 from sonnx.properties.result import PropertyAnswer, PropertyResult
 from sonnx.workers.properties import answer
 from tests.support.cases import each_case
@@ -28,7 +27,7 @@ HOLDS = vnnlib(3, 2, 0.5, f"(<= Y_0 {LEAST - 0.0005:.6f})")
 
 def verified(folder: Path, text: str = HOLDS, **options: object) -> PropertyResult:
     (folder / "p.vnnlib").write_text(text)
-    return sonnx.verify_property(MODEL, folder / "p.vnnlib", VerifyOptions(unchecked=True, **options))  # type: ignore[arg-type]
+    return sonnx.verify_property(MODEL, folder / "p.vnnlib", unchecked=True, **options)  # type: ignore[arg-type]
 
 
 def accepted(folder: Path, result: PropertyResult) -> int:
@@ -99,7 +98,7 @@ def test_models_whose_search_is_not_divided(option: str, tmp_path: Path) -> None
     (tmp_path / "p.vnnlib").write_text(vnnlib(3, 3, 0.5, "(<= Y_0 -3)"))
     value = {"resume": tmp_path / "parts.json", "jobs": 2, "cluster": "tcp://localhost:1"}[option]
     with pytest.raises(sonnx.UsageError, match=f"--{option} .* this model"):
-        sonnx.verify_property(model, tmp_path / "p.vnnlib", VerifyOptions(unchecked=True, **{option: value}))  # type: ignore[arg-type]
+        sonnx.verify_property(model, tmp_path / "p.vnnlib", unchecked=True, **{option: value})  # type: ignore[arg-type]
 
 
 def test_volumes_of_open_parts() -> None:

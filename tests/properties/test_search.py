@@ -15,7 +15,6 @@ import pytest
 import sonnx
 from sonnx.cli.main import run
 from sonnx.model.reader import read
-from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import box_of_ends
 from sonnx.properties.result import PropertyAnswer, PropertyResult
 from sonnx.properties.search import parts_of
@@ -29,7 +28,7 @@ SCHEMA = Path(sonnx.__file__).parent / "report" / "property.schema.json"
 def verified(model: bytes, text: str, tmp_path: Path, ending: str = "vnnlib", **options: Any) -> PropertyResult:
     path = tmp_path / f"p.{ending}"
     path.write_text(text)
-    return sonnx.verify_property(model, path, VerifyOptions(unchecked=True, **options))
+    return sonnx.verify_property(model, path, unchecked=True, **options)
 
 
 @each_case("seed", range(examples(10, 24)))

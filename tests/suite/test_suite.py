@@ -171,8 +171,7 @@ def test_the_command_reports_what_a_suite_covers(suite: Suite, capsys: pytest.Ca
 
 
 def test_the_functions_do_what_the_command_does(suite: Suite, tmp_path: Path) -> None:
-    options = MakeOptions(operator=("Relu",))
-    made = sonnx.make_suite(tmp_path / "made", options)
+    made = sonnx.make_suite(tmp_path / "made", operator=("Relu",))
     assert (made.archives, made.exit_code) == (suite.archives, 0)
     expected_outputs(suite, tmp_path / "outputs")
     judged = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
@@ -183,7 +182,7 @@ def test_the_functions_do_what_the_command_does(suite: Suite, tmp_path: Path) ->
         schema = json.loads((SCHEMAS / "suite_run.schema.json").read_text("utf-8"))
         jsonschema.validate(json.loads(each.to_json()), schema)
     with pytest.raises(sonnx.UsageError, match="unknown runtime"):
-        sonnx.run_suite(tmp_path / "made", RunOptions(runtime="nothing"))
+        sonnx.run_suite(tmp_path / "made", runtime="nothing")
 
 
 def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends]:

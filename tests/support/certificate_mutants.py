@@ -22,7 +22,6 @@ import numpy as np
 import sonnx
 from sonnx.base.files import sha256
 from sonnx.properties import certificate_checker
-from sonnx.properties.options import VerifyOptions
 from tests.support.layer_networks import computed, network, vnnlib
 
 CLAIMS = ("format", "claim", "model", "property")
@@ -100,7 +99,7 @@ def certified(seed: int, folder: Path) -> tuple[bytes, str, str, str] | None:
     spare, least = 0.02 * np.ptp(values[:, 0]), values[:, 0].min()
     text, violated = (vnnlib(2, 2, 1.0, f"(<= Y_0 {end:.6f})") for end in (least - spare, least + 1e-5))
     (folder / "p.vnnlib").write_text(text, "utf-8")
-    found = sonnx.verify_property(model, folder / "p.vnnlib", VerifyOptions(unchecked=True, search=10.0))
+    found = sonnx.verify_property(model, folder / "p.vnnlib", unchecked=True, search=10.0)
     return (model, text, found.certificate, violated) if found.certificate else None
 
 

@@ -169,7 +169,8 @@ def run_documents() -> list[str]:
     arrays: dict[str, Any] = {"y": np.zeros((2, 3), np.float32), "z": np.zeros(7, np.int64)}
     counts = {"Sin": (100, 3), "MatMul": (50, 0)}
     full = RunReport("m.onnx", arrays, CheckReport.of(plain_report()), True, counts, ("Erf", "Einsum"), compared)
-    return [full.to_json(["out/y.npy", "out/z.npy"]), RunReport("n.onnx", {}, None, False, {}).to_json()]
+    written = structs.replace(full, written=("out/y.npy", "out/z.npy"))
+    return [written.to_json(), RunReport("n.onnx", {}, None, False, {}).to_json()]
 
 
 def comparison_documents() -> list[str]:

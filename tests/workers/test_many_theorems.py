@@ -140,7 +140,7 @@ def test_one_process_or_two_say_the_same() -> None:
     [
         (["--jobs", "0", "--timeout", "3"], "--timeout needs a child process, and --jobs 0 allows none"),
         (["--jobs", "0", "--cluster", "x:1"], "--cluster needs a child process, and --jobs 0 allows none"),
-        (["m.onnx", "--cluster", "x:1"], "--cluster is about theorems; leave out the model."),
+        (["m.onnx", "--cluster", "x:1"], "--cluster is about theorems; leave out the model"),
     ],
 )
 def test_misuse(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import chain
 
 from sonnx.base.escaping import escape, listed, plural, quote
@@ -160,7 +159,6 @@ def axis_denotations(scope: Scope) -> Iterator[Violation]:
                 yield Violation(text, f"node[{index}]", node.name, node.operator)
 
 
-@lru_cache(maxsize=64)
 def _misnamed_axes(formal: str, written: tuple[str, ...], expected: tuple[str, ...]) -> str:
     """What is wrong with the denotations of an input; the last one that is expected is that of all further axes."""
     wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))]

@@ -48,7 +48,7 @@ def audit_command(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     if options.sign is not None or {*written(AuditOptions, options)} - {"--derived-from"}:
-        raise UsageError("--verify takes the options from the pack: leave them out")
+        raise UsageError("--verify excludes options of the pack, which states them")
     from sonnx.api.evidence import verify
 
     with clock(f"making {options.verify} again"):

@@ -7,10 +7,9 @@ from contextlib import nullcontext
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver, say_written
-from sonnx.base.progress import StatusLine, clock
+from sonnx.base.progress import clock, status_line
 from sonnx.bounds.options import BoundsOptions
-from sonnx.checker.report import NotConforming
-from sonnx.cli.budget import add_budget_arguments, not_conforming, within_budget
+from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, add_report_arguments, keywords_of
 from sonnx.report.formats import RESULT_FORMATS
 
@@ -27,20 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=bound_command)
 
 
-@within_budget("bounded")
+@within_budget("bounded", "bounds")
 def bound_command(parsed: argparse.Namespace) -> int:
     """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown."""
     from sonnx.api.bounds import bound
 
     if parsed.format == "npz" and parsed.output is None:
-        raise UsageError("--format npz writes a file: name it with --output")
-    options = keywords_of(BoundsOptions, parsed)
-    try:
-        waiting = clock(f"bounding {parsed.model}") if parsed.split is None else nullcontext()
-        with waiting, StatusLine() as line:
-            report = bound(parsed.model, **options, progress=line if line.enabled else None)
-    except NotConforming as stop:
-        return not_conforming(stop, "bounds")
+        raise UsageError("--format npz requires --output")
+    waiting = clock(f"bounding {parsed.model}") if parsed.split is None else nullcontext()
+    with waiting, status_line() as line:
+        report = bound(parsed.model, **keywords_of(BoundsOptions, parsed), progress=line)
     if parsed.format == "npz":
         report.write_arrays(parsed.output)
         say_written(parsed.output)

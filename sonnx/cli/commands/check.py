@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 
-from sonnx.api.checks import check_models, facts_of, is_isolated
-from sonnx.base.errors import UsageError
-from sonnx.base.escaping import escape, quote
-from sonnx.base.files import deliver
-from sonnx.base.reported import json_text
+from sonnx.api.checks import check_models
+from sonnx.base.escaping import escape
+from sonnx.base.progress import StatusLine
 from sonnx.checker.options import BatchOptions
 from sonnx.cli.arguments import with_date
-from sonnx.cli.check_reports import add_report_options, deliver_reports, outputs_of, require_effect, require_other_file
+from sonnx.cli.check_reports import (
+    add_report_options,
+    deliver_facts,
+    deliver_reports,
+    outputs_of,
+    require_effect,
+    require_facts,
+    require_other_file,
+)  # fmt: skip
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
 from sonnx.model.files import models_of
@@ -53,13 +56,13 @@ def check_command(parsed: argparse.Namespace) -> int:
     for file in (*(file for _, file in outputs), parsed.facts):
         require_other_file(file, models_of(parsed.models))
     if parsed.facts is not None:
-        _require_one_model(parsed, BatchOptions(**values), outputs)
-    with _status(is_isolated(parsed.models, BatchOptions(**values))) as line:
+        require_facts(parsed, BatchOptions(**values), outputs)
+    with StatusLine() as line:
         results = check_models(parsed.models, **values, progress=line)
     for sentence in results.sentences() if "text" in formats else ():
         print(f"sonnx: {escape(sentence)}", file=sys.stderr)
     if parsed.facts is not None and results.reports:
-        _write_facts(parsed, BatchOptions(**values), results.reports[0].sha256)
+        deliver_facts(parsed, BatchOptions(**values), results.reports[0].sha256)
     results.reports = project.stated(results.reports)
     code = results.exit_code(parsed.accept_assumptions)
     run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, parsed.docs)
@@ -67,31 +70,3 @@ def check_command(parsed: argparse.Namespace) -> int:
     if results.interrupted:
         raise KeyboardInterrupt
     return code
-
-
-def _require_one_model(
-    parsed: argparse.Namespace, options: BatchOptions, outputs: Sequence[tuple[str, Path | None]]
-) -> None:
-    """Refuse --facts where it has no single model, or the file of another output."""
-    if len(parsed.models) != 1 or parsed.models[0] == "-" or is_isolated(parsed.models, options):
-        raise UsageError("--facts is about one model file, checked without limits of time and memory")
-    if parsed.facts.resolve() in {file.resolve() for _, file in outputs if file is not None}:
-        raise UsageError(f"--facts and --format write to {quote(str(parsed.facts))}; name a file for each")
-
-
-def _write_facts(parsed: argparse.Namespace, options: BatchOptions, digest: str) -> None:
-    """Write the facts of the model that was checked."""
-    [name] = parsed.models
-    document = facts_of(name, options, name)
-    if document.sha256 != digest:
-        raise UsageError(f"{quote(name)} changed while it was checked")
-    deliver(json_text(document), parsed.facts)
-
-
-def _status(shown: bool) -> AbstractContextManager[Callable[[str], None]]:
-    """The line of progress of several models."""
-    if not shown:
-        return nullcontext(lambda _: None)
-    from sonnx.base.progress import StatusLine  # a check in this process needs no threads
-
-    return StatusLine()

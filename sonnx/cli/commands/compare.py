@@ -7,8 +7,7 @@ import sys
 
 from sonnx.base.escaping import escape
 from sonnx.base.progress import StatusLine
-from sonnx.checker.report import NotConforming
-from sonnx.cli.budget import add_budget_arguments, not_conforming, within_budget
+from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.report.formats import HASHED
@@ -25,24 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=compare_command)
 
 
-@within_budget("compared")
-def compare_command(options: argparse.Namespace) -> int:
-    """Compare and print: 0; 1 for a model without values or a broken bound; 2 for bad input.
-
-    For a model that does not conform, the report of its check is printed.
-    """
+@within_budget("compared", "compares")
+def compare_command(parsed: argparse.Namespace) -> int:
+    """Compare and print: 0; 1 for a model without values or a broken bound; 2 for bad input."""
     from sonnx.api.comparisons import compare
 
-    chosen = keywords_of(ComparisonOptions, options)
-    chosen["runtime_memory"] = min(options.runtime_memory, options.memory or options.runtime_memory)
-    try:
-        with StatusLine() as line:
-            report = compare(
-                options.model, **chosen, name=options.model, hashed=options.format in HASHED, progress=line
-            )
-    except NotConforming as stop:
-        return not_conforming(stop, "compares", options.format, options.output)
+    options = keywords_of(ComparisonOptions, parsed)
+    options["runtime_memory"] = min(parsed.runtime_memory, parsed.memory or parsed.runtime_memory)
+    with StatusLine() as line:
+        report = compare(parsed.model, **options, name=parsed.model, hashed=parsed.format in HASHED, progress=line)
     for reason in report.without_bounds:
         print(f"sonnx: not compared with bounds: {escape(reason)}", file=sys.stderr)
-    deliver_report(report, options)
+    deliver_report(report, parsed)
     return report.exit_code

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from sonnx.base.escaping import escape
-from sonnx.base.files import require_empty, say_written, write_folder
+from sonnx.base.files import require_empty, say_written
 from sonnx.base.progress import clock
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
@@ -21,8 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="FIRST", help="a model file")
     parser.add_argument("second", metavar="SECOND", help="the model file it is compared with")
     add_options(parser, EquivalenceOptions)
-    parser.add_argument("--witness", type=Path, metavar="DIR",
-        help="a new folder for the input on which the models differ: NAME.npy for each graph input")  # fmt: skip
     add_report_arguments(parser)
     add_budget_arguments(parser)
     parser.set_defaults(command=equivalent_command)
@@ -37,9 +34,7 @@ def equivalent_command(parsed: argparse.Namespace) -> int:
         require_empty(parsed.witness, "older input")
     with clock(f"comparing {parsed.model} and {parsed.second}"):
         report = equivalent(parsed.model, parsed.second, **keywords_of(EquivalenceOptions, parsed))
-    files = {} if parsed.witness is None else report.witness_files()
-    if files:
-        write_folder(parsed.witness, files)
+    if parsed.witness is not None and report.write_witness(parsed.witness):
         say_written(parsed.witness)
     elif parsed.witness is not None:
         sys.stderr.write(f"{escape(str(parsed.witness))} is not written: no input is known that differs\n")

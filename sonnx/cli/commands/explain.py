@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sonnx.api import explain
+from sonnx.api.profile import explain
 
 HELP = "explain a rule, tag, operator, erratum or theorem"
 

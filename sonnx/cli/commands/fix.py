@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -15,6 +16,9 @@ from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.report.formats import RESULT_FORMATS
 from sonnx.rewriter.options import FixOptions
+
+if TYPE_CHECKING:
+    from sonnx.rewriter.fix_report import FixResult
 
 HELP = "rewrite a model into the profile without changing a value"
 
@@ -43,32 +47,35 @@ def fix_command(options: argparse.Namespace) -> int:
     from sonnx.rewriter.fix import fix
 
     piped = options.model == "-"
-    if options.output is None and not options.dry_run:
-        if piped:
-            raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
-        options.output = fixed_path(Path(options.model))
-    targets = [path for path in (options.output, options.report) if path is not None and not options.dry_run]
-    require_free(Path(options.model), targets, options.force)
+    if piped and options.output is None and not options.dry_run:
+        raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
+    output = None if options.dry_run else options.output or fixed_path(Path(options.model))
+    report = None if options.dry_run else options.report
+    require_free(Path(options.model), [path for path in (output, report) if path is not None], options.force)
     with clock(f"rewriting {options.model}"):
         source = sys.stdin.buffer.read() if piped else options.model
         called = STANDARD_INPUT if piped else options.model
-        name = "" if options.output is None else f"{options.output.name}{VALUES}"
+        name = "" if output is None else f"{output.name}{VALUES}"
         result = fix(source, **keywords_of(FixOptions, options), name=called, values_file=name)
-    if result.values is not None and not options.dry_run:
-        require_free(Path(options.model), [options.output.parent / result.values.name], options.force)
-    data, output = result.model_bytes(), None if options.dry_run else str(options.output)
+    record, values = result.to_json(None if output is None else str(output)), result.values
     if output is not None:
-        result.write(options.output)
-        if options.report is not None:
-            write_whole(options.report, result.to_json(output))
-    if options.format == "json":
-        sys.stdout.write(result.to_json(output))
-    elif options.format != "text":
-        sys.stdout.write(result.to_format(options.format))
+        if values is not None:
+            require_free(Path(options.model), [output.parent / values.name], options.force)
+        result.write(output)
+    if report is not None:
+        write_whole(report, record)
+    if options.format == "text":
+        sys.stdout.write(result.to_text(every_place=options.all) + _written(output, result))
     else:
-        sys.stdout.write(result.to_text(every_place=options.all))
-        done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
-        if output is not None and result.values is not None:
-            done += f", and its values in {escape(result.values.name)} beside it ({result.values.size} bytes)"
-        sys.stdout.write(f"{done}\n")
+        sys.stdout.write(record if options.format == "json" else result.to_format(options.format))
     return result.after.exit_code()
+
+
+def _written(output: Path | None, result: FixResult) -> str:
+    """What was written, in one line."""
+    if output is None:
+        return "nothing is written (--dry-run)\n"
+    done = f"wrote {escape(str(output))} ({len(result.model_bytes())} bytes)"
+    if result.values is not None:
+        done += f", and its values in {escape(result.values.name)} beside it ({result.values.size} bytes)"
+    return f"{done}\n"

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from sonnx.cli.arguments import edition_help
+from sonnx.api.profile import rules
+from sonnx.checker.options import ProfileOptions
+from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.report.formats import LISTING_FORMATS
 
 HELP = "list the rules of an edition"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("--edition", help=edition_help())
-    parser.add_argument("-f", "--format", choices=("text", "json"), default="text", help="the format of the list")
-    parser.set_defaults(command=_rules)
+    add_options(parser, ProfileOptions)
+    add_report_arguments(parser, LISTING_FORMATS)
+    parser.set_defaults(command=rules_command)
 
 
-def _rules(options: argparse.Namespace) -> int:
-    from sonnx.report.rules import rule_list
-
-    sys.stdout.write(rule_list(options.edition).to_format(options.format))
+def rules_command(parsed: argparse.Namespace) -> int:
+    """Print the list; 0."""
+    deliver_report(rules(**keywords_of(ProfileOptions, parsed)), parsed)
     return 0

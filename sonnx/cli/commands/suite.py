@@ -5,67 +5,48 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sonnx.base.files import deliver
+from sonnx.base.options import Options
 from sonnx.base.progress import StatusLine
-from sonnx.cli.options import add_options, options_of
-from sonnx.report.formats import RESULT_FORMATS
-from sonnx.report.rendered import Rendered
+from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
 from sonnx.suite.options import MakeOptions, RunOptions
 
 HELP = "test whether an implementation conforms: make, run, report and judge a suite, and compare two runs"
-SUBCOMMANDS = {
-    "make": "make a suite in a folder",
-    "run": "run a suite on a runtime or a program",
-    "report": "say what a suite covers",
-    "judge": "judge outputs that were made elsewhere",
-    "difference": "say what differs between two runs, such as of two versions of a runtime",
-}
+FOLDER = ("DIR", "the folder of the suite")
+SUBCOMMANDS: dict[str, tuple[str, str, dict[str, tuple[str, str]], type[Options] | None]] = {
+    "make": ("make_suite", "make a suite in a folder", {"folder": FOLDER}, MakeOptions),
+    "run": ("run_suite", "run a suite on a runtime or a program", {"folder": FOLDER}, RunOptions),
+    "report": ("describe_suite", "say what a suite covers", {"folder": FOLDER}, None),
+    "judge": ("judge_suite", "judge outputs that were made elsewhere",
+        {"folder": FOLDER, "outputs": ("OUTPUTS", "CASE/test_data_set_N/output_K.pb")}, None),
+    "difference": ("compare_suite_runs", "say what differs between two runs, such as of two versions of a runtime",
+        {"older": ("OLDER", "the JSON report of a run"),
+         "newer": ("NEWER", "the JSON report of a later run of the same suite")}, None),
+}  # fmt: skip
+"""By command: the public function, what it does, its subjects and its options."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    each = parser.add_subparsers(
+    commands = parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", dest="subcommand", help="what to do"
     )
-    for name, text in SUBCOMMANDS.items():
-        made = each.add_parser(name, help=text, description=text, epilog="")
-        if name == "difference":
-            made.add_argument("older", metavar="OLDER", type=Path, help="the JSON report of a run")
-            made.add_argument(
-                "newer", metavar="NEWER", type=Path, help="the JSON report of a later run of the same suite"
-            )
-        else:
-            made.add_argument("folder", metavar="DIR", type=Path, help="the folder of the suite")
-        if name == "judge":
-            made.add_argument("outputs", metavar="OUTPUTS", type=Path, help="CASE/test_data_set_N/output_K.pb")
-        if name == "make":
-            add_options(made, MakeOptions)
-        elif name == "run":
-            add_options(made, RunOptions)
-        made.add_argument("-f", "--format", choices=RESULT_FORMATS, default="text", help="the format of the report")
-        made.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
+    for name, (_, text, subjects, options) in SUBCOMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text, epilog="")
+        for subject, (metavar, meaning) in subjects.items():
+            command.add_argument(subject, metavar=metavar, type=Path, help=meaning)
+        if options is not None:
+            add_options(command, options)
+        add_report_arguments(command)
     parser.set_defaults(command=suite_command)
 
 
-def suite_command(options: argparse.Namespace) -> int:
+def suite_command(parsed: argparse.Namespace) -> int:
     """Run the command; its exit codes stand in help.toml."""
-    from sonnx.suite import cases, runs
-    from sonnx.suite.archive import read_suite
-    from sonnx.suite.difference import run_difference
-    from sonnx.suite.report import SuiteReport
+    from sonnx.api import suites
 
-    found: Rendered
+    function, _, subjects, options = SUBCOMMANDS[parsed.subcommand]
     with StatusLine() as line:
-        match options.subcommand:
-            case "make":
-                found = SuiteReport.of(cases.make_suite(options.folder, options_of(MakeOptions, options), line))
-            case "run":
-                found = runs.run_suite(options.folder, options_of(RunOptions, options), line)
-            case "judge":
-                found = runs.judge_outputs(options.folder, options.outputs)
-            case "difference":
-                found = run_difference(options.older, options.newer)
-            case _:
-                found = SuiteReport.of(read_suite(options.folder))
-    deliver(found.to_format(options.format), options.output)
-    return found.document().code
+        chosen = {} if options is None else {**keywords_of(options, parsed), "progress": line}
+        report = getattr(suites, function)(*(getattr(parsed, subject) for subject in subjects), **chosen)
+    deliver_report(report, parsed)
+    return int(report.exit_code)

@@ -1,0 +1,78 @@
+"""The profile itself: an explanation, the rules of an edition, its difference from another one, its rules exported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sonnx.base.errors import UsageError
+from sonnx.base.files import write_whole
+from sonnx.base.options import keyword_arguments
+from sonnx.checker.edition_difference import compare_editions
+from sonnx.checker.options import ModelOptions, ProfileOptions
+from sonnx.checker.request import CheckRequest
+from sonnx.report.edition_difference import EditionDifferenceReport
+
+if TYPE_CHECKING:
+    from sonnx.report.explain import Explanation
+    from sonnx.report.rules import RuleList
+
+LANGUAGES = {"why3": "WhyML, the language of Why3", "coq": "the proof assistant Coq"}
+"""The languages of `export`."""
+
+
+def explain(name: str) -> Explanation:
+    """Explain a rule, a tag, an operator, an erratum or a theorem.
+
+    Args:
+        name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator, an erratum or a theorem (max.fold).
+
+    Raises:
+        UsageError: nothing has this name.
+    """
+    from sonnx.report.explain import explanation
+
+    return explanation(name)
+
+
+@keyword_arguments(ProfileOptions, subjects=0)
+def rules(options: ProfileOptions) -> RuleList:
+    """The rules and operators of an edition.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    from sonnx.report.rules import rule_list
+
+    return rule_list(options.edition)
+
+
+@keyword_arguments(ModelOptions, subjects=3)
+def diff_edition(before: str, after: str, models: Sequence[str], options: ModelOptions) -> EditionDifferenceReport:
+    """What differs between two editions, and between the verdicts on model files under both.
+
+    Raises:
+        UsageError: an unknown edition.
+    """
+    request = CheckRequest(bind=options.bind, input_shapes=options.input_shapes, limits=options.limits)
+    return EditionDifferenceReport.of(compare_editions(before, after, models, request))
+
+
+@keyword_arguments(ProfileOptions, subjects=2)
+def export(language: str, folder: str | Path, options: ProfileOptions) -> tuple[Path, ...]:
+    """Write the rules of an edition in a language of `LANGUAGES` to files of a folder; their paths.
+
+    Raises:
+        UsageError: an unknown edition or language.
+        OSError: the folder cannot be written.
+    """
+    from sonnx.report import coq, whyml
+
+    if language not in LANGUAGES:
+        raise UsageError(f"unknown language {language!r}; there are {', '.join(LANGUAGES)}")
+    files = (coq if language == "coq" else whyml).files(options.edition)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        write_whole(Path(folder, name), text)
+    return tuple(Path(folder, name) for name in files)

@@ -1,0 +1,66 @@
+"""Suites of test cases for implementations: made, described, run, judged and compared (docs/suite.md)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sonnx.base.options import keyword_arguments
+from sonnx.suite import cases, difference, runs
+from sonnx.suite.archive import read_suite
+from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.report import SuiteReport
+from sonnx.suite.result import SuiteRun
+
+PathName = str | os.PathLike[str]
+
+
+@keyword_arguments(MakeOptions)
+def make_suite(folder: PathName, options: MakeOptions) -> SuiteReport:
+    """Make a suite in a folder that does not exist or is empty: the archives of the operators, and suite.json.
+
+    Raises:
+        UsageError: an unknown operator, edition or hypotheses.
+        OSError: the folder cannot be written; nothing is left in it.
+    """
+    return SuiteReport.of(cases.make_suite(Path(folder), options, options.progress))
+
+
+def describe_suite(folder: PathName) -> SuiteReport:
+    """What a suite covers.
+
+    Raises:
+        BadInput: the folder is not a suite.
+    """
+    return SuiteReport.of(read_suite(Path(folder)))
+
+
+@keyword_arguments(RunOptions)
+def run_suite(folder: PathName, options: RunOptions) -> SuiteRun:
+    """Run the cases of a suite on a runtime or a program, and judge the outputs.
+
+    Raises:
+        BadInput: the folder is not a suite.
+        UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
+    """
+    return runs.run_suite(Path(folder), options, options.progress)
+
+
+def judge_suite(folder: PathName, outputs: PathName) -> SuiteRun:
+    """Judge outputs that were made elsewhere, by the runner that stands in the folder of the suite.
+
+    `outputs` is a folder with CASE/test_data_set_N/output_K.pb.
+
+    Raises:
+        BadInput: one of the folders is not there, or the first is not a suite.
+    """
+    return runs.judge_outputs(Path(folder), Path(outputs))
+
+
+def compare_suite_runs(older: PathName, newer: PathName) -> difference.RunDifference:
+    """What differs between two runs of a suite, from their JSON reports.
+
+    Raises:
+        UsageError: a file is not such a report, or the runs are not about the same data sets.
+    """
+    return difference.run_difference(Path(older), Path(newer))

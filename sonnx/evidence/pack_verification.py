@@ -1,0 +1,168 @@
+"""Verification of an evidence pack: it is made again from its own files and the model, and compared byte by byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import MsgspecError, convert
+from msgspec.structs import asdict, replace
+
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape, quote
+from sonnx.base.files import json_value, whole_bytes
+from sonnx.base.resources import tool_version
+from sonnx.evidence.audit_document import Manifest, RunRecord
+from sonnx.evidence.options import AuditOptions
+from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack
+from sonnx.evidence.signature import SIGNATURE
+from sonnx.model.reader import Unreadable
+
+
+def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[str, bytes]:
+    """The files of a pack, rebuilt with the options that the pack states.
+
+    Args:
+        folder: the pack.
+        model: the model file.
+        original: the model file that it was derived from, where the pack has the comparison.
+
+    Raises:
+        Unreadable, UsageError: as `pack`; the pack does not state its options.
+    """
+    document: Any = None
+    try:
+        document = json_value(whole_bytes(folder / AUDIT))
+        options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
+    except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
+        raise UsageError(
+            f"{folder / AUDIT} does not state the options of the pack as this version writes them "
+            f"({type(reason).__name__}){_another_version(document)}"
+        ) from None
+    if (options.derived_from is None) != (original is None):
+        raise UsageError(
+            "the pack has no comparison with an original: leave out --derived-from" if options.derived_from is None
+            else "the model it was derived from is not known: name it with --derived-from"
+        )  # fmt: skip
+    paths: dict[str, Path | tuple[Path, ...]] = {
+        kind: folder / path for kind, path in asdict(options).items() if isinstance(path, Path)
+    }
+    paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
+    options = replace(options, **paths | {"name": name, "derived_from": original})
+    return pack(model, options, folder).files
+
+
+def _another_version(document: Any) -> str:
+    """What to do where another version of the tool made a pack; "" where it was this one, or is not stated."""
+    tool = document.get("tool") if isinstance(document, dict) else None
+    made = tool.get("version") if isinstance(tool, dict) else None
+    own = tool_version()
+    return (
+        ""
+        if made in (None, own)
+        else f"; sonnx {escape(str(made))} made it: verify it with that version, this is {own}"
+    )
+
+
+def differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
+    """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
+
+    Args:
+        folder: the pack.
+        model: the model file; None for the one that run.json names.
+        original: the model file that it was derived from; None for the one that run.json names.
+
+    Raises:
+        UsageError: the folder is not an evidence pack, or the model is not known or not there.
+    """
+    found = _files(folder)
+    for path in (model, original):
+        if path is not None and not path.exists():
+            raise UsageError(f"there is no model file {quote(str(path))}; name the one that the pack is for")
+    listed = _manifest(folder)
+    yield from _against_manifest(found, listed)
+    run = _run(found)
+    source = Path(run.model) if model is None and run is not None else model
+    if source is None:
+        raise UsageError(f"{RUN} does not name the model file: give it after the folder")
+    if original is None and run is not None and run.derived_from is not None:
+        original = Path(run.derived_from)
+    try:
+        expected = rebuilt(folder, source, original)
+    except (UsageError, Unreadable) as reason:
+        yield f"the pack cannot be rebuilt: {reason}"
+        return
+    yield from _against_rebuilt(found, expected)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    if not (folder / MANIFEST).is_file():
+        raise UsageError(f"{folder} is not an evidence pack: it has no {MANIFEST}")
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): whole_bytes(path) for path in paths}
+
+
+def _manifest(folder: Path) -> Mapping[str, str]:
+    try:
+        return convert(json_value(whole_bytes(folder / MANIFEST)), Manifest).files
+    except (ValueError, MsgspecError):
+        raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None
+
+
+def _against_manifest(found: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[str]:
+    for name, digest in listed.items():
+        if name not in found:
+            yield f"{escape(name)} is listed in the manifest and missing"
+        elif hashlib.sha256(found[name]).hexdigest() != digest:
+            yield f"{escape(name)} was changed: its SHA-256 differs from that in the manifest"
+    for name in found.keys() - listed.keys() - {MANIFEST, RUN, SIGNATURE}:
+        yield f"{escape(name)} is not listed in the manifest"
+
+
+def _run(found: Mapping[str, bytes]) -> RunRecord | None:
+    """What run.json says, None where it does not say it; no hash covers the file."""
+    try:
+        return convert(json_value(found[RUN]), RunRecord)
+    except (KeyError, ValueError, MsgspecError):
+        return None
+
+
+def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:
+    yield from _causes(found.get(AUDIT, b"{}"), expected[AUDIT])
+    for name in sorted(expected.keys() | found.keys() - {RUN, SIGNATURE}):
+        if name not in found:
+            yield f"{escape(name)} is missing: a fresh run writes it"
+        elif name not in expected:
+            yield f"{escape(name)} is extra: a fresh run does not write it"
+        elif found[name] != expected[name]:
+            yield f"{escape(name)} differs from a fresh run"
+
+
+def _causes(found: bytes, expected: bytes) -> Iterator[str]:
+    """The differences between the two versions of audit.json, by its keys."""
+    try:
+        was, now = json_value(found), json_value(expected)
+    except ValueError:
+        return
+    for key in now:
+        if not isinstance(was, dict) or was.get(key) == now[key]:
+            continue
+        yield f"{AUDIT}: {key} {_difference(was.get(key), now[key])}"
+
+
+def _difference(was: Any, now: Any) -> str:
+    if isinstance(was, dict) and isinstance(now, dict):
+        keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+        parts = [f"{key} is {_short(was.get(key))}, a fresh run gives {_short(now.get(key))}" for key in keys[:3]]
+        return "differs: " + "; ".join(parts) + (f"; and {len(keys) - 3} more" if len(keys) > 3 else "")
+    if isinstance(was, list) and isinstance(now, list):
+        return f"differs: {sum(a != b for a, b in zip(was, now, strict=False)) + abs(len(was) - len(now))} entries"
+    return f"is {_short(was)}, a fresh run gives {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = escape(json.dumps(value))
+    return text if len(text) <= 80 else f"{text[:77]}…"
