@@ -193,27 +193,27 @@ class AuditDocument(Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """What differs between runs that write one pack: run.json."""
+    """What differs between runs that write one pack: run.json; a caller of the library may state the model alone."""
 
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
     """The command line."""
-    folder: str
+    folder: str = ""
     """Where it ran."""
     model: str
     """The model file."""
     derived_from: str | None = None
     """The model file that it was made from; null without one."""
-    started: str
+    started: str = ""
     """When it began."""
-    ended: str
+    ended: str = ""
     """When it ended."""
-    host: str
+    host: str = ""
     """The name of the machine."""
-    system: str
+    system: str = ""
     """Its operating system."""
-    python: str
+    python: str = ""
     """The implementation and the version of Python."""
-    executable: str
+    executable: str = ""
     """Where it is installed."""
 
 

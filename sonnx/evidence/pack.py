@@ -98,7 +98,7 @@ class EvidencePack:
         derived = self.document.derived_from
         return f"{escape(derived.original.file)}, which it was derived from: {derived.answer}" if derived else ""
 
-    def write(self, folder: Path, run: RunRecord, key: Path | None = None) -> None:
+    def write(self, folder: Path, run: RunRecord | Mapping[str, Any], key: Path | None = None) -> None:
         """Write the pack to a new folder, all of it or nothing.
 
         Args:

@@ -22,7 +22,7 @@ from sonnx.executor.distance import Distance, Incomparable, distance, first_diff
 from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
-from sonnx.executor.reach import MAX_RUNS, Ends, Reach, ReachSearch, StatedRanges
+from sonnx.executor.reach import MAX_RUNS, NodeEnds, Reach, ReachSearch, StatedRanges
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
 from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import captured
@@ -69,7 +69,7 @@ def compare_source(
     inputs: str = "given",
     tolerance: Tolerance | None = None,
     ranges: Callable[[], StatedRanges] | None = None,
-    box: Mapping[str, Ends] | None = None,
+    box: Mapping[str, NodeEnds] | None = None,
 ) -> Comparison:
     """How far a runtime is from the exact values of a model.
 

@@ -30,7 +30,7 @@ Ranges = Callable[[str], Excludes | None]
 """Which special values the elements of a value of the model never have, by its name; None where nothing is known."""
 
 
-class Ends(Protocol):
+class NodeEnds(Protocol):
     """The ends between which the elements of an input are."""
 
     @property
@@ -53,7 +53,7 @@ class StatedRanges:
 
     said: str
     ranges: Ranges
-    box: Mapping[str, Ends] | None = None
+    box: Mapping[str, NodeEnds] | None = None
     missing: str = ""
 
 
@@ -139,7 +139,7 @@ class ReachSearch:
         varying: Collection[str],
         specs: Mapping[str, TensorSpec],
         ranges: Callable[[], StatedRanges],
-        box: Mapping[str, Ends] | None,
+        box: Mapping[str, NodeEnds] | None,
     ) -> None:
         self.readers = [
             (index, node, name)
@@ -228,14 +228,14 @@ class ReachSearch:
         return Reach(self._known.said, tuple(self.runs), self.searched, tuple(inputs), self._known.missing)
 
 
-def _is_inside(values: Array, ends: Ends) -> bool:
+def _is_inside(values: Array, ends: NodeEnds) -> bool:
     if values.dtype == TEXT:
         return True
     wide = widened(values).astype(np.float64)
     return bool(((ends.low <= wide) & (wide <= ends.high)).all())
 
 
-def _put_inside(values: Array, ends: Ends) -> Array:
+def _put_inside(values: Array, ends: NodeEnds) -> Array:
     """The nearest numbers of the box; its lower end for a NaN."""
     wide = widened(values).astype(np.float64)
     put = np.where(np.isnan(wide), ends.low, np.clip(wide, ends.low, ends.high))

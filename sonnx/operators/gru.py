@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, optional, required
-from sonnx.numerics.enclosures.cells import Cell, States
+from sonnx.numerics.enclosures.cells import RecurrentCell, States
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
@@ -142,7 +142,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
-    application, cell = context.application, Cell(context)
+    application, cell = context.application, RecurrentCell(context)
     *weights, given = constants("GRU", (W, R, B, lengths))
     (own_W, own_R), own_B = required(weights, 2), weights[2]
     backwards = directions_of(application.attribute("direction", "forward"))

@@ -15,7 +15,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, optional, required
-from sonnx.numerics.enclosures.cells import Cell, States
+from sonnx.numerics.enclosures.cells import RecurrentCell, States
 from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
@@ -124,7 +124,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
-    application, cell = context.application, Cell(context)
+    application, cell = context.application, RecurrentCell(context)
     *weights, given = constants("LSTM", (W, R, B, P, lengths))
     layout, activations = application.names.get("layout", 0), application.names["activations"]
     backwards = directions_of(application.names["direction"])

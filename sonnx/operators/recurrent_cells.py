@@ -21,7 +21,7 @@ from sonnx.numerics import double_products
 from sonnx.numerics.application import Application, NoValue
 from sonnx.numerics.certified_rounding import DOUBLE, UNIT, certify
 from sonnx.numerics.elementwise_kernels import arithmetic
-from sonnx.numerics.enclosures.cells import Cell
+from sonnx.numerics.enclosures.cells import RecurrentCell
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.exact_sums import Number, in_units_of_products, numbers, products, store, times, total
 from sonnx.numerics.formats import Array
@@ -258,7 +258,7 @@ def constants(operator: str, values: Sequence[Value | None]) -> list[Array | Non
     return [None if each is None else each.exact for each in values]
 
 
-def initial(cell: Cell, given: Sequence[Value | None], d: int, shape: tuple[int, int]) -> tuple[Value, ...]:
+def initial(cell: RecurrentCell, given: Sequence[Value | None], d: int, shape: tuple[int, int]) -> tuple[Value, ...]:
     """The initial states of a direction in bounds, of shape (batch, hidden); what is left out is 0."""
     made = []
     for each in given:

@@ -143,7 +143,7 @@ class Numpy:
         out.bits[0] = z3.If(where, right, out.term)
 
 
-class Memory:
+class SymbolicMemory:
     """Scratch memory: new elements with any contents."""
 
     def __init__(self, run: BlockRun) -> None:
@@ -227,7 +227,7 @@ def block_paths(
     while pending:
         run = BlockRun(float_maximum, pending.pop())
         cells = [Cell(run, [operand], kind) for operand in operands]
-        found = kernel(_on_terms(module, run, changed), cells, Memory(run).array(1, kind))
+        found = kernel(_on_terms(module, run, changed), cells, SymbolicMemory(run).array(1, kind))
         yield BlockPath(tuple(run.hypotheses), found.term)
         pending += [[*run.taken[:place], True] for place in range(run.given, len(run.taken))]
 
@@ -235,7 +235,7 @@ def block_paths(
 def _on_terms(module: ModuleType, run: BlockRun, changed: dict[str, Callable[..., Any]]) -> dict[str, Any]:
     """The names of a module, whose functions use terms in place of numpy and of scratch memory."""
     names = {**vars(module), **changed, "np": Numpy(run)}
-    names |= {name: Memory(run) for name, value in vars(module).items() if isinstance(value, Scratch)}
+    names |= {name: SymbolicMemory(run) for name, value in vars(module).items() if isinstance(value, Scratch)}
     for name, value in list(names.items()):
         if isinstance(value, FunctionType) and value.__module__ == module.__name__:
             made = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)

@@ -30,7 +30,7 @@ Arrange = Callable[[list[Array], list[tuple[Array, ...]]], tuple[Array, ...]]
 """The outputs of an operator from those of all directions, (steps, batch, hidden), and the last states."""
 
 
-class Cell:
+class RecurrentCell:
     """The steps of a cell in bounds; `context` is that of the operator."""
 
     def __init__(self, context: Context) -> None:
