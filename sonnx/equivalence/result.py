@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from sonnx.base.reported import HIDDEN, reported
+from sonnx.base.reported import HIDDEN
 
 
 class Answer(StrEnum):
