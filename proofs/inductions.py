@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sonnx.proofs.coq_questions import proved
+
 WHY3_FILE = "proofs/why3/induction.mlw"
 WHY3: Mapping[str, str] = {
     "argmax.element-is-maximum": "element_is_maximum",
@@ -67,6 +69,8 @@ def induction(theorem: str) -> str:
     """The induction from the obligations of a theorem to its sentence, "" if it needs none."""
     if theorem in WHY3:
         return f"Why3: {WHY3[theorem]} of {WHY3_FILE}"
+    if theorem in proved():
+        return "Coq: decides_question_ok of proofs/coq/theorems.v"
     if theorem in COQ:
         return f"Coq: {COQ[theorem]}"
     return f"prose: {PROSE[theorem]}" if theorem in PROSE else ""
