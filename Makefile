@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels
+.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -46,10 +46,11 @@ deep:
 mutants: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tools.code_mutants --write
 
-# Prove every theorem, each query with a second solver too; 0 if all results are as expected and proofs/record.json
-# describes them; minutes.
+# Compare proofs/record.json with the theorems: what asks the recorded questions, of the recorded versions of the
+# solvers, is as recorded, and both solvers decide the rest; a minute.  0 if all results are as expected.
+# `make proofs ASK=--no-cache` asks every question again: some minutes.
 proofs: $(VENV)/installed
-	$(BIN)/python -m tools.record --check
+	$(BIN)/python -m tools.record --check $(ASK)
 
 # What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
 handover: $(VENV)/installed
@@ -73,6 +74,14 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
+
+# A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and the tables of docs/runtimes.md and
+# docs/suite.md; an hour and more. Reports of other versions of a runtime in build/reports stay.
+RUNTIMES ?= onnxruntime reference openvino tract
+conformance:
+	rm -rf build/suite
+	nice -n 19 $(BIN)/sonnx suite make build/suite --format json --output build/suite.json
+	nice -n 19 $(BIN)/python -m benchmarks.conformance build/suite build/reports $(RUNTIMES:%=--run %) --write
 
 # A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
 # of docs/suite.md; half an hour.

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from tests.fuzz.commands import commands
 from tests.support import families
@@ -77,51 +78,70 @@ REVIEWED: Mapping[str, Callable[[], bytes]] = {
 
 def reviewed(seconds: int) -> Iterator[str]:
     """A row for each of these files."""
-    _, start, base, _ = spent(model(graph()), seconds)
+    least = spent(model(graph()), seconds)
     yield "| file | megabytes | exit code | seconds | megabytes of memory | characters printed |"
     yield "|---|---|---|---|---|---|"
     for name, make in REVIEWED.items():
         data = make()
-        code, took, peak, printed = spent(data, seconds)
-        size, more = len(data) / 1e6, max(0, peak - base) / 1000
-        yield f"| {name} | {size:.2f} | {code} | {max(0, took - start):.2f} | {more:.0f} | {printed:,} |"
+        found = spent(data, seconds)
+        took, more = max(0, found.seconds - least.seconds), max(0, found.peak - least.peak) / 1000
+        yield f"| {name} | {len(data) / 1e6:.2f} | {found.code} | {took:.2f} | {more:.0f} | {found.printed:,} |"
 
 
-def spent(data: bytes, seconds: int, command: str = "check") -> tuple[int, float, int, int]:
-    """Exit code, processor seconds, peak kilobytes and printed characters of a command; -1 where it is too long."""
+class Spent(NamedTuple):
+    """What a command took: processor seconds, peak kilobytes, printed characters, bytes of the file that it wrote.
+
+    The exit code is -1 where it took too long, -2 where it failed.
+    """
+
+    code: int
+    seconds: float = 0.0
+    peak: int = 0
+    printed: int = 0
+    written: int = 0
+
+
+def spent(data: bytes, seconds: int, command: str = "check") -> Spent:
+    """What a command takes for a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.onnx"
         path.write_bytes(data)
         path.with_name("changed.onnx").write_bytes(data + field(7, MORE))
         [arguments] = [each for name, each in commands(str(path), 0, seconds, MEGABYTES) if name == command]
+        written = path.with_name("fixed.onnx")
+        if command == "fix":
+            arguments = [arguments[0], "--output", str(written), *arguments[2:]]
         try:
             done = subprocess.run(
                 [sys.executable, "-c", MEASURED, command, *arguments],
                 check=True, capture_output=True, text=True, timeout=2 * seconds + 5,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return -1, seconds, 0, 0
+            return Spent(-1, seconds)
         except subprocess.CalledProcessError as failed:
             print(command, failed.stderr[-300:], file=sys.stderr)
-            return -2, seconds, 0, 0
+            return Spent(-2, seconds)
+        size = written.stat().st_size if written.exists() else 0
     code, time_, peak = done.stderr.splitlines()[-1].split()
     said = done.stderr.partition("\n")[0] if int(code) == 2 else ""
-    return int(code), float(time_), int(peak), len(done.stdout) + len(said)
+    return Spent(int(code), float(time_), int(peak), len(done.stdout) + len(said), size)
 
 
 def table(chosen: list[Family], size: int, seconds: int, worst: int, command: str = "check") -> Iterator[str]:
     """A row for each family, the most expensive first; only as many as `worst`."""
     smallest = model(graph()) if command == "check" else MAKERS["permutations"](1)
-    _, start, base, _ = min(spent(smallest, seconds, command) for _ in range(3))
-    yield "| family | bytes | exit code | seconds | seconds by megabyte | bytes of memory by byte |"
-    yield "|---|---|---|---|---|---|"
+    least = min(spent(smallest, seconds, command) for _ in range(3))
+    yield "| family | bytes | bytes written | exit code | seconds | by megabyte read and written | memory by byte |"
+    yield "|---|---|---|---|---|---|---|"
     rows = list[tuple[float, str]]()
     for each in chosen:
         data = each.of_size(size)
-        code, took, peak, _ = spent(data, seconds, command)
-        took, more = max(0, took - start), max(0, peak - base) * 1024
-        by_byte = f"{took:.2f} | {took / len(data) * 1e6:.2f} | {more / len(data):.0f}"
-        rows.append((took / len(data), f"| {each.name} | {len(data):,} | {code} | {by_byte} |"))
+        found = spent(data, seconds, command)
+        took, more = max(0, found.seconds - least.seconds), max(0, found.peak - least.peak) * 1024
+        whole = len(data) + found.written
+        sizes = f"{len(data):,} | {found.written:,} | {found.code}"
+        by_byte = f"{took:.2f} | {took / whole * 1e6:.2f} | {more / whole:.0f}"
+        rows.append((took / whole, f"| {each.name} | {sizes} | {by_byte} |"))
     yield from (row for _, row in sorted(rows, reverse=True)[:worst])
 
 

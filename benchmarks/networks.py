@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -163,25 +164,62 @@ def measure(path: Path, rounds: int) -> Measured:
     return made
 
 
-def products(path: Path) -> str:
-    """How much of a run are the float64 products of matrices of Conv and of large operands, which BLAS makes."""
+def products(path: Path, start: float) -> str:
+    """How much of a run are the float64 products of matrices of Conv and of large operands, which BLAS makes; and what
+    else numpy does that a fused kernel would do with them: their two ends, and BatchNormalization.
+    """
     from sonnx.numerics import single_products
+    from sonnx.operators import batchnormalization
 
-    act, inner, taken = runner("ours", path), single_products.in_parts, [0.0]
-
-    def timed(*given: Any) -> Any:
-        start = time.thread_time()
-        made = inner(*given)
-        taken[0] += time.thread_time() - start
-        return made
-
+    act, taken = runner("ours", path), dict[str, float]()
     assert act is not None
     act()
-    single_products.in_parts = timed
-    start = time.thread_time()
+    parts = (single_products, "in_parts"), (single_products, "_undecided"), (batchnormalization, "_certified")
+    for module, name in parts:
+        setattr(module, name, timed(getattr(module, name), taken))
+    begun = time.thread_time()
     act()
-    whole, single_products.in_parts = time.thread_time() - start, inner
-    return f"{path.stem}: {taken[0] * 1e3:.0f} of {whole * 1e3:.0f} ms in float64 products"
+    whole = time.thread_time() - begun
+    for module, name in parts:
+        setattr(module, name, getattr(module, name).__wrapped__)
+    made, ends, normalized = (taken.get(name, 0.0) for _, name in parts)
+    command = process(path)
+    parts_said = f"{made * 1e3:.0f} of {whole * 1e3:.0f} ms in float64 products, {ends * 1e3:.0f} in their ends"
+    ratio = f"{command / (start + made):.2f} times products and start"
+    said = f"{path.stem}: {parts_said}, {normalized * 1e3:.0f} in BatchNormalization"
+    return f"{said}; the command {command * 1e3:.0f} ms, {ratio}"
+
+
+def timed(function: Callable[..., Any], taken: dict[str, float]) -> Callable[..., Any]:
+    """The function, which adds its processor time under its name."""
+
+    @wraps(function)
+    def wrapped(*given: Any) -> Any:
+        begun = time.thread_time()
+        made = function(*given)
+        taken[function.__name__] = taken.get(function.__name__, 0.0) + time.thread_time() - begun
+        return made
+
+    return wrapped
+
+
+TWO_NODES = Path(__file__).parent.parent / "examples/conforming.onnx"
+"""A model whose run is a start."""
+COMMANDS = 3
+"""Processes of a command, of which the fastest counts."""
+
+
+def process(path: Path) -> float:
+    """Seconds of processor time of `sonnx run`, the least of some."""
+    order = [sys.executable, "-m", "sonnx", "run", "--unchecked", "--random", "--jobs", "1", str(path)]
+    quiet = [(os.POSIX_SPAWN_OPEN, place, os.devnull, os.O_WRONLY, 0) for place in (1, 2)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    found = []
+    for _ in range(COMMANDS):
+        child = os.posix_spawn(sys.executable, order, environment, file_actions=quiet)
+        used = os.wait4(child, 0)[2]
+        found.append(used.ru_utime + used.ru_stime)
+    return min(found)
 
 
 HEAD = """| network | ms | /onnx.reference | /onnxruntime | peak MB | of onnx.reference | elements | exact path |
@@ -227,9 +265,12 @@ def main() -> None:
         [path for path in sorted(options.models.glob("*.onnx")) if options.only in path.stem] if options.models else []
     )
     if options.products:
-        for path in of_package:
+        start = process(TWO_NODES)
+        print(f"a start: {start * 1e3:.0f} ms")
+        for path in [*of_package, *others]:
             with tempfile.TemporaryDirectory() as folder:
-                print(products(drawn(path, Path(folder)) if options.random else path), flush=True)
+                drawing = options.random and path in of_package
+                print(products(drawn(path, Path(folder)) if drawing else path, start), flush=True)
         return
     print(HEAD)
     measured, random = [], []

@@ -24,10 +24,12 @@ HEAD = """# A runtime on real networks
 How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
 set of ordinary numbers of [-1, 1), and for the models of DIR a second one of small multiples of one half; then each
 node runs alone on class inputs, as many as the default budget allows.
-[suite.md](suite.md#runtimes) has the conformance of runtimes, operator by operator, from runs of a test suite.
+[Below](#conformance-of-runtimes) is the conformance of several runtimes, operator by operator, from runs of a suite.
 [comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """
+CONFORMANCE = "## Conformance of runtimes\n"
+"""Begins the rest of the page, which `benchmarks.conformance` writes."""
 COMMAND = "python -m benchmarks.runtimes --models DIR --write"
 
 
@@ -101,7 +103,8 @@ def main() -> None:
     page += table(heads, by_class(alone))
     print(page)
     if options.write:
-        PAGE.write_text(page, "utf-8")
+        _, mark, kept = PAGE.read_text("utf-8").partition(CONFORMANCE)
+        PAGE.write_text(page + "\n" + mark + kept, "utf-8")
 
 
 if __name__ == "__main__":

@@ -65,7 +65,15 @@ CONTENTS = {
         "objectives",
         "decisions/index",
     ],
-    "Build": ["profile-format", "rule-language", "cases", "reading-guide", "above/CONTRIBUTING", "above/SECURITY"],
+    "Build": [
+        "profile-format",
+        "rule-language",
+        "cases",
+        "reading-guide",
+        "above/CONTRIBUTING",
+        "above/SECURITY",
+        "releasing",
+    ],
     "Reference": ["glossary", "above/CHANGELOG", "*"],
 }
 """The contents, by what a reader wants; the last pattern takes all remaining pages."""

@@ -204,7 +204,6 @@ def theorems() -> Iterator[Theorem]:
         is_ieee,
         {"off by one": partial(is_ieee, function=NO_LOWER)},
         "float",
-        ("float16", "bfloat16"),
         sources=ABOUT,
         concerns=CONCERNS,
     )

@@ -17,8 +17,12 @@ from sonnx.language.parser import parse
 from sonnx.language.structure import view
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import OperatorDefinition, Rule
+<<<<<<< HEAD
 from sonnx.proofs.coq_questions import any_size_in_coq
 from sonnx.prover import any_size
+=======
+from sonnx.prover import any_size, bound_reasons
+>>>>>>> main
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import (
@@ -90,7 +94,8 @@ def _defined(family: SignatureFamily) -> Theorem:
         formula="⋀ relies(r) ⇒ defined(r), for each rule r",
         obligations=obligations,
         sources=family.sources,
-        bounds="" if why else str(family.bounds),
+        bounds="" if why else family.stated_bounds,
+        bound_reason="" if why else bound_reasons.defined(family),
         any_size=why,
         mutants=(Mutant("every rule reads an axis after the last", lambda: obligations(beyond=True)),),
         because="Otherwise the checker could leave a rule undecided although no other rule fails.",
@@ -129,7 +134,8 @@ def _shape_total(family: SignatureFamily) -> Theorem:
         formula="⋀ relies(Y) ⇒ defined(Y.shape) ∧ ∀i: Y.shape[i] ≥ 0",
         obligations=obligations,
         sources=family.sources,
-        bounds="" if why else str(family.bounds),
+        bounds="" if why else family.stated_bounds,
+        bound_reason="" if why else bound_reasons.shape_total(family),
         any_size=why,
         mutants=(
             Mutant("one axis more, of no extent", lambda: obligations("({}) + [1 // 0]")),
@@ -171,7 +177,8 @@ def _restricts(family: SignatureFamily) -> Theorem:
         formula="⋀ rules of the profile ⇒ ⋀ conditions of ONNX",
         obligations=obligations,
         sources=family.sources,
-        bounds="" if why else str(family.bounds),
+        bounds="" if why else family.stated_bounds,
+        bound_reason="" if why else bound_reasons.restricts(family),
         any_size=why,
         mutants=(Mutant("the profile demands nothing", lambda: obligations(demanding=False)),),
         because="The profile restricts ONNX and never extends it; equal conditions are marked and need no proof.",
@@ -195,7 +202,8 @@ def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
         formula=f"{' ∧ '.join(names)} ⇒ {family.text(rule)}",
         obligations=obligations,
         sources=family.sources,
-        bounds="" if why else str(family.bounds),
+        bounds="" if why else family.stated_bounds,
+        bound_reason="" if why else bound_reasons.implied(family, rule),
         any_size=why,
         mutants=(Mutant("nothing else is demanded", lambda: obligations(given=False)),),
         because="The data file contains the rule because a text states it; no model breaks it alone.",
@@ -224,7 +232,7 @@ FOUND = "What is found among calls of bounded size is found among all calls."
 
 def _bounded(statement: str, family: SignatureFamily, any_size: str) -> str:
     """The statement, of calls of any size with a reason, else of those that the obligations are about."""
-    return f"{statement}." if any_size else f"{statement}, in calls of {family.bounds}."
+    return f"{statement}." if any_size else f"{statement}, in calls of {family.stated_bounds}."
 
 
 def _obligation(name: str, hypotheses: tuple[z3.BoolRef, ...], goal: Truth) -> Obligation:

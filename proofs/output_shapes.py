@@ -25,6 +25,12 @@ MOVES = ("kernel-fits", "strides-positive", "dilations-positive", "pads-not-nega
 KERNEL, POOL = (*MOVES, "kernel-shape", "kernel-not-empty"), (*MOVES, "kernel-positive")
 
 
+WRITTEN_OUT = "written out item by item, because solvers do no induction over lists"
+TWO_AXES = (
+    f"The lists of the attributes are {WRITTEN_OUT}. Edition 2026-08 asks for two spatial axes, others for any number."
+)
+
+
 @dataclass(frozen=True)
 class Stated:
     """Claims about the output of an operator; `calls` makes one call for each case, with the name of the case."""
@@ -36,6 +42,7 @@ class Stated:
     claims: tuple[str, ...]
     mutants: dict[str, ExpressionChange] = field(default_factory=dict)
     bounds: str = ""
+    bound_reason: str = ""
     reason_single: str = ""
 
     def obligations(self, change: ExpressionChange | None = None) -> Obligations:
@@ -142,7 +149,7 @@ STATED = (
             ("all(y >= 1 for y in Y[2:])",
              f"all((Y[i + 2] - 1) * strides[i] + window({w}.shape[i + 2], dilations[i]) <= {x}.shape[i + 2] + pads[i] "
              f"+ pads[i + 2] < Y[i + 2] * strides[i] + window({w}.shape[i + 2], dilations[i]) for i in range(2))"),
-            {"stride forgotten": ("strides[i])", "1)")}, "rank 4, as the rules ask",
+            {"stride forgotten": ("strides[i])", "1)")}, "rank 4", TWO_AXES,
         )
         for operator, version, x, w in (("Conv", 22, "X", "W"), ("ConvInteger", 10, "X", "W"))
     ),
@@ -152,25 +159,27 @@ STATED = (
         ("all(y >= 1 for y in Y[2:])",
          "all((Y[i + 2] - 1) * strides[i] + window(kernel_shape[i], dilations[i]) <= X.shape[i + 2] + pads[i] "
          "+ pads[i + 2] < Y[i + 2] * strides[i] + window(kernel_shape[i], dilations[i]) for i in range(2))"),
-        {"padding at one end only": (" + pads[i + X.rank - 2] for i in axes", " for i in axes")}, "two spatial axes",
+        {"padding at one end only": (" + pads[i + X.rank - 2] for i in axes", " for i in axes")},
+        "two spatial axes", TWO_AXES,
     ),
     Stated(
         "Flatten-elements", "Flatten keeps the number of elements and gives a matrix.", flattening, ("axis-range",),
         ("len(Y) == 2", "product(Y) == product(X.shape)"),
         {"an axis left out": ("X.shape[split:]", "X.shape[split + 1:]")},
-        "rank at most 3, every axis",
+        "rank at most 3, every axis", f"The products of extents before and after the axis are {WRITTEN_OUT}.",
     ),
     Stated(
         "Reshape-elements", "Reshape keeps the number of elements, and no extent is negative.", reshaping, (),
         ("product(Y) == product(X.shape)", "all(y >= 0 for y in Y)", "len(Y) == len(shape)"),
         {"the remainder allowed": ("product(X.shape) % rest == 0", "rest > 0")},
-        "rank at most 2, one or two values of S",
+        "rank at most 2, one or two values of S", f"Both products of extents are {WRITTEN_OUT}.",
     ),
     Stated(
         "Slice-extents", "An extent of Slice is not negative and at most that of X.", slicing,
         ("steps-not-zero",),
         ("len(Y) == X.rank", "all(0 <= Y[k] <= X.shape[k] for k in range(X.rank))"),
         {"one element more": ("stepping[i]) for", "stepping[i]) + 1 for")}, "rank 2, each order of the axes",
+        f"The order of the axes decides which value belongs to which axis; the lists of values are {WRITTEN_OUT}.",
     ),
     Stated(
         "Concat-elements", "Concat has as many elements as its inputs together, and each input lies inside it.",
@@ -178,6 +187,7 @@ STATED = (
              "all(x.shape[k] <= Y[k] for x in X for k in range(X[0].rank))"),
         {"other axes may differ": ("x.shape[i] == X[0].shape[i]", "x.shape[i] >= X[0].shape[i]")},
         "one to three inputs, rank at most 3",
+        f"The sum over the inputs and the products of their extents are {WRITTEN_OUT}.",
     ),
     Stated(
         "MatMul-output", "The product of two matrices has the rows of the first and the columns of the second.",
@@ -196,7 +206,7 @@ STATED = (
         ("len(Y) == X.rank + len(axes)", "[Y[k] for k in range(rank) if k not in named] == X.shape",
          "all(Y[k] == 1 for k in named)"),
         {"all new axes before": ("k - len([a for a in named if a < k])", "k - len(named)")},
-        "rank at most 2, one or two new axes",
+        "rank at most 2, one or two new axes", f"The new axes are counted one by one; their list is {WRITTEN_OUT}.",
     ),
 )  # fmt: skip
 
@@ -234,8 +244,8 @@ def theorems() -> Iterator[Theorem]:
         concerns = (f"{calls[0].operator}.Y-shape", *(f"{calls[0].operator}.{name}" for name in each.rules))
         yield Theorem(
             f"shape.{each.name}", each.statement, ",  ".join(formula(parse(text)) for text in each.claims),
-            each.obligations, tuple(dict.fromkeys(sources)), bounds=each.bounds, reason_single=each.reason_single,
-            concerns=concerns,
+            each.obligations, tuple(dict.fromkeys(sources)), bounds=each.bounds,
+            bound_reason=each.bound_reason, reason_single=each.reason_single, concerns=concerns,
             mutants=tuple(Mutant(title, partial(each.obligations, change)) for title, change in each.mutants.items()),
         )  # fmt: skip
     transposed = ("B.shape[len(stack_B) + 1:]", "B.shape[:1]")

@@ -127,6 +127,10 @@ def show_difference(found: Counterexample) -> str:
 
 
 NOT_BELOW = mutated(saturated, "return 0", "return 1")
+UINT8 = (
+    "The claim is about the 256 numbers of uint8; those of int8 are 128 less, and so is its zero point, so that the "
+    "differences in the claim are the same."
+)
 ABOUT = (saturated, offset, rounds)
 STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
     ("half-a-step", "A number quantized without saturation and dequantized is within half a step of itself.",
@@ -144,7 +148,8 @@ def theorems() -> Iterator[Theorem]:
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, change) for title, change in changes.items())
         yield Theorem(f"quantization.{name}", statement, formula, claim, ABOUT, mutants=changed,
-                      bounds="the quotient of reals; uint8", reals=name != "returns", concerns=CONCERNS)  # fmt: skip
+                      bounds="the quotient of reals; uint8", bound_reason=UINT8,
+                      reals=name != "returns", concerns=CONCERNS)  # fmt: skip
     yield Theorem(
         "quantization.always-half-a-step", "Every number comes back within half a step.", "|x - s (y - z)| ≤ |s| / 2",
         always_within_half_a_step, ABOUT, "refuted", replay=show_saturated,

@@ -244,7 +244,7 @@ def _theorems() -> Iterator[Theorem]:
     yield on_bits(
         "value.LeakyRelu", "LeakyRelu changes negative elements only; NaN also comes of alpha = 0 with -Inf.",
         "Y = x if ¬(x < 0) else alpha · x", leaks, {"-0 multiplied": partial(leaks, of=_leaks_at_zero)}, "float",
-        formats=("float16", "bfloat16", "float32"), sources=(leaky,),
+        sources=(leaky,),
     )  # fmt: skip
     yield on_bits(
         "value.LeakyRelu-nan", "NaN comes only of an element that is NaN, or of a negative one with alpha NaN.",

@@ -15,6 +15,7 @@ def main() -> int:
     """Run the command line and return the exit code; a failure of the tool itself is one sentence and code 4."""
     try:
         gc.disable()  # loading modules makes no garbage, and looking for it takes a tenth of a short run
+        _load_msgspec()
         from sonnx.cli.main import run
 
         gc.freeze()  # nor does looking at the modules again
@@ -26,6 +27,7 @@ def main() -> int:
                 stream.reconfigure(errors="backslashreplace")
         code = run(sys.argv[1:], own_process=True)
         sys.stdout.flush()
+        gc.freeze()  # the process ends: its memory is not searched for garbage
     except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -41,6 +43,24 @@ def main() -> int:
         print(f"sonnx: the tool failed ({text}); set SONNX_TRACEBACK=1 for the details a report needs", file=sys.stderr)  # noqa: T201
         return TOOL_FAILED
     return code
+
+
+def _load_msgspec() -> None:
+    """Import msgspec with the functions of `typing`, to which it falls back where there is no typing_extensions.
+
+    They do the same in every version of Python that sonnx runs on.  typing_extensions loads `inspect`, which takes a
+    tenth of a short run.  Nobody else imports typing_extensions meanwhile: the process is sonnx alone.
+    """
+    name = "typing_extensions"
+    if name in sys.modules:
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # so that importing it is an ImportError
+    try:
+        import msgspec  # noqa: F401
+    except ImportError:  # a version that needs it: the first module of sonnx imports both
+        pass
+    finally:
+        del sys.modules[name]
 
 
 if __name__ == "__main__":

@@ -1,18 +1,24 @@
 """Print what is proved, and how far, from the record of the theorems: `python -m tools.headline`; no solver runs.
 
-docs/trust.md has the same lines, which a test compares.
+docs/trust.md has the same lines, which a test compares; with `--write` they are put there.
 """
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from sonnx.proofs import registry
 from sonnx.prover import record
 from sonnx.prover.results import KIND_NAMES, KINDS
 
+PAGE = Path(__file__).parent.parent / "docs" / "trust.md"
+BLOCK = re.compile(r"(?<=```\n)\d+ theorems, .*?\n(?=```)", re.DOTALL)
+"""The lines on the page."""
 INDUCTIONS = {"Why3": "in Why3", "Coq": "in Coq", "prose": "in prose, which a reader checks", "": "not needed"}
 
 
@@ -23,10 +29,15 @@ def lines() -> Iterator[str]:
     kinds = Counter(entries[each.id]["kind"] for each in stated)
     yield ", ".join(f"{kinds[kind]:,} {KIND_NAMES[kind]}" for kind in KINDS)
     proved = [each for each in stated if entries[each.id]["kind"] == "theorem"]
-    unbounded = sum(each.size == "any" for each in proved)
-    yield f"of the {len(proved)} theorems, {unbounded} hold for any size and {len(proved) - unbounded} are bounded"
-    derived = [each for each in proved if each.size != "any" and each.id.startswith("derived.")]
-    yield f"of the bounded ones, {len(derived)} are derived from the rules of operators"
+    scopes = Counter(each.scope for each in proved)
+    yield (
+        f"of the {len(proved)} theorems, {scopes['any size']} hold for any size, {scopes['finite domain']} for all of "
+        f"a finite domain, and {scopes['bounded']} are bounded"
+    )
+    bounded = [each for each in proved if each.scope == "bounded"]
+    derived = sum(each.id.startswith("derived.") for each in bounded)
+    reasons = sum(bool(each.bound_reason) for each in bounded)
+    yield f"of the bounded ones, {derived} are derived from the rules of operators, and {reasons} say why"
     domains = Counter(each.domain for each in proved)
     yield f"domains: {', '.join(f'{name} {number}' for name, number in sorted(domains.items()))}"
     made = Counter(each.induction.partition(":")[0] for each in proved)
@@ -37,5 +48,18 @@ def lines() -> Iterator[str]:
     yield f"statements without a recorded result: {lacking}"
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the lines, or write them into the page."""
+    parser = argparse.ArgumentParser(prog="python -m tools.headline", description="What is proved, from the record.")
+    parser.add_argument("--write", action="store_true", help="put the lines into docs/trust.md")
+    text = "".join(f"{line}\n" for line in lines())
+    if parser.parse_args(arguments).write:
+        page = PAGE.read_text("utf-8")
+        PAGE.write_text(BLOCK.sub(lambda _: text, page, count=1), "utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in lines())
+    sys.exit(main())

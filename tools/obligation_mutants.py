@@ -26,7 +26,7 @@ from sonnx.base.files import write_whole
 from sonnx.base.resources import folder
 from sonnx.proofs import registry
 from sonnx.prover import driver, solvers
-from sonnx.prover.record import questions_hash
+from sonnx.prover.recorded_answers import questions_hash
 from sonnx.prover.theorem import Obligation, Theorem
 from tools.definition_mutants import Mutant, definitions, named, of_execution, of_function, of_reading, of_text
 

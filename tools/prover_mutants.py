@@ -33,7 +33,7 @@ class ProverMutant(NamedTuple):
     old: str
     new: str
     tests: tuple[str, ...]
-    """Files of tests/prover without their prefix, some with the name of one test."""
+    """Files of tests/prover without their prefix, or of another folder of tests; some with the name of one test."""
     survives: str = ""
 
     @property
@@ -52,6 +52,11 @@ class ProverMutant(NamedTuple):
         if text.count(self.old) != 1:
             raise ValueError(f"{self.file} contains {self.old!r} {text.count(self.old)} times")
         return text.replace(self.old, self.new)
+
+
+def path_of(name: str) -> str:
+    """The file of a test, and the test, from the root."""
+    return f"tests/{name}" if "/" in name else f"tests/prover/test_{name}"
 
 
 def prover_mutants() -> tuple[ProverMutant, ...]:
@@ -87,7 +92,7 @@ def survivors(mutants: Sequence[ProverMutant]) -> Iterator[ProverMutant]:
 
 
 def _fails(tests: Sequence[str], copy: Path) -> bool:
-    files = [f"tests/prover/test_{name}" for name in tests]
+    files = [path_of(name) for name in tests]
     options = ["-x", "-q", "-p", "no:randomly", "-p", "no:xdist", "--rootdir", str(copy)]
     command = [sys.executable, "-B", "-m", "pytest", *options, *files]
     try:

@@ -18,7 +18,6 @@ from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable
 from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
-from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.report.check import CheckReport
 
 if TYPE_CHECKING:
@@ -102,7 +101,8 @@ def _deviated(reports: Sequence[Report], options: CheckOptions) -> list[Report]:
 
 def _discharged(report: Report, model: Model, path: Path | None, options: CheckOptions) -> Report:
     """The report where an assumption that the box shows passes."""
-    from sonnx.report.box_evidence import discharged  # most checks have no box
+    from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES  # most checks have no box
+    from sonnx.report.box_evidence import discharged
 
     sized = bind_symbols(model, options.bind, options.input_shapes)
     return discharged(report, sized, path, tuple(options.box), DEFAULT_HYPOTHESES)

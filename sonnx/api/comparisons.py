@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.options import keyword_arguments
+from sonnx.bounds.reach import box_of_options, ranges_of
 from sonnx.bounds.tolerance import BoundTolerance
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import open_model
@@ -56,9 +58,11 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
     if options.bound is not None:
         assumed = hypotheses_named(options.bound)
         tolerance = BoundTolerance(sized, assumed, opened.folder, options.edition, every_node=options.every_node)
+    box = box_of_options(sized, options.box)
+    ranges = partial(ranges_of, sized, options.box, box, opened.folder, options.edition)
     with _runtime(options, sized) as runtime:
         try:
-            compared = compare_source(opened, runtime, inputs, options, described, tolerance)
+            compared = compare_source(opened, runtime, inputs, options, described, tolerance, ranges, box)
         except NotConforming as stop:
             report = replace(stop.report, name=name, sha256=digest)
             raise NotConforming(str(stop), CheckReport.of(report)) from None

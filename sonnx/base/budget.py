@@ -6,9 +6,10 @@ import errno
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,8 +73,10 @@ def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[No
     token = _END.set(monotonic() + seconds)
     timed = interrupts and hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGALRM, _expire) if timed else None
+    hook = sys.unraisablehook
     try:
         if timed:
+            sys.unraisablehook = partial(_unraised, hook)
             signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     except SystemError as error:
@@ -85,6 +88,18 @@ def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[No
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+            sys.unraisablehook = hook
+
+
+AGAIN_SECONDS = 0.01
+
+
+def _unraised(otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.UnraisableHookArgs) -> None:
+    """The time was over while an object was deleted, which nothing interrupts: interrupt what comes after it."""
+    if isinstance(lost.exc_value, OutOfTime):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    else:
+        otherwise(lost)
 
 
 def _expire(*_: object) -> None:
@@ -137,6 +152,16 @@ def _is_reported(error: BaseException | None, taken: type[BaseException] | tuple
     if isinstance(error, taken) or any(words in str(error).lower() for words in WORDS_OF_LIBRARIES):
         return True
     return _is_reported(error.__cause__, taken) or _is_reported(error.__context__, taken)
+
+
+def allowed_bytes() -> int | None:
+    """The bytes of data that this process may have, None where there is no limit."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    allowed, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return None if allowed == resource.RLIM_INFINITY else allowed
 
 
 @contextmanager

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from msgspec import DecodeError
+
 
 class UsageError(ValueError):
     """Wrong use of a command or function; the message is one sentence that says what is accepted."""
 
+
+NOT_JSON = (DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises where bytes from elsewhere are not JSON, or not of the type."""
 
 USAGE, TOOL_FAILED = 2, 4
 EXIT_CODES = {

@@ -6,10 +6,10 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
@@ -24,17 +24,26 @@ def write_whole(path: Path, content: str | bytes) -> None:
         OSError: the folder cannot be written; the temporary file is removed.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    write_with(path, lambda file: file.write(data))
+
+
+def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """The same of a file that a function writes.
+
+    Raises:
+        OSError: the folder cannot be written; the temporary file is removed.
+    """
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
-            file.write(data)
+            write(file)
         return
     name = path.parent / f".{path.name}.{os.getpid()}"
     with _errors_about(path):
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+                write(file)
             name.replace(path)
         except BaseException:
             name.unlink(missing_ok=True)
@@ -142,6 +151,10 @@ def require_free(source: Path, targets: list[Path], force: bool) -> None:
             raise UsageError(f"the folder {quote(str(target.parent))} does not exist")
     if len(targets) > len({path.resolve() for path in targets}):
         raise UsageError("--output and --report name one file")
+
+
+VALUES = ".data"
+"""What the name of a file of values ends in, behind that of its model."""
 
 
 def fixed_path(model: Path) -> Path:

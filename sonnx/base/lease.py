@@ -21,13 +21,16 @@ def pipe() -> tuple[Sequence[int], Sequence[int]]:
     return (reader,), (writer,)
 
 
-def hold(held: Iterable[int]) -> None:
-    """Have the system end this process when the writing end is closed."""
+def hold(held: Iterable[int], owner: int | None = None) -> None:
+    """Have the system end a process when the writing end is closed: this one, or an owner that has the reading end too.
+
+    An owner below 0 is a group of processes.
+    """
     for reader in held:
         if sys.platform == "linux":
             import fcntl
 
-            fcntl.fcntl(reader, fcntl.F_SETOWN, os.getpid())
+            fcntl.fcntl(reader, fcntl.F_SETOWN, os.getpid() if owner is None else owner)
             fcntl.fcntl(reader, fcntl.F_SETSIG, signal.SIGKILL)
             fcntl.fcntl(reader, fcntl.F_SETFL, fcntl.fcntl(reader, fcntl.F_GETFL) | os.O_ASYNC)
 

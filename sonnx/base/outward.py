@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+import sys
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
 def rounded_up(number: float, digits: int) -> float:
     """The least number of so many decimal digits that is not below the number."""
-    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(number))
+    return float(_decimal(number, digits, ROUND_CEILING))
 
 
 def rounded_down(number: float, digits: int) -> float:
     """The largest number of so many decimal digits that is not above the number."""
-    return float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal_from_float(number))
+    return float(_decimal(number, digits, ROUND_FLOOR))
 
 
 def at_most(number: float, digits: int = 3) -> str:
     """An upper bound with so many decimal digits."""
-    return f"{rounded_up(number, digits):.{digits}g}"
+    return _text(_decimal(number, digits, ROUND_CEILING), digits)
 
 
 def at_least(number: float, digits: int = 3) -> str:
     """A lower bound with so many decimal digits."""
-    return f"{rounded_down(number, digits):.{digits}g}"
+    return _text(_decimal(number, digits, ROUND_FLOOR), digits)
+
+
+def _decimal(number: float, digits: int, rounding: str) -> Decimal:
+    return Context(prec=digits, rounding=rounding).create_decimal_from_float(number)
+
+
+def _text(number: Decimal, digits: int) -> str:
+    """The number as text; one below the normal floats is not made a float, which has fewer digits there."""
+    if 0 < abs(number) < sys.float_info.min:
+        return f"{number:.{digits - 1}e}"
+    return f"{float(number):.{digits}g}"

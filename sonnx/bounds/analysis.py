@@ -94,7 +94,7 @@ class Analyser:
         """The bounds of every value on a box, in a domain.
 
         Raises:
-            NotBounded: a node has no transfer function.
+            NotBounded: a node has no transfer function, or an output is not defined.
         """
         domain = kind(
             self.hypotheses, self.folder, self.memory, tighten=self.tighten,
@@ -106,7 +106,11 @@ class Analyser:
             found = interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
         scope = found.scopes[0]
         values: dict[str, Value] = {}
-        for name in (*box, *(name for visit in scope.visits for name in visit.node.outputs if name)):
+        made = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
+        defined = {*made, *(tensor.name for tensor in self.model.graph.initializers)}
+        for name in dict.fromkeys((*made, *(each.name for each in self.model.graph.outputs))):
+            if name not in defined:
+                raise NotBounded(f"a graph output is {quote(name)}, which nothing before it defines")
             value = found.values[scope.values[name]]
             if value is not None:
                 values[name] = domain.latest(value)

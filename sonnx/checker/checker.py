@@ -49,6 +49,7 @@ def evaluate_model(
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = (),
     sha256: str = "",
     drawn: bool = False,
+    rules: ActiveRules | None = None,
 ) -> Report:
     """The report on a model under an edition.
 
@@ -62,9 +63,10 @@ def evaluate_model(
         input_shapes: what the report says of the inputs.
         sha256: what the report says of the bytes that were read.
         drawn: whether the report holds an outline of the graph.
+        rules: those of the edition and the tailoring, to keep what they find for later evaluations.
     """
     strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = ActiveRules(catalogue.edition_named(edition), strict, tailoring)
+    rules = rules or ActiveRules(catalogue.edition_named(edition), strict, tailoring)
     outline = None
     if drawn:
         from sonnx.checker.graph_outline import is_drawable  # most runs do not draw
@@ -108,7 +110,9 @@ class _Check:
         self.known = KnownResults()
         self.of_values: dict[TensorFacts, SubjectResults] = {}
         self.of_numbers: dict[int, SubjectResults] = {}
+        self.of_tensors: dict[tuple[str | None, tuple[int, ...]], SubjectResults] = {}
         self.without_tensors: set[int] = set()  # identities of attributes
+        self.faultless: dict[int, int] = {}  # the number of tensors of attributes without a defect, by identity
 
     def run(self, about: Subject) -> Report:
         self._decide("model", Where("", "model"), self.model, self.rules.editions)
@@ -125,9 +129,13 @@ class _Check:
             self.builder.add_note(text)
         return self.builder.report(about, sum(len(found.visits) for found in self.facts.scopes), signatures)
 
-    def _decide(self, kind: str, where: Where, *subject: Any) -> None:
-        """Decide the rules of graph.toml about a subject: one pass of each rule, or one failure for each defect."""
-        builder = self.builder
+    def _decide(self, kind: str, where: Where, *subject: Any) -> bool:
+        """Decide the rules of graph.toml about a subject: one pass of each rule, or one failure for each defect.
+
+        Returns:
+            whether there is no defect.
+        """
+        builder, faultless = self.builder, True
         for rule, decide in self.rules.decided_about(kind):
             found: Violation | None = None
             for found in decide(*subject):
@@ -138,6 +146,9 @@ class _Check:
                     builder.list_failure(rule, found.actual, Where(place, what, name, found.operator), found.verdict)
             if found is None:
                 builder.add_pass(rule)
+            else:
+                faultless = False
+        return faultless
 
     def _function(self, function: Function, place: str) -> None:
         where = Where(place, "function", function.name)
@@ -165,7 +176,7 @@ class _Check:
         """Check each value of a scope once, by what its declarations state together; a graph input or output that is
         listed again must be complete there too.  Entries of value_info add nothing to a constant.
         """
-        graph, seen, value_of = scope.graph, {""}, self._value
+        graph, seen, value_of, without_tensors = scope.graph, {""}, self._value, self.without_tensors
         interface, constants = set[tuple[str, Type]](), {tensor.name for tensor in graph.initializers}
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
@@ -182,8 +193,7 @@ class _Check:
                 results = self._of_type(value.type) if number is None else self._of_number(number)
                 value_of(scope, results, kind, index, value.name, sparse=value.type.holds_sparse)
         for index, tensor in enumerate(graph.initializers):
-            type_ = Type("tensor", tensor.element, tensor.dims)
-            value_of(scope, self._of_type(type_), "initializer", index, tensor.name)
+            value_of(scope, self._of_tensor(tensor.element, tensor.dims), "initializer", index, tensor.name)
             self._tensor(tensor, f"{scope.place}/initializer[{index}]")
             seen.add(tensor.name)
         for index, sparse in enumerate(graph.sparse_initializers):
@@ -196,7 +206,7 @@ class _Check:
                     seen.add(name)
                     value_of(scope, self._undeclared, "node", index, name)
             for attribute in node.attributes:
-                if attribute.identity not in self.without_tensors:
+                if attribute.identity not in without_tensors:
                     self._attribute(attribute, scope.node_place(index))
         if scope.function is not None:
             self._function_values(scope, len(seen) - 1)
@@ -206,6 +216,12 @@ class _Check:
         results = self.of_numbers.get(number)
         if results is None:
             results = self.of_numbers[number] = self._evaluated(self.facts.values[number] or NOTHING_STATED)
+        return results
+
+    def _of_tensor(self, element: str | None, dims: tuple[int, ...]) -> SubjectResults:
+        results = self.of_tensors.get((element, dims))
+        if results is None:
+            results = self.of_tensors[element, dims] = self._of_type(Type("tensor", element, dims))
         return results
 
     def _of_type(self, type_: Type) -> SubjectResults:
@@ -254,6 +270,11 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
+        known = self.faultless.get(attribute.identity)
+        if known is not None:
+            for rule, _ in self.rules.decided_about("tensor"):
+                self.builder.add_pass(rule, known)
+            return
         tensors, sparse = [value for value in attribute.items if isinstance(value, Tensor)], is_sparse(attribute)
         if not tensors and not sparse:
             self.without_tensors.add(attribute.identity)
@@ -261,16 +282,19 @@ class _Check:
         here = Where(f"{place}/{escape(attribute.name)}", "value", attribute.name)
         if sparse:
             self.builder.add(self.of_sparse, here)
-        for tensor in tensors:
-            self._tensor(tensor, here.place)
+        faultless = [self._tensor(tensor, here.place) for tensor in tensors]
+        if all(faultless) and not sparse:
+            self.faultless[attribute.identity] = len(tensors)
 
-    def _tensor(self, tensor: Tensor, place: str) -> None:
-        self._decide("tensor", Where(place, "tensor", tensor.name), tensor)
+    def _tensor(self, tensor: Tensor, place: str) -> bool:
+        """Decide the rules about a tensor; whether it has no defect and no external data."""
+        faultless = self._decide("tensor", Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"
             self.builder.add_note(f"external data are not read: their descriptions are checked, {asked}")
             if any(key == "checksum" for key, _ in tensor.external.entries):
                 self.builder.add_note("checksums of external data are not checked; sonnx run compares them")
+        return faultless and tensor.external is None
 
     def _default_inputs(self, scope: Scope) -> None:
         """From IR version 4 on an initializer of a graph input is a default value; before, a constant."""

@@ -47,7 +47,8 @@ from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
-_MEMBER = re.compile(r"\bgroup\[(\d+)\]")
+SETTLED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
+_MEMBER = r"\bgroup\[(\d+)\]"
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
@@ -216,11 +217,11 @@ def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str
 
 def _naming(result: RuleResult, group: tuple[str, ...], names: Mapping[str, Any]) -> RuleResult:
     """The result about `group[i]` in the names of the operator's formals."""
-    shown = dict.fromkeys(map(int, _MEMBER.findall(result.actual)))
+    shown = dict.fromkeys(map(int, re.findall(_MEMBER, result.actual)))
     if not shown:
         return result
     formals = member_names(group, names)
-    actual = _MEMBER.sub(lambda found: formals[int(found[1])], result.actual)
+    actual = re.sub(_MEMBER, lambda found: formals[int(found[1])], result.actual)
     return replace(result, actual=actual, names=tuple([formals[index] for index in sorted(shown)]))
 
 
@@ -235,12 +236,16 @@ def _own_results(
             result = demands.relying(rule, cause)
         else:
             result = condition.result(views, listing)
-        is_read = not listing.is_full(rule, result.verdict)
-        if result.verdict is Verdict.ASSUMED and condition is not None and is_read:
+        verdict = result.verdict
+        if verdict in SETTLED:
+            yield result
+            continue
+        is_read = condition is not None and not listing.is_full(rule, verdict)
+        if verdict is Verdict.ASSUMED and condition is not None and is_read:
             result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
-        elif result.verdict is Verdict.FAIL and condition is not None and is_read:
+        elif verdict is Verdict.FAIL and condition is not None and is_read:
             result = _with_derived(result, made, condition.demand, views.names)
-        if result.verdict in OPEN:
+        if verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug
         yield result

@@ -167,7 +167,7 @@ class Report(Struct, frozen=True):
     @property
     def roots(self) -> tuple[Finding, ...]:
         """The findings that are not folded into another one."""
-        return tuple(finding for finding in self.findings if not finding.cause)
+        return tuple([finding for finding in self.findings if not finding.cause])
 
     def number(self, verdict: Verdict) -> int:
         """The number of results with a verdict."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
+from sys import maxsize
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -60,8 +61,10 @@ class ReportBuilder:
         self.findings: list[Finding] = []
         self.tags: dict[Rule, tuple[Tag, ...]] = {}
         self.rows: dict[SubjectResults, list[_Row]] = {}
+        self.places: dict[tuple[tuple[str, ...], Signature], list[tuple[str, int, int]]] = {}
         self.notes: dict[str, None] = {}
         self.decided: Counter[tuple[str, Verdict]] = Counter()  # the number of results of rules decided by functions
+        self.passed: dict[str, int] = {}  # the number of their passes
         self.rules: dict[str, Rule] = {}
 
     def add(
@@ -76,7 +79,24 @@ class ReportBuilder:
         if rows is None:
             rows = self.rows[results] = [self._row(result) for result in results.reported]
         for row in compress(rows, listed):
-            self._list(row, where, () if node is None or signature is None else _operands(row.names, node, signature))
+            if row.names and node is not None and signature is not None:
+                self._list(row, where, self._operands(row.names, node, signature))
+            else:
+                self._list(row, where)
+
+    def _operands(self, names: tuple[str, ...], node: Node, signature: Signature) -> tuple[tuple[str, str], ...]:
+        """The value of the model for each formal name."""
+        places = self.places.get((names, signature))
+        if places is None:
+            places = self.places[names, signature] = _places(names, signature)
+        inputs, outputs = node.inputs, node.outputs
+        found = list[tuple[str, str]]()
+        for name, given, made in places:
+            if made < len(outputs):
+                found.append((name, outputs[made]))
+            elif given < len(inputs):
+                found.append((name, inputs[given]))
+        return tuple(found)
 
     def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
@@ -97,9 +117,12 @@ class ReportBuilder:
         if self.lists_failure(rule):
             self.list_failure(rule, actual, where)
 
-    def add_pass(self, rule: Rule) -> None:
-        """Add a pass of a rule that a function decides."""
-        self._count(rule, Verdict.PASS)
+    def add_pass(self, rule: Rule, times: int = 1) -> None:
+        """Add passes of a rule that a function decides."""
+        number = self.passed.get(rule.slug)
+        if number is None:
+            self.rules.setdefault(rule.slug, rule)
+        self.passed[rule.slug] = (number or 0) + times
 
     def _count(self, rule: Rule, verdict: Verdict) -> None:
         self.decided[rule.slug, verdict] += 1
@@ -137,6 +160,7 @@ class ReportBuilder:
     def report(self, about: Subject, nodes: int, signatures: Iterable[Signature]) -> Report:
         """The report on a model with this number of nodes, calling operators with these signatures."""
         numbers = Counter({(*key, ""): number for key, number in self.decided.items()})
+        numbers.update({(slug, Verdict.PASS, ""): number for slug, number in self.passed.items()})
         rules = dict(self.rules)
         for results, uses in self.uses.items():
             for result in (*results.counted, *results.reported):
@@ -180,19 +204,23 @@ def _coverage(counts: tuple[Count, ...], known: int, nodes: int) -> Coverage:
     )
 
 
-def _operands(names: tuple[str, ...], node: Node, signature: Signature) -> tuple[tuple[str, str], ...]:
-    """The value of the model for each formal name."""
+def _places(names: tuple[str, ...], signature: Signature) -> list[tuple[str, int, int]]:
+    """For each formal name, and the first members of a variadic one, its place among inputs and among outputs.
+
+    A formal that is no input, or no output, has a place there that no node has.
+    """
     items = [f"{name}[{index}]" for name in names if "[" not in name for index in range(MAX_SHOWN_INPUTS)]
-    shown, found = dict.fromkeys((*names, *items)), dict[str, str]()
-    for index, formal in enumerate(signature.inputs if names else ()):
+    given, made = dict[str, int](), {formal.name: index for index, formal in enumerate(signature.outputs)}
+    shown = dict.fromkeys((*names, *items))
+    for index, formal in enumerate(signature.inputs):
         if formal.variadic:
             first = len(formal.name) + 1
-            places = {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
-            found |= {name: node.inputs[place] for name, place in places.items() if place < len(node.inputs)}
-        elif index < len(node.inputs):
-            found[formal.name] = node.inputs[index]
-    found |= {formal.name: name for formal, name in zip(signature.outputs, node.outputs, strict=False)}
-    return tuple((name, found[name]) for name in shown if name in found)
+            given |= {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
+        else:
+            given[formal.name] = index
+    return [
+        (name, given.get(name, maxsize), made.get(name, maxsize)) for name in shown if name in given or name in made
+    ]
 
 
 def notes(model: Model, domains: set[str], signatures: Iterable[Signature], edition: Edition) -> Iterator[str]:

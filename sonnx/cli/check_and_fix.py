@@ -10,7 +10,7 @@ from typing import Any
 
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import fixed_path, write_whole
+from sonnx.base.files import fixed_path
 from sonnx.base.progress import clock
 from sonnx.cli.project_table import FILE, TABLE, ProjectOptions
 from sonnx.model.files import models_of
@@ -48,7 +48,7 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
             )
         with clock(f"rewriting {name}"):
             result = fix(name, **{option: options[option] for option in SHARED}, name=name)
-        write_whole(target, result.model_bytes())
+        result.write(target)
         sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")
         codes.add(result.after.exit_code(parsed.accept_assumptions))
     if project.note:

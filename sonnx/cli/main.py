@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,16 +43,16 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def parser(named: str = "") -> CommandParser:
-    """The parser of the command line, with all commands, or only the named one, which loads faster."""
+    """The parser of the command line, with all commands, or only those that the first argument needs."""
     made = CommandParser(
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
     made.add_argument("--version", action=_Version, nargs=0, help="print the version")
     each = made.add_subparsers(title="commands", required=True, metavar="COMMAND", prog=made.prog)
     names = _names()
-    for name in [named] if named in names else names:
+    for name in [named] if named in names else [] if named == "--version" else names:
         module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
-        module.add_arguments(each.add_parser(name, help=module.HELP, formatter_class=_HelpFormatter))
+        module.add_arguments(each.add_parser(name, help=module.HELP))
     return made
 
 
@@ -66,15 +67,19 @@ class _HelpFormatter(argparse.HelpFormatter):
         return text if text.startswith(EPILOG) else super()._fill_text(text, width, indent)
 
 
+_UNSEEN = partial(_HelpFormatter, width=80)
+"""What tries the form of each argument that is added: reading the width of the terminal loads compression libraries."""
+
+
 def _names() -> list[str]:
     """The names of the commands: the modules of the folder."""
     files = os.listdir(commands.__path__[0])  # noqa: PTH208  a pattern takes five times as long
     return sorted(name[:-3].replace("_", "-") for name in files if name.endswith(".py") and name[0] != "_")
 
 
-UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--?[\w-]+\S*)")
-UNKNOWN_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
-CHOICE = re.compile(r"[\w-]+")
+UNKNOWN_OPTION = r"unrecognized arguments: (--?[\w-]+\S*)"
+UNKNOWN_CHOICE = r"invalid choice: '([^']*)' \(choose from (.*)\)"
+CHOICE = r"[\w-]+"
 """How argparse names what it does not know."""
 
 
@@ -85,7 +90,12 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **given})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, **given})
+
+    def format_usage(self) -> str:
+        """The first lines of the help text."""
+        self.formatter_class = _HelpFormatter
+        return super().format_usage()
 
     def format_help(self) -> str:
         """The help text; description, examples and exit codes of a command are in help.toml."""
@@ -97,6 +107,7 @@ class CommandParser(argparse.ArgumentParser):
             codes = (f"  {code}  {meaning}" for code, meaning in text["exits"].items())
             lines = [EPILOG, *(f"  {line}" for line in text["examples"]), "", "exit codes:", *codes]
             self.description, self.epilog = text["description"], "\n".join(lines)
+        self.formatter_class = _HelpFormatter
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
@@ -106,14 +117,14 @@ class CommandParser(argparse.ArgumentParser):
 
     def _suggestion(self, message: str) -> str:
         """The option, command or choice that was probably meant, where the message names an unknown one."""
-        unknown, listed = UNKNOWN_OPTION.search(message), UNKNOWN_CHOICE.search(message)
+        unknown, listed = re.search(UNKNOWN_OPTION, message), re.search(UNKNOWN_CHOICE, message)
         if unknown is not None:
             options = {option for parser in _nested(self) for option in parser._option_string_actions}
             name = unknown[1].partition("=")[0]
             return "; write options behind the command" if name in options else did_you_mean(name, options)
         if listed is None:
             return ""
-        choices = [*CHOICE.findall(listed[2]), *(self._option_string_actions if "COMMAND" in message else ())]
+        choices = [*re.findall(CHOICE, listed[2]), *(self._option_string_actions if "COMMAND" in message else ())]
         return did_you_mean(listed[1], choices)
 
     def with_commands(self) -> Iterator[argparse.ArgumentParser]:

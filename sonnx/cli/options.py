@@ -6,13 +6,15 @@ import argparse
 from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver
 from sonnx.base.options import Argument, Options, default_of
 from sonnx.report.formats import RESULT_FORMATS
-from sonnx.report.rendered import Rendered
+
+if TYPE_CHECKING:
+    from sonnx.report.rendered import Rendered
 
 OptionsOf = TypeVar("OptionsOf", bound=Options)
 

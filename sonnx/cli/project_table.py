@@ -12,7 +12,6 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import sha256
 from sonnx.checker.report import Report
-from sonnx.profile.index import slugs_named
 from sonnx.profile.text_types import Line
 
 FILE = "pyproject.toml"
@@ -60,7 +59,8 @@ def project_options(folder: Path = Path()) -> ProjectOptions:
     path = folder / FILE
     if not path.is_file() or b"sonnx" not in path.read_bytes():
         return ProjectOptions()
-    from sonnx.profile.toml_files import CatalogueError, read_value, sentence, structure  # most folders have no table
+    from sonnx.profile.index import slugs_named  # most folders have no table
+    from sonnx.profile.toml_files import CatalogueError, read_value, sentence, structure
 
     value, data = read_value(path)
     tools = value.get("tool")

@@ -8,7 +8,9 @@ no enclosure (an infinity, NaN), its exact value must be out of the reach of any
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -125,13 +127,15 @@ class Search(Struct, frozen=True):
             mine, theirs = ideals.get(name), others.get(self.outputs[name])
             if one.shape != its.shape:
                 if mine is not None and theirs is not None and mine.low.shape != theirs.low.shape:
-                    return DifferingInput(number, kind, seed, name, (), float("nan"), float("nan"), 0.0)
+                    return DifferingInput(number, kind, seed, name, (), (nan, nan), 0.0)
                 continue
             if one.dtype == TEXT:
                 continue
             at, apart = self._apart(mine, theirs, one, its)
             if at is not None:
-                return DifferingInput(number, kind, seed, name, at, float(one[at]), float(its[at]), apart)
+                return DifferingInput(
+                    number, kind, seed, name, at, (float(one[at]), float(its[at])), min(apart, sys.float_info.max)
+                )
         return None
 
     def _apart(

@@ -28,9 +28,10 @@ from sonnx.equivalence.result import (
     Unmatched,
 )
 from sonnx.equivalence.stated import axioms
-from sonnx.equivalence.terms import Store, Term
+from sonnx.equivalence.terms import Store, Term, empty_store
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
 from sonnx.executor.executor import required_inputs
+from sonnx.executor.preparation import RunDomain
 from sonnx.executor.probes import probe
 from sonnx.model.ir import NOT_STATED, Model, Type
 from sonnx.model.scopes import stored_tensors
@@ -81,8 +82,10 @@ class Matched(Struct, frozen=True):
         return all(each in (Answer.IDENTICAL, Answer.ROUNDING) for each in self.answers.values())
 
 
-def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Equivalence:
-    """Whether two models are the same function.
+def compare_models(
+    first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
+) -> Equivalence:
+    """Whether two models are the same function; `domain` has what earlier runs have prepared of calls.
 
     Raises:
         BadInput: other inputs or outputs, or other types.
@@ -94,10 +97,10 @@ def compare_models(first: Side, second: Side, options: EquivalenceOptions) -> Eq
     if pairing.keeps_names and not options.box and _same_content(first, second):
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
         return Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
-    matched = _matched(first, second, pairing, edition)
+    matched = _matched(first, second, pairing, edition, domain)
     if matched.decided:
         return _result(first, second, pairing, edition, options, matched, {}, Searched(None, 0, ""))
-    asked = Asked(pairing, edition, options)
+    asked = Asked(pairing, edition, options, domain)
     shapes = [_open_inputs(first.model, pairing, number) for number in BOUND_TO]
     if not shapes[0]:
         return asked.bound(first, second, {}, matched)
@@ -121,6 +124,7 @@ class Asked(Struct, frozen=True):
     pairing: Pairing
     edition: str
     options: EquivalenceOptions
+    domain: RunDomain | None
 
     def bound(
         self, first: Side, second: Side, binding: Mapping[str, tuple[int, ...]], matched: Matched | None
@@ -128,7 +132,7 @@ class Asked(Struct, frozen=True):
         """The result for inputs of these shapes; of models that do not match by a search too."""
         first = shaped_side(first, binding)
         second = shaped_side(second, {self.pairing.inputs[name]: shape for name, shape in binding.items()})
-        matched = matched or _matched(first, second, self.pairing, self.edition)
+        matched = matched or _matched(first, second, self.pairing, self.edition, self.domain)
         searched, options = Searched(None, 0, ""), self.options
         if not matched.decided and options.runs:
             search = Search(
@@ -139,12 +143,12 @@ class Asked(Struct, frozen=True):
         return _result(first, second, self.pairing, self.edition, options, matched, binding, searched)
 
 
-def _matched(first: Side, second: Side, pairing: Pairing, edition: str) -> Matched:
-    store = Store()
+def _matched(first: Side, second: Side, pairing: Pairing, edition: str, domain: RunDomain | None) -> Matched:
+    store = empty_store(edition) if domain is None else Store(domain)
     names = {name: name for name in pairing.inputs}
-    mine, every = terms_of(first.model, store, edition, first.folder, names)
+    mine, every = terms_of(first.model, store, first.folder, names)
     others = {other: name for name, other in pairing.inputs.items()}
-    its, every_other = terms_of(second.model, store, edition, second.folder, others)
+    its, every_other = terms_of(second.model, store, second.folder, others)
     walk, answers = Walk(store), {}
     for name, other in pairing.outputs.items():
         one, another = mine.get(name), its.get(other)

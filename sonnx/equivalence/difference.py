@@ -35,7 +35,7 @@ from sonnx.equivalence.interpretation import required, terms_of
 from sonnx.equivalence.node_pairs import GraphTerms, Pairs
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import Answer, Equivalence
-from sonnx.equivalence.terms import Store, Term
+from sonnx.equivalence.terms import Term, empty_store
 from sonnx.equivalence.walk import Walk
 from sonnx.model.ir import Attribute, Graph, Model, Node, Tensor, Type, subgraphs
 from sonnx.model.scopes import canonical_domain, function_key
@@ -88,14 +88,14 @@ def _answer(first: Side, second: Side, options: PairOptions) -> tuple[Equivalenc
 
 
 def _compared(first: Side, second: Side, options: PairOptions, edition: str) -> Compared:
-    store = Store()
+    store = empty_store(edition)
     names = {name: options.renamed.get(name, name) for name in required(first.model)}
     types = {value.name: value.type for value in second.model.graph.inputs}
     own = {value.name: value.type for value in first.model.graph.inputs}
     shared = {other: name for name, other in names.items() if other in types and _one_type(own[name], types[other])}
-    _, values = terms_of(first.model, store, edition, first.folder, {name: name for name in names})
+    _, values = terms_of(first.model, store, first.folder, {name: name for name in names})
     others = {name: shared.get(name, f"{name} of the second model") for name in required(second.model)}
-    _, its = terms_of(second.model, store, edition, second.folder, others)
+    _, its = terms_of(second.model, store, second.folder, others)
     every = {value.name: options.renamed.get(value.name, value.name) for value in first.model.graph.outputs}
     known = {name: other for name, other in names.items() if other in shared}
     sides = GraphTerms(first.model.graph, values), GraphTerms(second.model.graph, its)

@@ -19,8 +19,7 @@ from sonnx.equivalence import absent, elementwise, keys, movements, padding, pro
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
-from sonnx.executor.executor import active_rules
-from sonnx.executor.preparation import PreparedNode, RunDomain
+from sonnx.executor.preparation import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
 from sonnx.graph.interpreter import Transferred
@@ -55,14 +54,12 @@ class TermDomain:
 
     Args:
         store: the terms of all models.
-        edition: the edition whose texts define the operators.
         folder: where the model file stands.
     """
 
-    def __init__(self, store: Store, edition: str | None, folder: Path | None) -> None:
-        self.store, self.folder = store, folder
-        self.rules = active_rules(edition)
-        self.run = RunDomain(self.rules, conforming=False)
+    def __init__(self, store: Store, folder: Path | None) -> None:
+        self.store, self.folder, self.run = store, folder, store.run
+        self.rules = self.run.rules
 
     def declared(self, type_: Type) -> Term:
         """A value that no node has made yet; what reads it equals nothing."""

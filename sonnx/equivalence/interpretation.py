@@ -28,7 +28,6 @@ def required(model: Model) -> list[str]:
 def terms_of(
     model: Model,
     store: Store,
-    edition: str | None,
     folder: Path | None,
     names: Mapping[str, str],
 ) -> tuple[dict[str, Term], dict[str, Term]]:
@@ -37,7 +36,6 @@ def terms_of(
     Args:
         model: the model, with the numbers of its bound symbols.
         store: shared with the other model.
-        edition: whose texts define the operators.
         folder: where the model file stands.
         names: the common name of each input.
 
@@ -45,15 +43,15 @@ def terms_of(
         BadInput: a constant has no values.
     """
     try:
-        return _terms(model, store, edition, folder, names)
+        return _terms(model, store, folder, names)
     except NotExecutable as stop:
         raise BadInput(str(stop)) from None
 
 
 def _terms(
-    model: Model, store: Store, edition: str | None, folder: Path | None, names: Mapping[str, str]
+    model: Model, store: Store, folder: Path | None, names: Mapping[str, str]
 ) -> tuple[dict[str, Term], dict[str, Term]]:
-    domain = TermDomain(store, edition, folder)
+    domain = TermDomain(store, folder)
     version = imports_of(model.imports).get("")
     if version is not None and version > catalogue.editions().operator_set:
         store.assume(NEWER.format(version))

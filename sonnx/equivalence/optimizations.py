@@ -11,7 +11,7 @@ from sonnx.equivalence.decision import Side, compare_models, paired, shaped_side
 from sonnx.equivalence.interpretation import terms_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Equivalence
-from sonnx.equivalence.terms import Store
+from sonnx.equivalence.terms import empty_store
 from sonnx.equivalence.walk import Walk
 from sonnx.executor.comparison import Optimization
 from sonnx.executor.runtimes import LEVELS, Failure, OptimizationLevel
@@ -68,10 +68,9 @@ def first_cut(first: Side, second: Side, found: Equivalence, level: Optimization
     proposes what is compared: the outputs of the models decide whether they are the same function.
     """
     first, second = shaped_side(first, found.binding), shaped_side(second, found.binding)
-    pairing, store = paired(first.model, second.model, {}), Store()
+    pairing, store = paired(first.model, second.model, {}), empty_store(found.edition)
     terms = [
-        terms_of(side.model, store, found.edition, side.folder, {name: name for name in pairing.inputs})[1]
-        for side in (first, second)
+        terms_of(side.model, store, side.folder, {name: name for name in pairing.inputs})[1] for side in (first, second)
     ]
     walk, makers = Walk(store), _makers(first.model.graph)
     for node in second.model.graph.nodes:

@@ -27,9 +27,12 @@ def of_constants(
     store: Store, operator: str, inputs: Sequence[Term | None], key: Hashable, application: Application
 ) -> tuple[list[Term | None], Hashable, Application]:
     """The same of a Gemm whose constants have one form: the matrix as it is used, and an addend without axes that it is
-    repeated along (theorem rewrite.broadcast-constant).
+    repeated along (theorem rewrite.broadcast-constant).  Of a product with rows of moved elements, the rows of the
+    constant follow the order of the elements.
     """
     made = list(inputs)
+    if operator in ("Gemm", "MatMul") and len(made) > 1 and not application.names.get("transA", 0):
+        made[:2] = _rows_in_order(store, made[0], made[1], transposed=bool(application.names.get("transB", 0)))
     if operator != "Gemm" or len(made) < 2:
         return made, key, application
     matrix, added = made[1], made[2] if len(made) > 2 else None
@@ -43,6 +46,27 @@ def of_constants(
         made[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
         application = dataclasses.replace(application, names={**application.names, "transB": 0})
     return made, key, application
+
+
+def _rows_in_order(store: Store, left: Term | None, right: Term | None, *, transposed: bool) -> list[Term | None]:
+    """The operands of a product; where the left one permutes the elements of each row alike, it keeps their order, and
+    the rows of the constant are permuted.
+    """
+    if left is None or right is None or right.array is None or right.array.ndim != 2 or left.rank != 2:
+        return [left, right]
+    places, (rows, inner) = left.places, left.shape or (0, 0)
+    if left.operator != "moved" or places is None or len(left.inputs) != 1 or right.array.size > MAX_TRANSPOSED:
+        return [left, right]
+    [source], matrix = left.inputs, right.array.T if transposed else right.array
+    if source is None or size(source) != rows * inner or not rows * inner or matrix.shape[0] != inner:
+        return [left, right]
+    order = places[:inner].astype(np.int64)
+    alike = (places.reshape(rows, inner) == order + inner * np.arange(rows)[:, None]).all()
+    if not alike or not np.array_equal(np.sort(order), np.arange(inner)):
+        return [left, right]
+    store.rest_on("permuted-rows")
+    sorted_rows = np.ascontiguousarray(matrix[np.argsort(order)])
+    return [_reshaped(store, source, (rows, inner)), constant_of(store, sorted_rows.T if transposed else sorted_rows)]
 
 
 # ------------------------------------------------------------------ matrices and stacks of matrices

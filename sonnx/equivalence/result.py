@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from math import isfinite
+from typing import Annotated, Literal
 
 from msgspec import Struct
+
+from sonnx.base.reported import HIDDEN, reported
 
 
 class Answer(StrEnum):
@@ -100,13 +103,23 @@ class DifferingInput(Struct, frozen=True):
     """The output that differs."""
     at: tuple[int, ...]
     """The index of the element."""
-    first: float
-    """Its exact value in the first model."""
-    second: float
-    """Its exact value in the second model."""
+    exact: Annotated[tuple[float, float], HIDDEN]
+    """Its exact values in both models; NaN where the shapes differ."""
     apart: float
     """At least the distance of the ideal values there; 0 where the value of one model is out of the reach of any
     implementation of the other one."""
+
+    @property
+    @reported
+    def first(self) -> float | None:
+        """Its exact value in the first model; null for an infinity or a NaN, and where the shapes differ."""
+        return self.exact[0] if isfinite(self.exact[0]) else None
+
+    @property
+    @reported
+    def second(self) -> float | None:
+        """Its exact value in the second model, likewise."""
+        return self.exact[1] if isfinite(self.exact[1]) else None
 
 
 class Equivalence(Struct, frozen=True):

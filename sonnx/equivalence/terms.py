@@ -14,6 +14,8 @@ from itertools import count
 import numpy as np
 
 from sonnx.equivalence.stated import axioms
+from sonnx.executor.executor import active_rules
+from sonnx.executor.preparation import RunDomain
 from sonnx.language.evaluator import TensorFacts
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
@@ -89,10 +91,12 @@ class Store:
     """All terms of a comparison.
 
     Attributes:
+        run: how the executor prepares the calls of all models, under the edition whose texts define the operators.
         assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
         theorems: the theorems that the terms rest on, likewise.
     """
 
+    run: RunDomain
     assumptions: dict[str, None] = field(default_factory=dict)
     theorems: dict[str, None] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
@@ -192,6 +196,11 @@ class Store:
                 application=application, domain=domain, origin=origin,
             )  # fmt: skip
         return found
+
+
+def empty_store(edition: str | None) -> Store:
+    """A store without terms, for models whose operators the texts of an edition define."""
+    return Store(RunDomain(active_rules(edition), conforming=False))
 
 
 def _digest(array: Array) -> Hashable:

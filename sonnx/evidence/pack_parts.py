@@ -22,6 +22,7 @@ from sonnx.prover import driver, record
 from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
 from sonnx.prover.dependencies import bears_on
 from sonnx.prover.queries import Question, questions
+from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
 from sonnx.prover.solvers import script
@@ -104,10 +105,10 @@ def evidence(found: Iterable[Theorem]) -> tuple[list[dict[str, Any]], dict[str, 
     return certificates, files
 
 
-def certificate(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, record.Entry]) -> dict[str, Any]:
+def certificate(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, Entry]) -> dict[str, Any]:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
-    if entry is None or entry["smt2_sha256"] != record.questions_hash((each.name, each.hash) for each in queries):
+    if entry is None or entry["smt2_sha256"] != questions_hash((each.name, each.hash) for each in queries):
         return dict(UNKNOWN)
     status = entry["status"]
     return {

@@ -15,12 +15,14 @@ from sonnx.base.budget import OutOfTime, require_time
 from sonnx.base.errors import ErrorCondition, Stop
 from sonnx.base.escaping import plural
 from sonnx.checker.verdicts import Where
+from sonnx.executor.class_runs import MAX_RUNS as MAX_RUNS_COMPARED
 from sonnx.executor.class_runs import ClassRuns, deviations_of, selects, within_budget
 from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row, Way
 from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
 from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
+from sonnx.executor.reach import MAX_RUNS, Ends, Reach, ReachSearch, StatedRanges
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
 from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import captured
@@ -33,6 +35,8 @@ from sonnx.numerics.value_classes import ClassCase, cases
 Progress = Callable[[str], None]
 PROGRESS_STEP = 16
 """Class runs between two lines of progress."""
+WHOLE = "model"
+"""The key of the whole model."""
 NOT_REPEATED = "two calls on the same inputs give different values"
 
 
@@ -64,6 +68,8 @@ def compare_source(
     options: ComparisonOptions,
     inputs: str = "given",
     tolerance: Tolerance | None = None,
+    ranges: Callable[[], StatedRanges] | None = None,
+    box: Mapping[str, Ends] | None = None,
 ) -> Comparison:
     """How far a runtime is from the exact values of a model.
 
@@ -74,6 +80,8 @@ def compare_source(
         options: of the comparison.
         inputs: where the inputs come from, for the report.
         tolerance: what the runtime may compute.
+        ranges: the ranges of the values of the model; with them and `--every-node` the classes of nodes are searched.
+        box: the inputs of the model for which they hold; None for all finite ones.
 
     Raises:
         Stop: the model does not conform, or the executor cannot run a part of it.
@@ -97,8 +105,11 @@ def compare_source(
                 progress(f"run {number + 1} of {len(runs)}: bounds")
                 tolerance.start(given, exact.values)
             made.ordinary = all(is_ordinary(array) for array in given.values())
-            made.add_run(f"run {number + 1}", given, exact.values, progress)
             values = values or {**given, **exact.values}
+            if made.reach is None and ranges is not None and options.every_node and made.class_runs != 0:
+                varying = _varying(source.model)
+                made.reach = ReachSearch(source.model.graph.nodes, varying, _specs(varying, values), ranges, box)
+            made.add_run(f"run {number + 1}", given, exact.values, progress)
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
         except OutOfTime:
@@ -110,18 +121,21 @@ def compare_source(
         else:
             ordinary_runs += made.ordinary
     compared_runs = len(runs) - len(skipped)
+    reach = None
     if made.class_runs != 0 and not stopped:
         try:
             if options.generates_inputs:
                 made.add_class_outputs(runner, values, progress)
             if options.every_node and values:
                 made.add_class_nodes(values, progress)
+            reach = made.searched(runner, values, progress)
         except OutOfTime:
             stopped = True
             skipped.append("class inputs: the time was over (--timeout)")
     return Comparison(
         source.name, runtime.title, chosen, options.unchecked, inputs, compared_runs, tuple(made.ordered_rows()),
         tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped, without_classes=tuple(made.without_classes),
+        reach=reach,
     )  # fmt: skip
 
 
@@ -180,6 +194,7 @@ class _Comparator:
         self.rows: dict[tuple[str, str], Row] = {}
         self.loaded: dict[object, Loaded | Failure] = {}
         self.without_classes: list[str] = []
+        self.reach: ReachSearch | None = None
         self.ordinary = True
         """Whether the inputs of the present run are ordinary."""
 
@@ -191,8 +206,9 @@ class _Comparator:
     def add_run(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
         """Compare one run."""
         graph = self.source.model.graph
+        self._look(run, given, exact)
         progress(f"{run}: {self.runtime.title}")
-        found = self._run("model", self._whole, given)
+        found = self._run(WHOLE, self._whole, given)
         for index, value in enumerate(graph.outputs):
             where = Where(f"graph/output[{index}]", "value", value.name)
             self._compare(Row(OUTPUT, value.name, where=where), run, found, exact[value.name])
@@ -267,7 +283,7 @@ class _Comparator:
             for index, value in enumerate(graph.outputs)
         ]
         operator = graph.nodes[0].operator if len(graph.nodes) == 1 else ""
-        subject = _Subject("the whole model", operator, rows, specs, {}, runner, "model", self._whole)
+        subject = _Subject("the whole model", operator, rows, specs, {}, runner, WHOLE, self._whole)
         self._add_classes(subject, values, progress)
 
     def add_class_nodes(self, values: Mapping[str, Array], progress: Progress) -> None:
@@ -337,15 +353,45 @@ class _Comparator:
             drawn = case.drawn(subject.specs, self.seed)
             inputs = {**drawn, **subject.fixed}
             exact = _exact(subject.runner, inputs, shapes)
+            if exact is not None and subject.key == WHOLE:
+                self._look(_class_run(case), inputs, exact)
             found = None if exact is None else self._run(subject.key, subject.load, inputs)
             for row in subject.rows:
                 key = (row.way, row.value)
                 if exact is None or found is None:
                     self.rows[key] = _without_value(self.rows[key])
                     continue
-                new = self._compare(self.rows[key], f"class {case.name!r} of {case.detail}", found, exact[row.value])
+                new = self._compare(self.rows[key], _class_run(case), found, exact[row.value])
                 if new is not None:
                     self.rows[key] = _with_case(self.rows[key], case, drawn, new, subject, row.value in computed)
+
+    # Classes that nodes meet when the whole model runs
+
+    def _look(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
+        """Note the classes that a run of the whole model shows."""
+        if self.reach is not None:
+            self.reach.add(run, given, {**given, **exact})
+
+    def searched(self, runner: ModelRunner, values: Mapping[str, Array], progress: Progress) -> Reach | None:
+        """Run the executor alone on further inputs that may show an open class; what is known in the end."""
+        if self.reach is None:
+            return None
+        progress("the ranges of the model")
+        self.reach.exclude()
+        specs = _specs([value.name for value in required_inputs(self.source.model)], values)
+        usual = {name: values[name] for name in specs}
+        shapes, every = runner.shapes(usual), cases(specs)
+        most = len(within_budget(every, runner.elements(usual), None)) * MAX_RUNS // MAX_RUNS_COMPARED
+        for number, (name, given) in enumerate(self.reach.inputs(every, specs, self.seed)):
+            if number == most or self.reach.is_complete or shapes is None:
+                break
+            if number % PROGRESS_STEP == 0:
+                progress(f"classes of nodes: input {number + 1} of {most}")
+            require_time()
+            exact = _exact(runner, given, shapes)
+            if exact is not None:
+                self._look(name, given, exact)
+        return self.reach.result()
 
     def _add_same(self, rows: Sequence[Row], index: int) -> None:
         """The rows of a node that is equal to an earlier one."""
@@ -395,6 +441,10 @@ class _Comparator:
 
 def _specs(names: Iterable[str], values: Mapping[str, Array]) -> dict[str, TensorSpec]:
     return {name: (values[name].shape, values[name].dtype) for name in dict.fromkeys(names) if name in values}
+
+
+def _class_run(case: ClassCase) -> str:
+    return f"class {case.name!r} of {case.detail}"
 
 
 def _without_value(row: Row) -> Row:

@@ -18,6 +18,7 @@ from sonnx.base.reported import HIDDEN, OptionalText
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import ClassRuns
 from sonnx.executor.distance import INTEGER, ZERO, Distance
+from sonnx.executor.reach import Reach
 from sonnx.executor.runtimes import OptimizationLevel
 from sonnx.profile.text_types import Number
 
@@ -126,6 +127,8 @@ class Comparison:
     """What did not run on class inputs, each with the reason."""
     optimizations: tuple[Optimization, ...] = ()
     """The optimized graphs of the runtime, where they were asked for."""
+    reach: Reach | None = None
+    """With --every-node: which value classes nodes meet when the whole model runs; None where it was not searched."""
 
     @property
     def first_diverging(self) -> Row | None:

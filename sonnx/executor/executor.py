@@ -25,6 +25,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.control_flow import run_body
+from sonnx.executor.memory_estimate import require_memory
 from sonnx.executor.node_errors import NodeErrors, place_of
 from sonnx.executor.plan import Plan, Step, build_plan
 from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
@@ -80,17 +81,19 @@ class ModelRunner:
         *,
         unchecked: bool = False,
         all_values: bool = False,
+        domain: RunDomain | None = None,
     ) -> None:
+        """`domain` has what earlier runs have prepared of calls; its rules and limits are those of this run."""
         self.model, self.all_values = model, all_values
         self.folder = Path(path).parent if path else None
-        active = active_rules(edition)
+        active = active_rules(edition) if domain is None else domain.rules
         self.checked: Facts | None = None
         self.report: Report | None = None
         if not unchecked:
             name = PurePath(path).name if path else "model"
             self.checked, self.report = check_conforming(model, active, name, self.folder)
         require_arrays(model)
-        self.domain = RunDomain(active, conforming=not unchecked, limits=model.limits)
+        self.domain = domain or RunDomain(active, conforming=not unchecked, limits=model.limits)
         known = active.edition.operators
         self.outside = tuple(dict.fromkeys(node.operator for node in model.graph.nodes if node.operator not in known))
         self._constants: dict[str, Array] = {}
@@ -127,6 +130,7 @@ class ModelRunner:
             plan = build_plan(
                 self.model, self.domain, initial, varying=given, checked=self.checked, keep=self.all_values
             )
+            require_memory(plan)
             if len(self._plans) == MAX_PLANS:
                 self._plans.clear()
                 self.domain.constants.clear()

@@ -16,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from msgspec import DecodeError, ValidationError
+from msgspec import ValidationError
 
 from sonnx.base import lease
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import NOT_JSON, UsageError
 from sonnx.base.escaping import plural
 from sonnx.base.resources import PACKAGE
 from sonnx.executor.runtime_messages import (
@@ -163,7 +163,7 @@ class IsolatedRuntime:
             self.close()
             late = f"it did not answer within {plural(int(seconds), 'second')} while {doing}"
             raise Fault(late if expired.is_set() else f"its process ended with {_ending(code)} while {doing}") from None
-        except (DecodeError, ValidationError):
+        except NOT_JSON:
             self.close()
             raise Fault(f"its process sent rubbish while {doing}") from None
         except BaseException:  # the time of the command is over, or an interrupt

@@ -90,6 +90,14 @@ class ComparisonOptions(ModelOptions, frozen=True):
     every_node: Annotated[
         bool, Argument("compare every node too: on equal inputs, on class inputs, and accumulated")
     ] = False
+    box: Annotated[
+        Collection[str],
+        Argument(
+            "with --every-node, the range of an input, as for sonnx bound --input: which classes of nodes are reached "
+            "in it (default: all finite numbers)",
+            metavar="NAME=BOX",
+        ),
+    ] = ()
     max_ulp: Annotated[
         int | None,
         Argument(
@@ -141,6 +149,8 @@ class ComparisonOptions(ModelOptions, frozen=True):
         super().__post_init__()
         if self.outputs is not None and self.every_node:
             raise UsageError("--every-node runs single nodes; it does not go with --outputs")
+        if self.box and not self.every_node:
+            raise UsageError("--box is about the classes of nodes; it needs --every-node")
         if self.outputs is not None and self.optimizations:
             raise UsageError("--optimizations asks a runtime for its graphs; it does not go with --outputs")
 

@@ -15,7 +15,7 @@ from sonnx.profile.signature import Signature
 MAX_DERIVED_ELEMENTS = 256
 """Elements of the largest output whose values are derived: shapes, axes and indices are short lists."""
 
-_INTEGER = re.compile(r"(u?)int(\d+)")
+_INTEGER = r"(u?)int(\d+)"
 
 
 def with_derived_values(made: Signature, names: Mapping[str, Any], outputs: Sequence[TensorFacts]) -> list[TensorFacts]:
@@ -58,7 +58,7 @@ def _bounds(element: Any) -> tuple[int, int] | None:
     """The least and the greatest number of an element type of integers or bool, None for other types."""
     if element == "bool":
         return 0, 1
-    found = _INTEGER.fullmatch(element) if isinstance(element, str) else None
+    found = re.fullmatch(_INTEGER, element) if isinstance(element, str) else None
     if found is None:
         return None
     unsigned, bits = bool(found[1]), int(found[2])

@@ -52,9 +52,12 @@ def _element(made: Signature, output: Output, names: Mapping[str, Any]) -> str |
         return evaluate(chosen, names)  # type: ignore[no-any-return]
     if output.type not in made.groups:
         return output.type or NOTHING_STATED.type
-    known = [each.type for each in members(made.groups[output.type], names)]
-    single = made.single.get(output.type, NOTHING_STATED.type)
-    return next((each for each in known if not isinstance(each, Unknown)), single)
+    for _, name in present(made.groups[output.type], names):
+        value = names[name]
+        for each in (value,) if isinstance(value, TensorFacts) else value:
+            if not isinstance(each.type, Unknown):
+                return each.type
+    return made.single.get(output.type, NOTHING_STATED.type)
 
 
 def output_facts(

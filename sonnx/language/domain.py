@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -103,16 +104,43 @@ class Expression(ComparedInPart, frozen=True):
         return self.run(domain, environment)
 
 
-class BuiltIn(ComparedInPart, frozen=True):
-    """A function of `builtins.py`: the code that runs, and closures of the same source for the other domains."""
+class Definition(Struct, frozen=True, eq=False):
+    """The source text of a built-in function, its body as closures, and the built-in functions it calls directly."""
+
+    source: str
+    body: Run
+    built_ins: tuple[str, ...] = ()
+
+
+class BuiltIn(ComparedInPart, frozen=True, dict=True):
+    """A function of `builtins.py`: the code that runs, and closures of the same source for the other domains.
+
+    The source is read when a domain first needs it: a check calls the functions only.
+    """
 
     name: str
     function: Callable[..., Any]
     parameters: tuple[str, ...]
-    source: str
-    body: Run
-    built_ins: tuple[str, ...] = ()
-    """The built-in functions it calls directly."""
+    read: Callable[[], Definition]
+
+    @cached_property
+    def _definition(self) -> Definition:
+        return self.read()
+
+    @property
+    def source(self) -> str:
+        """The source text."""
+        return self._definition.source
+
+    @property
+    def body(self) -> Run:
+        """The closure of the body."""
+        return self._definition.body
+
+    @property
+    def built_ins(self) -> tuple[str, ...]:
+        """The built-in functions it calls directly."""
+        return self._definition.built_ins
 
     def compared(self) -> tuple[object, ...]:
         """See `ComparedInPart`."""

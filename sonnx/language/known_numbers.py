@@ -14,14 +14,16 @@ from itertools import accumulate
 from typing import Any
 
 Number = int | float | Fraction
+LONG = 32
+"""Numbers of a list whose hash takes more time than remembering it."""
 
 
 class KnownNumbers(tuple[int | float, ...]):
     """A list of which every item is a known number."""
 
     def __hash__(self) -> int:
-        """That of the tuple, computed once: many calls may read one long list."""
-        return self._hash
+        """That of the tuple, of a long list computed once: many calls may read it."""
+        return tuple.__hash__(self) if len(self) < LONG else self._hash
 
     @cached_property
     def _hash(self) -> int:

@@ -9,13 +9,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from sonnx.language import builtins
-from sonnx.language.domain import Body, BuiltIn, Domain, Environment, Expression, RuleError, Run, Thunk, Value
+from sonnx.language.domain import (
+    Body,
+    BuiltIn,
+    Definition,
+    Domain,
+    Environment,
+    Expression,
+    RuleError,
+    Run,
+    Thunk,
+    Value,
+)
 
 FUNCTIONS = {"len": 1, "range": 2, "sum": 1, "product": 1, "max": 1, "min": 1, "all": 1, "any": 1, "distinct": 1,
              "stated": 1}  # fmt: skip
@@ -341,14 +352,27 @@ def choose(condition: Run, then: Run, otherwise: Run) -> Run:
 @cache
 def built_ins() -> Mapping[str, BuiltIn]:
     """The built-in functions of `builtins.py`, in the order of the file; each may call those above it."""
+    known: dict[str, BuiltIn] = {}
+    for name, function in vars(builtins).items():
+        if isinstance(function, FunctionType) and function.__module__ == builtins.__name__:
+            code = function.__code__
+            definition = partial(_definition_of, name, dict(known))
+            known[name] = BuiltIn(name, function, code.co_varnames[: code.co_argcount], definition)
+    return MappingProxyType(known)
+
+
+def _definition_of(name: str, known: Mapping[str, BuiltIn]) -> Definition:
+    tree, source = _trees()[name]
+    return _definition(tree, source, known)
+
+
+@cache
+def _trees() -> Mapping[str, tuple[ast.FunctionDef, str]]:
+    """The definitions of `builtins.py`, each with its source text."""
     text = Path(builtins.__file__).read_text(encoding="utf-8")
     lines = text.splitlines()
-    known: dict[str, BuiltIn] = {}
-    for tree in ast.parse(text).body:
-        if isinstance(tree, ast.FunctionDef):
-            source = "\n".join(lines[tree.lineno - 1 : tree.end_lineno])  # get_source_segment is quadratic in the file
-            known[tree.name] = read_built_in(tree, source, known)
-    return MappingProxyType(known)
+    found = [tree for tree in ast.parse(text).body if isinstance(tree, ast.FunctionDef)]
+    return {tree.name: (tree, "\n".join(lines[tree.lineno - 1 : tree.end_lineno])) for tree in found}
 
 
 def read_built_in(
@@ -359,12 +383,18 @@ def read_built_in(
     Raises:
         RuleError: a statement or an expression is not of the rule language.
     """
-    function = getattr(module, tree.name)
+    definition = _definition(tree, source, known)
+    return BuiltIn(tree.name, getattr(module, tree.name), _parameters(tree), lambda: definition)
+
+
+def _definition(tree: ast.FunctionDef, source: str, known: Mapping[str, BuiltIn]) -> Definition:
     parser = _Parser(source, known)
-    parameters = tuple(argument.arg for argument in tree.args.args)
     statements = tree.body[1:] if ast.get_docstring(tree, clean=False) else tree.body
-    body = _read_body(parser, statements, frozenset(parameters))
-    return BuiltIn(tree.name, function, parameters, source, body, tuple(parser.used))
+    return Definition(source, _read_body(parser, statements, frozenset(_parameters(tree))), tuple(parser.used))
+
+
+def _parameters(tree: ast.FunctionDef) -> tuple[str, ...]:
+    return tuple(argument.arg for argument in tree.args.args)
 
 
 def with_called(used: Iterable[str]) -> set[str]:

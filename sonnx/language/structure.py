@@ -7,9 +7,9 @@ another way without switching anything off.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sonnx.language.domain import Expression
 from sonnx.language.parser import QUESTIONS, parse
@@ -51,7 +51,9 @@ def fields(expression: Expression) -> frozenset[str]:
 @cache
 def view(expressions: tuple[Expression, ...]) -> Mapping[str, tuple[str, ...]]:
     """What expressions see of each of their names: its fields, "len" for the number of its items, or () for all."""
-    seen = [each for expression in expressions for each in _seen(expression.tree, {})]
+    seen = set[Read]()
+    for expression in expressions:
+        _seen(expression.tree, {}, seen)
     names = sorted(frozenset[str]().union(*(expression.names for expression in expressions)))
     fields = {name: {each.field for each in seen if each.name == name} for name in names}
     return {name: () if "" in found else tuple(sorted(found)) for name, found in fields.items()}
@@ -177,44 +179,94 @@ def _reads(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read
             yield from _reads(part, owners)
 
 
-def _seen(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
-    """What a tree sees of names: a field, "len", or "" for the whole value; of a list what it sees of any item."""
-    match tree:
-        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if name not in owners:
-            yield Read(name, "len")
-        case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(value=value, attr="shape")]):
-            yield from _seen(ast.Attribute(value, "rank", ast.Load()), owners)
-        case ast.Attribute(value=value, attr=field) if _sources(value, owners):
-            yield from (Read(name, field) for name in _sources(value, owners))
-            yield from _seen_by_indices(value, owners)
-        case ast.Name(id=name):
-            yield from (Read(owner, "") for owner in owners.get(name, (name,)))
-        case ast.ListComp(elt=element, generators=clauses) | ast.GeneratorExp(elt=element, generators=clauses):
-            for clause in clauses:
-                found = _sources(clause.iter, owners)
-                yield from _seen_by_indices(clause.iter, owners) if found else _seen(clause.iter, owners)
-                owners = {**owners, **dict.fromkeys(_names(clause.target), found)}
-                for condition in clause.ifs:
-                    yield from _seen(condition, owners)
-            yield from _seen(element, owners)
-        case _:
-            for part in ast.iter_child_nodes(tree):
-                yield from _seen(part, owners)
+def _seen(tree: ast.AST, owners: Mapping[str, frozenset[str]], found: set[Read]) -> None:
+    """Add what a tree sees of names: a field, "len", or "" for the whole value; of a list what it sees of any item."""
+    see = _SEEING.get(type(tree))
+    if see is None or not see(tree, owners, found):
+        for part in _parts(tree):
+            _seen(part, owners, found)
 
 
-def _seen_by_indices(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
-    for each in ast.walk(tree):
+def _parts(tree: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a tree, signs left out: these see nothing."""
+    for field in tree._fields:
+        part = getattr(tree, field, None)
+        for each in part if type(part) is list else (part,):
+            if isinstance(each, ast.AST) and each._fields:
+                yield each
+
+
+def _seen_by_name(tree: ast.Name, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
+    found.update([Read(owner, "") for owner in owners.get(tree.id, (tree.id,))])
+    return True
+
+
+def _seen_by_call(tree: ast.Call, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
+    if not (isinstance(tree.func, ast.Name) and tree.func.id == "len" and len(tree.args) == 1):
+        return False
+    [argument] = tree.args
+    if isinstance(argument, ast.Name) and argument.id not in owners:
+        found.add(Read(argument.id, "len"))
+        return True
+    if isinstance(argument, ast.Attribute) and argument.attr == "shape":
+        _seen(ast.Attribute(argument.value, "rank", ast.Load()), owners, found)
+        return True
+    return False
+
+
+def _seen_by_attribute(tree: ast.Attribute, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
+    sources = _sources(tree.value, owners)
+    if not sources:
+        return False
+    found.update([Read(name, tree.attr) for name in sources])
+    _seen_by_indices(tree.value, owners, found)
+    return True
+
+
+def _seen_by_loop(
+    tree: ast.ListComp | ast.GeneratorExp, owners: Mapping[str, frozenset[str]], found: set[Read]
+) -> bool:
+    for clause in tree.generators:
+        sources = _sources(clause.iter, owners)
+        (_seen_by_indices if sources else _seen)(clause.iter, owners, found)
+        owners = {**owners, **dict.fromkeys(_names(clause.target), sources)}
+        for condition in clause.ifs:
+            _seen(condition, owners, found)
+    _seen(tree.elt, owners, found)
+    return True
+
+
+_SEEING: Mapping[type[ast.AST], Callable[[Any, Mapping[str, frozenset[str]], set[Read]], bool]] = {
+    ast.Name: _seen_by_name,
+    ast.Call: _seen_by_call,
+    ast.Attribute: _seen_by_attribute,
+    ast.ListComp: _seen_by_loop,
+    ast.GeneratorExp: _seen_by_loop,
+}
+"""The constructs that see a name in a way of their own; false where they are as any other."""
+
+
+def _seen_by_indices(tree: ast.expr, owners: Mapping[str, frozenset[str]], found: set[Read]) -> None:
+    for each in _inside(tree):
         if isinstance(each, ast.Subscript):
-            yield from _seen(each.slice, owners)
+            _seen(each.slice, owners, found)
+
+
+def _inside(tree: ast.AST) -> list[ast.AST]:
+    """The tree and all its parts."""
+    found = [tree]
+    for each in found:
+        found += _parts(each)
+    return found
 
 
 def _names(tree: ast.expr) -> list[str]:
-    return [each.id for each in ast.walk(tree) if isinstance(each, ast.Name)]
+    return [each.id for each in _inside(tree) if isinstance(each, ast.Name)]
 
 
 def _sources(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """As `_owners`; none if an item of a list is computed."""
-    items = [item for each in ast.walk(tree) if isinstance(each, ast.List) for item in each.elts]
+    items = [item for each in _inside(tree) if isinstance(each, ast.List) for item in each.elts]
     plain = all(isinstance(item, ast.Constant) or _owners(item, owners) for item in items)
     return _owners(tree, owners) if plain else frozenset()
 

@@ -317,10 +317,14 @@ class Model(ComparedInPart, frozen=True):
         return astuple(self)[:-1]
 
 
+GRAPH_KINDS = frozenset({"graph", "graphs"})
+"""The kinds of attributes that hold graphs."""
+
+
 def subgraphs(node: Node) -> Iterator[tuple[str, Graph]]:
     """The subgraphs in a node's attributes, each with its place below the node."""
     for attribute in node.attributes:
-        if attribute.kind not in ("graph", "graphs"):  # a list of numbers may be long
+        if attribute.kind not in GRAPH_KINDS:  # a list of numbers may be long
             continue
         for index, value in enumerate(attribute.items):
             if isinstance(value, Graph):

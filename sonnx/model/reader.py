@@ -155,14 +155,14 @@ def message_classes() -> Any:
     return _described_classes(path) or _generated_classes(path)
 
 
-_DESCRIPTION = re.compile(r"^DESCRIPTOR = .*\.AddSerializedFile\((b'.*')\)$", re.MULTILINE)
+_DESCRIPTION = r"^DESCRIPTOR = .*\.AddSerializedFile\((b'.*')\)$"
 """The serialized description of the format in a module that protobuf generated."""
 
 
 def _described_classes(path: str) -> SimpleNamespace | None:
     """The classes from the description in a generated module; None if protobuf does not run as its C library."""
     library = getattr(api_implementation, "_c_module", None)  # not public: the generated module is the other way
-    description = _DESCRIPTION.search(Path(path).read_text("utf-8"))
+    description = re.search(_DESCRIPTION, Path(path).read_text("utf-8"), re.MULTILINE)
     if api_implementation.Type() != "upb" or library is None or description is None:
         return None
     described = library.default_pool.AddSerializedFile(ast.literal_eval(description[1]))

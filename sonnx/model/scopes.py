@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sonnx.base.escaping import escape
 from sonnx.model.ir import (
+    GRAPH_KINDS,
     NOT_STATED,
     Attribute,
     Function,
@@ -130,6 +131,11 @@ def scopes(model: Model) -> Iterator[Scope]:
         yield from nested_scopes(body)
 
 
+def holds_graph(node: Node) -> bool:
+    """Whether an attribute of a node is of a kind that holds graphs."""
+    return bool(node.attributes) and not GRAPH_KINDS.isdisjoint([attribute.kind for attribute in node.attributes])
+
+
 def nested_scopes(root: Scope) -> Iterator[Scope]:
     """A scope, and those of the graphs nested in its nodes, at any depth."""
     waiting = [root]
@@ -139,7 +145,7 @@ def nested_scopes(root: Scope) -> Iterator[Scope]:
         inner = [
             Scope(f"{scope.node_place(index)}/{escape(name)}", graph, scope.imports, scope, index, scope.function)
             for index, node in enumerate(scope.graph.nodes)
-            if node.attributes
+            if holds_graph(node)
             for name, graph in subgraphs(node)
         ]
         waiting.extend(reversed(inner))
@@ -166,7 +172,7 @@ def _as_graph(function: Function) -> Graph:
 def captured(node: Node) -> set[str]:
     """The names that the subgraphs of a node use, those they define included."""
     found: set[str] = set()
-    waiting = [graph for _, graph in subgraphs(node)] if node.attributes else []
+    waiting = [graph for _, graph in subgraphs(node)] if holds_graph(node) else []
     while waiting:
         graph = waiting.pop()
         for inner in graph.nodes:
@@ -183,17 +189,25 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
         yield from scope.graph.initializers
         yield from scope.graph.sparse_initializers
         for node in scope.graph.nodes:
-            yield from _tensors(node.attributes)
+            for attribute in node.attributes:
+                value = attribute.value
+                if isinstance(value, tuple):
+                    yield from _tensors(attribute)
+                elif isinstance(value, Tensor | SparseTensor):
+                    yield value
     for function in model.functions:
-        yield from _tensors(function.defaults)
+        for attribute in function.defaults:
+            yield from _tensors(attribute)
 
 
 def stored_tensors(model: Model) -> Iterator[Tensor]:
     """Every tensor with values of constants; of a sparse constant its values and its indices."""
     for each in constants(model):
-        yield from (each,) if isinstance(each, Tensor) else filter(None, (each.values, each.indices))
+        if isinstance(each, Tensor):
+            yield each
+        else:
+            yield from filter(None, (each.values, each.indices))
 
 
-def _tensors(attributes: Iterable[Attribute]) -> Iterator[Tensor | SparseTensor]:
-    for attribute in attributes:
-        yield from (value for value in attribute.items if isinstance(value, Tensor | SparseTensor))
+def _tensors(attribute: Attribute) -> Iterator[Tensor | SparseTensor]:
+    return (value for value in attribute.items if isinstance(value, Tensor | SparseTensor))

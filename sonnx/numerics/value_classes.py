@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from sonnx.numerics.draws import ORDINARY, PATTERNS, draw
-from sonnx.numerics.formats import NAMES, TEXT, Array, TensorSpec, is_computed_with
+from sonnx.numerics.formats import NAMES, TEXT, Array, TensorSpec, is_computed_with, is_integer
 from sonnx.numerics.special_values import (
     HUGE,
     MINUS_INFINITY,
@@ -117,30 +117,39 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
         [each.packed() for each in inputs] + [_together(inputs)],
         [each.single([NAN]) for each in inputs]
         + [each.running() for each in inputs]
-        + [each.pairs(_ZEROS) for each in inputs]
+        + [each.pairs(ZEROS) for each in inputs]
         + [each.ties() for each in inputs]
         + [_pairs_of_inputs(inputs, _FIRST_PAIRS)],
         [each.single([name for name in special_values(each.kind).names if name != NAN]) for each in inputs]
-        + [each.pairs(_PAIRS) for each in inputs]
+        + [each.pairs(PAIRS) for each in inputs]
         + [each.uniform() for each in inputs]
         + [each.boundaries() for each in inputs]
+        + [_boundaries_among(each, inputs) for each in inputs]
         + [_pairs_of_inputs(inputs, None)],
     ]
     return [*chain.from_iterable(_in_turn(tier) for tier in tiers)]
 
 
-_ZEROS = ((PLUS_ZERO, MINUS_ZERO), (MINUS_ZERO, PLUS_ZERO))
-_PAIRS = (
+ZEROS = ((PLUS_ZERO, MINUS_ZERO), (MINUS_ZERO, PLUS_ZERO))
+PAIRS = (
     (NAN, PLUS_INFINITY), (PLUS_INFINITY, NAN), (NAN, MINUS_INFINITY), (MINUS_INFINITY, NAN), (NAN, NAN),
     (PLUS_INFINITY, MINUS_INFINITY), (MINUS_INFINITY, PLUS_INFINITY), (PLUS_INFINITY, PLUS_INFINITY),
     ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("false", "true"), ("true", "false"),
 )  # fmt: skip
 _FIRST_PAIRS = (
-    *_ZEROS, (MINUS_ZERO, MINUS_ZERO), (NAN, NAN), (NAN, ""), ("", NAN), (PLUS_INFINITY, MINUS_INFINITY),
+    *ZEROS, (MINUS_ZERO, MINUS_ZERO), (NAN, NAN), (NAN, ""), ("", NAN), (PLUS_INFINITY, MINUS_INFINITY),
     (PLUS_INFINITY, PLUS_INFINITY), (PLUS_ZERO, PLUS_INFINITY), (PLUS_INFINITY, PLUS_ZERO),
     ("least", "greatest"), ("greatest", "least"), ("greatest", "greatest"), ("least", "least"),
 )  # fmt: skip
 """Values of all elements of two inputs; "" for ordinary ones."""
+MAX_NEUTRAL = 6
+"""Cases of an input of one element with neutral other ones."""
+_NEUTRAL: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "others 0": (("+0", "0"),), "others 1": (("+1", "1"),),
+    "between the ends": (("-largest", "least"), ("+largest", "greatest")),
+    "beside the other ends": (("+largest", "greatest"), ("-largest", "least")),
+}  # fmt: skip
+"""What the other inputs are, in turn: the first of these names that their types have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +207,7 @@ class _Input:
             for here, there in _places_of_two(self.shape):
                 values = {here: known[one], there: known[other]}
                 for sign, among in (
-                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in _ZEROS else ((0, ""),)
+                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in ZEROS else ((0, ""),)
                 ):
                     fill = partial(_set, values=values, sign=sign)
                     yield self.case(f"{one} before {other}{among}", f"{[*here]} and {[*there]}", fill)
@@ -292,6 +301,25 @@ def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] 
             fills = {each.name: partial(_all, value=known[name]) for each, name in ((one, a), (other, b)) if name}
             title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
             yield ClassCase(title, f"{one.name} and {other.name}", fills, huge=a in HUGE or b in HUGE)
+
+
+def _boundaries_among(one: _Input, inputs: Sequence[_Input]) -> Iterator[ClassCase]:
+    """Values next to where a conversion rounds, while the other inputs are neutral: zeros, ones, or both ends."""
+    values = boundary_values(one.kind)
+    if is_integer(one.kind):
+        values = values[::-1]  # first the whole numbers that a float or double does not have
+    others = [each for each in inputs if each is not one and len(special_values(each.kind).names) > 2]
+    if not others:
+        return
+    for turn in range(min(MAX_NEUTRAL if one.size == 1 else 2, -(-values.size // one.size))):
+        for name, wanted in _NEUTRAL.items():
+            fills: dict[str, Fill] = {one.name: partial(_repeated, values=values, turn=turn)}
+            for number, each in enumerate(others):
+                known = special_values(each.kind)
+                chosen = next((end for end in wanted[number % len(wanted)] if end in known), None)
+                if chosen is not None:
+                    fills[each.name] = partial(_all, value=known[chosen])
+            yield ClassCase(f"conversion boundary, {name}", f"{one.name} at turn {turn}", fills, huge=True)
 
 
 def _in_turn(lists: Iterable[Iterable[ClassCase]]) -> Iterator[ClassCase]:

@@ -15,6 +15,7 @@ NaN gives NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -159,12 +160,20 @@ OPERATORS = (
             name=name,
             define=elementwise_definition(exact),
             kernel=real_function(exact, approximate, error),
+            ends=ends,
             bound=bound,
         )
-        for name, exact, approximate, error, bound in (
-            ("Sigmoid", sigmoid, approximate_sigmoid, SIGMOID_BOUND, elementwise.transfer(elementwise.SIGMOID)),
-            ("Softplus", softplus, approximate_softplus, SOFTPLUS_BOUND, elementwise.transfer(elementwise.SOFTPLUS)),
-            ("HardSwish", hard_swish, approximate_hard_swish, SWISH_BOUND, rectifiers.hard_swish),
+        for name, exact, approximate, error, ends, bound in (
+            ("Sigmoid", sigmoid, approximate_sigmoid, SIGMOID_BOUND, (0, 1), elementwise.transfer(elementwise.SIGMOID)),
+            (
+                "Softplus",
+                softplus,
+                approximate_softplus,
+                SOFTPLUS_BOUND,
+                (0, inf),
+                elementwise.transfer(elementwise.SOFTPLUS),
+            ),
+            ("HardSwish", hard_swish, approximate_hard_swish, SWISH_BOUND, None, rectifiers.hard_swish),
         )
     ),
     Operator(
@@ -174,6 +183,7 @@ OPERATORS = (
         signature=StatedSignature(
             inputs=(1, 1), attributes={"alpha": "float", "beta": "float"}, output_specs=same_floats
         ),
+        ends=(0, 1),
         bound=rectifiers.hard_sigmoid,
     ),
 )

@@ -57,5 +57,6 @@ OPERATOR = Operator(
     define=define,
     kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), output_specs=output_specs),
+    selects=True,
     bound=selection.global_max_pool,
 )

@@ -166,5 +166,6 @@ OPERATOR = Operator(
     kernel=kernel,
     fast_path=fast_path,
     explicit_attributes=explicit_padding,
+    selects=True,
     bound=selection.max_pool,
 )

@@ -63,4 +63,4 @@ def kernel(application: Application) -> Kernel:
     return lambda inputs, out: fast_minimum(inputs, out, application.block)
 
 
-OPERATOR = Operator(name="Min", define=define, kernel=kernel, bound=selection.extremum(-1.0))
+OPERATOR = Operator(name="Min", selects=True, define=define, kernel=kernel, bound=selection.extremum(-1.0))

@@ -38,6 +38,8 @@ class Operator:
         passes_input_on: the output is the first input, which needs no step of a run.
         exact: it moves or converts elements: what it makes of constants is the same in every implementation.
         reads_shapes_only: the elements of its input do not matter.
+        selects: each element of its outputs is an element of an input of that type, unless an input has no elements.
+        ends: between them is each element of its outputs that is not NaN, whatever its inputs are.
         bound: the transfer function of ranges and errors; None where the operator has none.
         precomputed: where its inputs are known before the first node runs, so is the output, which takes no memory.
     """
@@ -57,6 +59,8 @@ class Operator:
     precomputed: bool = False
     exact: bool = False
     reads_shapes_only: bool = False
+    selects: bool = False
+    ends: tuple[float, float] | None = None
     bound: TransferFunction | None = None
 
     def implementation(

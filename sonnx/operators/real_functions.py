@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import erf as math_erf
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,18 @@ def define_erf(application: Application, inputs: Sequence[Array]) -> tuple[Array
 
 OPERATORS = (
     *(
-        Operator(name=name, define=elementwise_definition(exact), kernel=kernel, bound=elementwise.transfer(bound))
-        for name, exact, kernel, bound in (
-            ("Exp", EXP, real_function(EXP, np.exp), elementwise.EXP),
-            ("Log", LOG, real_function(LOG, np.log), elementwise.LOG),
-            ("Sqrt", SQRT, arithmetic(SQRT, np.sqrt), elementwise.SQRT),
-            ("Tanh", TANH, real_function(TANH, np.tanh), elementwise.TANH),
+        Operator(
+            name=name,
+            define=elementwise_definition(exact),
+            kernel=kernel,
+            ends=ends,
+            bound=elementwise.transfer(bound),
+        )
+        for name, exact, kernel, ends, bound in (
+            ("Exp", EXP, real_function(EXP, np.exp), (0, inf), elementwise.EXP),
+            ("Log", LOG, real_function(LOG, np.log), None, elementwise.LOG),
+            ("Sqrt", SQRT, arithmetic(SQRT, np.sqrt), (0, inf), elementwise.SQRT),
+            ("Tanh", TANH, real_function(TANH, np.tanh), (-1, 1), elementwise.TANH),
         )
     ),
     Operator(
@@ -95,7 +102,10 @@ OPERATORS = (
         kernel=guarded(require_arguments, real_function(ACOS, np.arccos)),
         error_conditions=(WITHIN_ONE,),
         shown_by={WITHIN_ONE: ARGUMENT},
+        ends=(0, 3.2),
         bound=elementwise.transfer(elementwise.ACOS),
     ),
-    Operator(name="Erf", define=define_erf, kernel=erf_kernel, bound=elementwise.transfer(elementwise.ERF)),
+    Operator(
+        name="Erf", define=define_erf, kernel=erf_kernel, ends=(-1, 1), bound=elementwise.transfer(elementwise.ERF)
+    ),
 )

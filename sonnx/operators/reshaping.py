@@ -86,7 +86,8 @@ def transpose(application: Application, inputs: Sequence[Array]) -> tuple[Array]
 
 
 def _moving(name: str, define: Definition, **stated: Any) -> Operator:
-    return Operator(name=name, exact=True, define=define, bound=layout.moving(define, one_to_one=True), **stated)
+    bound = layout.moving(define, one_to_one=True)
+    return Operator(name=name, exact=True, selects=True, define=define, bound=bound, **stated)
 
 
 OPERATORS = (

@@ -19,6 +19,7 @@ NaN gives the quiet NaN, but for Relu.  Ceil and Floor leave whole numbers, zero
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ OPERATORS = (
         kernel=guarded(require_absolute_values, numpy_kernel(np.abs)),
         error_conditions=(REPRESENTABLE,),
         shown_by={REPRESENTABLE: NO_WRAP_AROUND},
+        ends=(0, inf),
         bound=elementwise.transfer(elementwise.ABS),
     ),
     Operator(
@@ -119,7 +121,7 @@ OPERATORS = (
         signature=StatedSignature(inputs=(1, 1), output_specs=same_numbers),
         bound=steps.step(np.sign, unit=False),
     ),
-    Operator(name="Relu", define=relu, kernel=relu_kernel, bound=rectifiers.relu),
+    Operator(name="Relu", define=relu, kernel=relu_kernel, ends=(0, inf), bound=rectifiers.relu),
     *(
         Operator(
             name=name,

@@ -105,5 +105,6 @@ OPERATOR = Operator(
     name="Sin",
     define=elementwise_definition(sin),
     kernel=real_function(sin, approximate, BOUND),
+    ends=(-1, 1),
     bound=elementwise.transfer(elementwise.SIN),
 )

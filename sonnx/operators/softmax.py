@@ -195,4 +195,4 @@ def _exactly(x: Array, y: Array, places: Array) -> None:
     y[places] = from_mpfr([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])
 
 
-OPERATOR = Operator(name="Softmax", define=define, kernel=kernel, bound=selection.softmax)
+OPERATOR = Operator(name="Softmax", define=define, kernel=kernel, ends=(0, 1), bound=selection.softmax)

@@ -362,7 +362,7 @@ def expand(names: Sequence[str], families: Mapping[str, tuple[str, ...]]) -> tup
     return tuple(member for name in names for member in families.get(name, (name,)))
 
 
-_SLUG = re.compile(r"(?:[A-Z][A-Za-z0-9]*\.)?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_SLUG = r"(?:[A-Z][A-Za-z0-9]*\.)?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*"
 
 MAX_SHOWN_LABELS = 4
 """Labels of one text that a message prints."""
@@ -370,7 +370,7 @@ MAX_SHOWN_LABELS = 4
 
 def is_slug(text: str) -> bool:
     """Whether a string has the form of a slug: `no-dead-node`, `Max.broadcastable`."""
-    return _SLUG.fullmatch(text) is not None
+    return re.fullmatch(_SLUG, text) is not None
 
 
 def show_tags(tags: tuple[Tag, ...]) -> str:

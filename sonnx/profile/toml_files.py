@@ -40,7 +40,7 @@ def structure(data: object, kind: type[T], place: str) -> T:
         raise CatalogueError(_sentence(data, kind, place, str(error))) from None
 
 
-_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_STEP = r"\.(\w+)|\[(\d+|\.\.\.)\]"
 MAX_SHOWN = 60
 """Characters of a wrong value that a message shows."""
 _TYPES = {"array": "list", "object": "table", "null": ""}
@@ -54,7 +54,7 @@ def _sentence(data: object, kind: object, place: str, message: str) -> str:
     what, _, where = message.partition(" - at `")
     steps: list[Any] = []
     found: Any = data
-    for name, index in _STEP.findall(where):
+    for name, index in re.findall(_STEP, where):
         steps.append(_wrong_key(data, kind, steps, found, message) if index == "..." else name or int(index))
         place += f"[{index}]" if index.isdecimal() else f".{steps[-1]}"
         found = found[steps[-1]]
@@ -140,7 +140,7 @@ class MalformedText(ValueError):
 def _toml(text: str) -> dict[str, Any]:
     import tomllib  # a check takes the tables of restrictions/ as they are stored
 
-    if LONG_KEY.search(text):
+    if re.search(LONG_KEY, text, re.MULTILINE):
         raise MalformedText(f"a key has more than {MAX_KEY_PARTS} parts")
     try:
         return tomllib.loads(text)
@@ -151,7 +151,7 @@ def _toml(text: str) -> dict[str, Any]:
 
 
 MAX_KEY_PARTS = 8
-LONG_KEY = re.compile(rf"^[\[\s]*(?:[^.=\n\"']+\.){{{MAX_KEY_PARTS}}}[^=\n\"']*[\]=]", re.MULTILINE)
+LONG_KEY = rf"^[\[\s]*(?:[^.=\n\"']+\.){{{MAX_KEY_PARTS}}}[^=\n\"']*[\]=]"
 """A key whose parts cost time for each entry of its table; no file of the project nests so deep."""
 
 

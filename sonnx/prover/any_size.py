@@ -7,7 +7,7 @@ same number, or on nothing that a bound limits.  Each is decided from the syntax
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sonnx.language.domain import Expression
 from sonnx.language.structure import computes, demands_of_each, fields, functions
@@ -34,8 +34,8 @@ _FIELDS = {"type", "shape", "rank", "kind"}
 
 def defined(family: SignatureFamily) -> str:
     """Why every rule has a value for calls of any size, "" where the form does not show it."""
-    there = _always_there(family)
-    return TOTAL if all(_total(each, there) for rule in family.rules for each in _texts(family, rule)) else ""
+    there = always_there(family)
+    return TOTAL if all(_total(each, there) for rule in family.rules for each in texts(family, rule)) else ""
 
 
 def restricts(family: SignatureFamily) -> str:
@@ -43,7 +43,7 @@ def restricts(family: SignatureFamily) -> str:
     pairs = [(rule, family.demand(rule), onnx) for rule in family.rules if (onnx := family.onnx(rule)) is not None]
     alone = all(
         own is not None
-        and (own.text == onnx.text or (not rule.relies and not rule.when and all(map(_of_each_tensor, (own, onnx)))))
+        and (own.text == onnx.text or (not rule.relies and not rule.when and all(map(of_each_tensor, (own, onnx)))))
         for rule, own, onnx in pairs
     )
     return SAME_DEMAND if alone else ""
@@ -51,17 +51,23 @@ def restricts(family: SignatureFamily) -> str:
 
 def shape_total(family: SignatureFamily) -> str:
     """Why every output has a shape in calls of any size, "" where the form does not show it."""
-    single = {f"{each.name}.shape" for each in family.signature.inputs if not each.optional and not each.variadic}
-    return SAME_SHAPE if single.issuperset(each.text for each in family.signature.shapes.values()) else ""
+    there = connected_shapes(family)
+    return SAME_SHAPE if there.issuperset(each.text for each in family.signature.shapes.values()) else ""
 
 
-def _of_each_tensor(demand: Expression) -> bool:
+def connected_shapes(family: SignatureFamily) -> frozenset[str]:
+    """The texts of the shapes of inputs that are always connected, and not repeated."""
+    inputs = family.signature.inputs
+    return frozenset(f"{each.name}.shape" for each in inputs if not each.optional and not each.variadic)
+
+
+def of_each_tensor(demand: Expression) -> bool:
     """Whether a condition is about element types only, of one tensor at a time."""
     about_types = fields(demand) <= {"type"} and functions(demand) <= {"all", "any", "given"}
     return about_types and demands_of_each(demand) and not computes(demand)
 
 
-def _texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
+def texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
     """The condition of a rule, when it is asked, and the definitions that these use, also through others."""
     define = family.signature.define
     waiting = [each for each in (family.demand(rule), rule.when) if each is not None]
@@ -74,7 +80,7 @@ def _texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
         waiting += [define[name] for name in new]
 
 
-def _always_there(family: SignatureFamily) -> frozenset[str]:
+def always_there(family: SignatureFamily) -> frozenset[str]:
     """The names that have a value in every call: tensors that are not optional, definitions, and attributes that are
     required or absent mean a constant.
     """
@@ -91,10 +97,19 @@ def _always_there(family: SignatureFamily) -> frozenset[str]:
 
 def _total(expression: Expression, there: frozenset[str]) -> bool:
     """Whether an expression has a value in every call: its names have one, and so has each operation."""
-    return (
-        not any(isinstance(each, ast.Subscript | ast.FloorDiv | ast.Mod) for each in ast.walk(expression.tree))
-        and not expression.built_ins
-        and fields(expression) <= _FIELDS
-        and functions(expression) <= _FUNCTIONS
-        and all(name in there or name.startswith(_QUESTIONS) for name in expression.names)
-    )
+    return not any(partial(expression, there))
+
+
+def partial(expression: Expression, there: frozenset[str]) -> Iterator[str]:
+    """What an expression does that may have no value."""
+    trees = list(ast.walk(expression.tree))
+    if any(isinstance(each, ast.Subscript) for each in trees):
+        yield "an item of a list by its index"
+    if any(isinstance(each, ast.FloorDiv | ast.Mod) for each in trees):
+        yield "a division"
+    yield from (f"the function {name}" for name in sorted(expression.built_ins))
+    yield from (f"the field {name}" for name in sorted(fields(expression) - _FIELDS))
+    called = functions(expression) - _FUNCTIONS - set(expression.built_ins)
+    yield from (f"the function {name}" for name in sorted(called))
+    absent = [name for name in expression.names if name not in there and not name.startswith(_QUESTIONS)]
+    yield from (f"{name}, which may be without a value" for name in sorted(absent))

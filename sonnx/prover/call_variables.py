@@ -15,7 +15,7 @@ import z3
 from sonnx.checker.rules import ActiveRules
 from sonnx.language.domain import Expression, constant_key, given_key, input_key, written_key
 from sonnx.language.evaluator import Unknown, UnknownCause
-from sonnx.language.structure import questions, reads
+from sonnx.language.structure import functions, questions, reads
 from sonnx.model.ir import WIDTH
 from sonnx.profile.definitions import Input, Output, Parameter, Rule
 from sonnx.profile.signature import Signature
@@ -65,12 +65,22 @@ class CallBounds:
     values: int = 5
     turns: int = 3
 
-    def __str__(self) -> str:
-        return (
-            f"at most {self.count} repeated inputs, rank at most {self.rank} "
-            f"(constants 2, of type {' or '.join(PARAMETER_TYPES)}), at most {self.values} values in a list, "
-            f"{self.turns} turns of a loop over a number, attributes with finite numbers"
-        )
+    def about(self, signature: Signature) -> str:
+        """The bounds of what a call of an operator has: one without constant parameters needs none for them."""
+        kinds = {each.kind for each in signature.parameters}
+        listed = any(kind.endswith("s") for kind in kinds)
+        counted = any("range" in functions(each) for each in (*_expressions(signature), *_absent(signature)))
+        constants = f" (constants 2, of type {' or '.join(PARAMETER_TYPES)})" if signature.values else ""
+        stated = {
+            f"at most {self.count} repeated inputs": any(each.variadic for each in signature.inputs),
+            f"rank at most {self.rank}{constants}": True,
+            f"at most {self.values} values in a list": listed,
+            f"{self.turns} turns of a loop over a number": counted,
+            "attributes with finite numbers": bool(kinds & {"float", "floats"}),
+            f"constants that repeat one element, if a floating-point number then a whole one up to {MAX_EXACT_INTEGER} "
+            "or an infinity": bool(inputs_with_values(signature)),
+        }
+        return ", ".join(text for text, applies in stated.items() if applies)
 
 
 class TensorVariables(NamedTuple):
@@ -310,6 +320,11 @@ def _expressions(signature: Signature) -> list[Expression]:
         each for rule in signature.rules for each in (rule.require, rule.onnx, rule.when) if each is not None
     ]
     return [*expressions, *signature.define.values(), *signature.shapes.values()]
+
+
+def _absent(signature: Signature) -> list[Expression]:
+    """What the absence of each parameter means."""
+    return [each for each in signature.absent.values() if each is not None]
 
 
 def _inputs_among(signature: Signature, names: set[str]) -> frozenset[str]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.errors import UsageError
 from sonnx.prover import solvers
 from sonnx.prover.queries import ask_solvers, questions, refuted
+from sonnx.prover.recorded_answers import Entry, recorded
 from sonnx.prover.results import SOLVERS, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.prover.theorem import Mutant, ReplayFailed, Theorem
@@ -68,8 +69,9 @@ def prove(
     solver: str = "z3",
     cache: SolverCache | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    entries: Mapping[str, Entry] | None = None,
 ) -> Iterator[TheoremResult]:
-    """The result of each theorem, in order, in this process.
+    """The result of each theorem, in order, in this process; `entries` are those of the record, if it may answer.
 
     Raises:
         Unusable: a solver is not installed.
@@ -78,12 +80,16 @@ def prove(
     known = cache or SolverCache(None)
     for done, theorem in enumerate(found):
         progress(f"{done}/{len(found)}  {theorem.id}")
-        yield prove_theorem(theorem, solver, known)
+        yield prove_theorem(theorem, solver, known, (entries or {}).get(theorem.id))
 
 
-def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache) -> TheoremResult:
-    """The result of one theorem."""
-    obligations = ask_solvers(tuple(questions(theorem, solver, theorem.obligations)), cache)
+def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entry | None = None) -> TheoremResult:
+    """The result of one theorem; where an entry of the record has the answers, no solver is asked."""
+    asked = tuple(questions(theorem, solver, theorem.obligations))
+    known = recorded(entry, asked)
+    if known is not None:
+        return TheoremResult(theorem, known, source_hash(theorem), recorded=True)
+    obligations = ask_solvers(asked, cache)
     result = TheoremResult(theorem, obligations, source_hash(theorem))
     if result.status not in ("refuted", "found"):
         return result

@@ -50,7 +50,7 @@ def commented(question: Question) -> str:
     theorem = question.theorem
     lines = (
         f"{theorem.id}: {question.name}", theorem.statement, theorem.formula, f"domain: {theorem.domain}",
-        f"size: {theorem.size}", f"induction: {theorem.induction or 'none is needed'}",
+        f"size: {theorem.size} ({theorem.scope})", f"induction: {theorem.induction or 'none is needed'}",
         f"expected: {theorem.expected}; unsat means that the hypotheses imply the goal, which is negated below",
         f"SHA-256 of the text after these comments: {question.hash}",
     )  # fmt: skip

@@ -7,10 +7,9 @@ if a comment or a docstring changes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ from sonnx.base.errors import UsageError
 from sonnx.base.files import write_whole
 from sonnx.base.resources import folder
 from sonnx.prover.driver import refutes
+from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import TheoremResult
 from sonnx.prover.solver_cache import SolverCache
 
 FORMAT = 2
-Entry = Mapping[str, Any]
 
 
 def usual_path() -> Path:
@@ -93,8 +92,3 @@ def _statement(result: TheoremResult) -> dict[str, Any]:
         "computed": sum(bool(each.computed) for each in result.obligations),
         "smt2_sha256": questions_hash((each.name, each.hash) for each in result.obligations),
     }
-
-
-def questions_hash(named: Iterable[tuple[str, str]]) -> str:
-    """One hash of all questions of a theorem: of their names and the hashes of their texts."""
-    return hashlib.sha256("".join(f"{name}\t{text}\n" for name, text in named).encode()).hexdigest()

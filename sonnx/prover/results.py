@@ -98,6 +98,8 @@ class TheoremResult(Struct, frozen=True):
     """What the code that runs gives for the counterexample."""
     unconfirmed: str = ""
     """How that differs from the counterexample; empty where it does not."""
+    recorded: bool = False
+    """Whether the answers are those of the record that comes with the theorems, and no solver was asked."""
     unanswered: Annotated[NoVerdictSentence | None, HIDDEN] = None
     """The reason why the process gave no result."""
 
@@ -106,6 +108,12 @@ class TheoremResult(Struct, frozen=True):
     formula = reported_of("theorem.formula", str, "The claim as a formula.")
     stated_result = reported_of("theorem.expected", Literal["proved", "refuted", "found"], "The result that is stated.")
     bounds = reported_of("theorem.bounds", str, "What the claim is bounded to; empty where it holds for all.")
+    bound_reason = reported_of("theorem.bound_reason", str, "Why it is bounded; empty where it is not.")
+    scope = reported_of(
+        "theorem.scope",
+        Literal["any size", "finite domain", "bounded"],
+        "How far it reaches: all of its domain, all of a domain that is finite and named, or a part of it.",
+    )
     any_size = reported_of(
         "theorem.any_size",
         str,

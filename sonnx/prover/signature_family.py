@@ -78,6 +78,11 @@ class SignatureFamily:
         """Where its conditions are interpreted."""
         return folding() if self.folded else nullcontext()
 
+    @cached_property
+    def stated_bounds(self) -> str:
+        """The bounds of what a call of this operator has."""
+        return self.bounds.about(self.signature)
+
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the operator in force."""

@@ -16,6 +16,8 @@ Sort = Literal["int", "bits", "float"]
 Status = Literal["proved", "refuted", "found"]
 Domain = Literal["integers", "reals", "bits of named formats"]
 """What the variables of a theorem stand for."""
+Scope = Literal["any size", "finite domain", "bounded"]
+"""How far a theorem reaches: all of its domain, all of a domain that is finite and named, or a part of it."""
 Counterexample = Mapping[str, int]
 """The values of the constants of a refuted obligation by name: integers, bit patterns as unsigned, bools as 0 and 1."""
 Replay = Callable[[Counterexample], str]
@@ -87,7 +89,12 @@ class Theorem:
     """The functions or expressions the theorem is about; the certificate contains the hash of their source text."""
     expected: Status = "proved"
     bounds: str = ""
-    """The bounds of the claim, such as "rank <= 4"; "" if it has none.  The statement says them too."""
+    """The bounds of the claim, such as "rank <= 4"; "" if it has none.  The statement says them too.
+
+    Where the variables are patterns of named formats or types, these names: no pattern of theirs is left out.
+    """
+    bound_reason: str = ""
+    """Why the claim is bounded: what it is about that needs the bound; "" if it is not."""
     any_size: str = ""
     """Why the claim has no bound although its obligations are about calls of bounded size; "" if they are not."""
     sort: Sort = "int"
@@ -111,6 +118,13 @@ class Theorem:
     def domain(self) -> Domain:
         """What its variables stand for."""
         return "bits of named formats" if self.sort != "int" else "reals" if self.reals else "integers"
+
+    @property
+    def scope(self) -> Scope:
+        """How far it reaches."""
+        if not self.bounds:
+            return "any size"
+        return "finite domain" if self.sort != "int" and not self.bound_reason else "bounded"
 
     @property
     def size(self) -> str:

@@ -55,7 +55,7 @@ def render_full(run: CheckRun, style: Style = PLAIN) -> str:
 def statistics(reports: Sequence[Report], style: Style = PLAIN) -> str:
     """The rules with findings over all models, with the number of places and whether `sonnx fix` has a rewrite."""
     findings = [finding for report in reports for finding in report.roots]
-    return "".join(f"{line}\n" for line in _table(findings, style)) or "no findings\n"
+    return "".join(f"{line}\n" for line in _table(grouped(findings), style)) or "no findings\n"
 
 
 def brief(report: Report, style: Style = PLAIN) -> str:
@@ -68,11 +68,13 @@ def brief(report: Report, style: Style = PLAIN) -> str:
 def one_report(report: Report, style: Style = PLAIN) -> str:
     """The report of one model, ending in a line feed."""
     groups = grouped(report.roots)
-    blocks = ["\n".join([_headline(report, style), *_overview(report, groups, style)])]
+    failures = [finding for group in groups if group[0].verdict is Verdict.FAIL for finding in group]
+    corrected = _correctable(failures) if failures else ""
+    blocks = ["\n".join([_headline(report, style), *_overview(groups, failures, corrected, style)])]
     for findings in groups:
         lines = _group(findings, report.rules[findings[0].rule], report, style)
         blocks.append("\n".join(lines))
-    blocks.append("\n".join(_summary(report, style)))
+    blocks.append("\n".join(_summary(report, failures, corrected, style)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -83,20 +85,17 @@ def _headline(report: Report, style: Style) -> str:
 # ------------------------------------------------------------------ before the findings
 
 
-def _failures(report: Report) -> list[Finding]:
-    return [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
-
-
-def _overview(report: Report, groups: Sequence[Sequence[Finding]], style: Style) -> Iterator[str]:
-    failures = _failures(report)
+def _overview(
+    groups: Sequence[Sequence[Finding]], failures: Sequence[Finding], corrected: str, style: Style
+) -> Iterator[str]:
     if failures:
-        yield f"  {_correctable(failures)}"
+        yield f"  {corrected}"
     outside = operators_outside(failures)
     if outside:
         yield style.wrapped(f"  operators outside the profile: {outside}", 4)
     if len(groups) >= TABLE_FROM:
         yield ""
-        yield from (f"  {line}" for line in _table(report.roots, style))
+        yield from (f"  {line}" for line in _table(groups, style))
 
 
 def _correctable(failures: Sequence[Finding]) -> str:
@@ -105,11 +104,11 @@ def _correctable(failures: Sequence[Finding]) -> str:
     return f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}; {correctable(failures)}"
 
 
-def _table(findings: Iterable[Finding], style: Style) -> Iterator[str]:
+def _table(groups: Iterable[Sequence[Finding]], style: Style) -> Iterator[str]:
     """A row for each rule and verdict: places, and how many of them `sonnx fix` has a rewrite for."""
     rows = [("rule", "result", "places", "sonnx fix")]
     verdicts: list[Verdict | None] = [None]
-    for group in grouped(findings):
+    for group in groups:
         fixable = number_with_rewrites(group)
         rows.append((group[0].rule, str(group[0].verdict), str(len(group)), str(fixable) if fixable else "-"))
         verdicts.append(group[0].verdict)
@@ -177,10 +176,10 @@ def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
 # ------------------------------------------------------------------ after the findings
 
 
-def _summary(report: Report, style: Style) -> Iterator[str]:
-    coverage, failures = report.coverage, _failures(report)
+def _summary(report: Report, failures: Sequence[Finding], corrected: str, style: Style) -> Iterator[str]:
+    coverage = report.coverage
     if failures:
-        yield style.bold(_correctable(failures))
+        yield style.bold(corrected)
         if any(failure.rewrite_descriptions for failure in failures):
             command, open_sizes = fix_command(report)
             yield f"  {style.bold(command)}" + (f"   (write your numbers for {open_sizes})" if open_sizes else "")

@@ -24,6 +24,8 @@ from sonnx.executor.comparison import (
 )
 from sonnx.executor.distance import Distance
 from sonnx.report import comparison_json
+from sonnx.report.class_reach import HEADS as REACH_HEADS
+from sonnx.report.class_reach import REACH, REACH_STATEMENT, reach_cases, reach_sentences
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.plot import Series, plot
 from sonnx.report.rendered import Rendered
@@ -70,8 +72,13 @@ class ComparisonReport(Comparison, Rendered):
             for way in WAYS
             if (rows := [row for row in self.rows if row.way == way])
         ]
+        if self.reach is not None and self.reach.inputs:
+            note = f"unreachable: for {escape(self.reach.box)}; {plural(self.reach.searched, 'run')} searched"
+            met = tuple(reach_cases(self.reach))
+            sections.append(Section(f"{name}: classes of nodes", self.file, met, note, heads=REACH_HEADS))
         whole = tuple(_run_cases(self, broken(None)))
-        criteria = {way: Criterion(statement, "comparison") for way, statement in (*WAYS.values(), (RUNS, RUN))}
+        named = (*WAYS.values(), (RUNS, RUN), (REACH, REACH_STATEMENT))
+        criteria = {way: Criterion(statement, "comparison") for way, statement in named}
         return Document(
             command="compare",
             title="a runtime against the exact values",
@@ -117,6 +124,7 @@ def judgement(found: Comparison) -> Iterator[str]:
         listed = ", ".join(f"{kind} {number}" for kind, number in _summed(special).items())
         yield f"on other inputs, elements that differ in kind: {listed}"
     yield from _class_sentences(found)
+    yield from reach_sentences(found)
     faults = [row for row in found.rows if row.faults]
     if faults:
         values = plural(len(faults), "value", "values")

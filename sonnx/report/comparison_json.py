@@ -7,6 +7,7 @@ from typing import Annotated
 
 from sonnx.base.reported import ABSENT_IF_EMPTY, OptionalText, Result, json_text
 from sonnx.executor.comparison import Comparison, Optimization, Row
+from sonnx.executor.reach import Reach
 from sonnx.profile.text_types import Number, Sha256
 
 
@@ -35,6 +36,8 @@ class ComparisonDocument(Result, frozen=True):
     """What did not run on class inputs, with the reason."""
     optimizations: tuple[Optimization, ...]
     """With --optimizations: the optimized graphs of the runtime."""
+    reach: Reach | None
+    """With --every-node: which value classes nodes meet when the whole model runs; null where it was not searched."""
     rows: tuple[Row, ...]
     """Every value compared, each in its way."""
     first_diverging: str | None

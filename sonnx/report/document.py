@@ -138,6 +138,22 @@ class Picture(Struct, frozen=True):
     """Markup, in which every text is escaped."""
 
 
+class MatrixCell(Struct, frozen=True):
+    """A cell of a matrix: a short text, and the cases that it unfolds to."""
+
+    text: str
+    cases: tuple[CaseResult, ...] = ()
+
+
+class Matrix(Struct, frozen=True):
+    """A table for pages whose cells unfold to cases: `rows` have a name and a cell for each of the heads."""
+
+    title: str
+    legend: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[MatrixCell, ...]], ...]
+
+
 class Document(Struct, frozen=True):
     """One run of a command: `title` says what was done, `subject` to what, `headline` the result."""
 
@@ -157,6 +173,7 @@ class Document(Struct, frozen=True):
     advice: tuple[tuple[str, str], ...] = ()
     """What to do next, as terms with their texts."""
     pictures: tuple[Picture, ...] = ()
+    matrix: Matrix | None = None
     overview: tuple[tuple[str, ...], ...] = ()
     """A table of the sections: its heads, then a row for each; the first cell is a name."""
     table: tuple[tuple[str, ...], ...] = ()

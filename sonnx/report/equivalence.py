@@ -125,7 +125,7 @@ def _output_text(found: Equivalence, name: str) -> str:
     witness = found.witness
     if witness is not None and witness.output == name:
         place = f"element {list(witness.at)}" if witness.at else "the shape"
-        text = f"{place} is {witness.first!r} and {witness.second!r} for the generated input {witness.number}"
+        text = f"{place} is {witness.exact[0]!r} and {witness.exact[1]!r} for the generated input {witness.number}"
         parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
         if witness.apart:
             parts.append(f"the ideal values there are at least {at_least(witness.apart)} apart")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from operator import attrgetter
 
 from sonnx.base.escaping import MAX_MESSAGE, escape, plural, quote
 from sonnx.checker.report import Finding, Report
@@ -46,6 +47,10 @@ def verdict_phrase(report: Report) -> str:
     return f"{VERDICT_PHRASES[report.verdict]} ({', '.join(filter(None, details))})"
 
 
+_breaks_onnx = attrgetter("breaks_onnx")
+_kind_of_failure = attrgetter("rule", "where.operator", "where.kind")
+
+
 def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
     """The findings by rule and verdict: failures first, and of these what is not valid ONNX."""
     groups: dict[tuple[str, Verdict], list[Finding]] = {}
@@ -53,7 +58,7 @@ def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
         groups.setdefault((finding.rule, finding.verdict), []).append(finding)
     return sorted(
         groups.values(),
-        key=lambda group: (VERDICT_ORDER.index(group[0].verdict), not any(each.breaks_onnx for each in group)),
+        key=lambda group: (VERDICT_ORDER.index(group[0].verdict), not any(map(_breaks_onnx, group))),
     )
 
 
@@ -66,16 +71,20 @@ def meaning(finding: Finding, rule: Rule) -> str:
 
 def number_with_rewrites(findings: Iterable[Finding], option: str = "") -> int:
     """For how many findings `sonnx fix` has a rewrite of their rule, at such places, with an option only."""
-    failures = (each for each in findings if each.verdict is Verdict.FAIL)
-    alike = Counter((each.rule, each.where.operator, each.where.kind) for each in failures)
-    return sum(number for key, number in alike.items() if rewrites_for(*key, option))
+    return sum(number for key, number in _alike(findings).items() if rewrites_for(*key, option))
+
+
+def _alike(findings: Iterable[Finding]) -> Mapping[tuple[str, str, str], int]:
+    """The failures of one rule at places of one kind: `sonnx fix` has the same rewrites for them."""
+    return Counter(map(_kind_of_failure, [each for each in findings if each.verdict is Verdict.FAIL]))
 
 
 def correctable(failures: Sequence[Finding]) -> str:
     """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
-    number = number_with_rewrites(failures)
+    alike = _alike(failures)
+    number = sum(each for key, each in alike.items() if rewrites_for(*key))
     which = "all" if number == len(failures) else number or "none"
-    more = number_with_rewrites([each for each in failures if not each.rewrite_descriptions], WITHIN_BOUND)
+    more = sum(each for key, each in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
     added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
     return f"sonnx fix has rewrites by rule and operator for {which} of them{added}"
 

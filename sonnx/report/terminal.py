@@ -15,7 +15,7 @@ LEAST_WIDTH = 60
 
 _RED, _GREEN, _YELLOW, _BLUE, _BOLD, _DIM = "31;1", "32;1", "33;1", "34;1", "1", "2"
 _OF_VERDICT = {Verdict.FAIL: _RED, Verdict.PASS: _GREEN, Verdict.DEVIATED: _BLUE}
-_ESCAPES = re.compile("\x1b\\[[0-9;]*m")
+_ESCAPES = "\x1b\\[[0-9;]*m"
 
 
 class Style(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Style(Struct, frozen=True):
 
     def wrapped(self, line: str, indent: int) -> str:
         """A line in lines of the width; all but the first begin with `indent` spaces."""
-        if self.width is None or len(_ESCAPES.sub("", line)) <= self.width:
+        if self.width is None or len(re.sub(_ESCAPES, "", line)) <= self.width:
             return line
         import textwrap  # only for lines that are too long for a terminal
 
@@ -69,7 +69,9 @@ def terminal_style(colour: str = "auto", docs: str = "") -> Style:
     """
     terminal = sys.stdout.isatty()
     wanted = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    import shutil  # loads compression libraries
+    width = None
+    if terminal:
+        import shutil  # loads compression libraries
 
-    width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if terminal else None
+        width = max(shutil.get_terminal_size().columns, LEAST_WIDTH)
     return Style(width, wanted if colour == "auto" else colour == "always", docs)

@@ -29,7 +29,8 @@ def theorem_facts(theorem: Theorem) -> Iterator[tuple[str, str]]:
     """What is known of a theorem, as terms with their texts; its obligations are made, and no solver is asked."""
     yield "formula", theorem.formula
     yield "domain", theorem.domain
-    yield "size", theorem.size
+    yield "size", f"all of {theorem.size}" if theorem.scope == "finite domain" else theorem.size
+    yield "bounded", theorem.bound_reason
     if theorem.any_size:
         yield "any size", theorem.any_size
     yield "induction", theorem.induction or "none is needed"

@@ -82,28 +82,39 @@ class TheoremReport(Rendered, Struct, frozen=True):
 
 
 def listing(found: Iterable[Theorem]) -> str:
-    """One line for each theorem: its domain, size and induction in brackets, where it is not simply of any size."""
-    return "".join(
-        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}{_in_brackets(theorem)}\n" for theorem in found
-    )
+    """A line for each theorem, with its domain, size and induction in brackets where they limit it."""
+    return "".join(f"{each.id:46s} {each.expected:8s} {each.statement}{_in_brackets(each)}\n" for each in found)
+
+
+def listed_counts(found: Sequence[Theorem]) -> str:
+    """How many theorems there are, and how far those reach that are stated to hold."""
+    proved = [each for each in found if each.expected == "proved"]
+    return f"{plural(len(found), 'statement')}, {len(proved)} of them stated to hold{_counted(proved)}"
 
 
 def _in_brackets(theorem: Theorem) -> str:
-    parts = ("reals" if theorem.domain == "reals" else "", theorem.bounds)
+    all_of = f"all of {theorem.bounds}" if theorem.scope == "finite domain" else ""
+    bounded = f"bounded: {theorem.bounds}" if theorem.scope == "bounded" else ""
+    parts = ("reals" if theorem.domain == "reals" else "", all_of, bounded)
     limits = [*filter(None, parts), *(["induction in prose"] if theorem.induction.startswith("prose") else [])]
     return f" ({'; '.join(limits)})" if limits else ""
 
 
 def scope(outcomes: Iterable[TheoremResult]) -> str:
     """How many theorems hold of any size, over the reals, and by an induction in prose, in brackets."""
-    found = [outcome.theorem for outcome in outcomes if outcome.kind == "theorem"]
-    unbounded = sum(theorem.size == "any" for theorem in found)
+    return _counted([outcome.theorem for outcome in outcomes if outcome.kind == "theorem"])
+
+
+def _counted(found: Sequence[Theorem]) -> str:
+    scopes = Counter(theorem.scope for theorem in found)
     numbers = {
+        "of any size": scopes["any size"],
+        "for all of a finite domain": scopes["finite domain"],
+        "bounded": scopes["bounded"],
         "about reals": sum(theorem.domain == "reals" for theorem in found),
         "with an induction in prose": sum(theorem.induction.startswith("prose") for theorem in found),
     }
-    more = "".join(f", {number} {text}" for text, number in numbers.items() if number)
-    return f" ({unbounded} of any size, {len(found) - unbounded} bounded{more})"
+    return f" ({', '.join(f'{number} {text}' for text, number in numbers.items() if number)})" if found else ""
 
 
 def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
@@ -153,6 +164,12 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
     versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
     yield f"solvers: {', '.join(versions) or 'none answered'}"
+    recorded = sum(outcome.recorded for outcome in outcomes)
+    if recorded:
+        yield (
+            f"{recorded} of {len(outcomes)} results are those of proofs/record.json, where these versions answered the "
+            "same questions; --no-cache asks again"
+        )
     if single:
         yield f"{len(single)} of {len(outcomes)} results rest on one solver; --solver all runs a second one"
         reasons = Counter(outcome.theorem.reason_single for outcome in single if outcome.theorem.reason_single)
@@ -209,7 +226,9 @@ def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, s
     if outcome.unconfirmed:
         yield "not confirmed", f"the real code does not confirm it: {escape_once(outcome.unconfirmed)}"
     if theorem.bounds and not shared:
-        yield "bounds", theorem.bounds
+        yield "all of" if theorem.scope == "finite domain" else "bounds", theorem.bounds
+    if theorem.bound_reason and outcome.kind == "theorem":
+        yield "bounded", theorem.bound_reason
     if theorem.domain == "reals":
         yield "domain", "real numbers"
     if theorem.induction:

@@ -8,6 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from sonnx.checker.rules import ActiveRules
+from sonnx.executor.preparation import RunDomain
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Function, Model
 from sonnx.model.scopes import function_key, imports_of
@@ -36,6 +37,11 @@ class RewriteContext(Struct, frozen=True, dict=True):
     def operator_set(self) -> int | None:
         """The version of the standard operator set that the model imports."""
         return imports_of(self.model.imports).get("")
+
+    @cached_property
+    def run_domain(self) -> RunDomain:
+        """How the executor prepares the nodes."""
+        return RunDomain(self.active_rules, conforming=False, limits=self.model.limits)
 
     @cached_property
     def functions(self) -> Mapping[FunctionKey, Function]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from sonnx.base.errors import Unfinished, UsageError
+from sonnx.base.errors import NotExecutable, UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import sha256
+from sonnx.base.files import VALUES, fixed_path, sha256
 from sonnx.base.options import keyword_arguments
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
@@ -17,12 +18,14 @@ from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model
-from sonnx.model.limits import BY_NAME
+from sonnx.model.limits import BY_NAME, Limits
 from sonnx.model.reader import read
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
-from sonnx.model.writer import LARGEST_WEIGHTS, Unwritable, write
+from sonnx.model.values_file import ValuesFile, with_file_size, with_values_inside, with_values_outside
+from sonnx.model.writer import Unwritable, write
+from sonnx.numerics.constant_data import with_external_data
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
@@ -33,6 +36,7 @@ from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
+from sonnx.rewriter.rewrites.moved_transpositions import may_move
 from sonnx.rewriter.shape_hints import contradicted, hints_of
 from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
@@ -48,7 +52,6 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Differs: the rewritten model gives another value; a defect of sonnx.
-        Unfinished: the values outside the file are too large for one file.
     """
     if options.box and not options.within_bound:
         raise UsageError("--box is for --within-bound; without it no value changes")
@@ -57,33 +60,38 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     called, strict_versions = name_of(file, options.name), options.strict_versions
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
     original = read(file, limits=limits)
-    _require_no_external_data(original)
-    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions))
-    _require_writable(original, before, strict_versions)
+    rules = ActiveRules(catalogue.edition_named(chosen), strict_versions)
+    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions, rules=rules))
+    written = _Written.of(original, options.values_file or f"{fixed_path(Path(called)).name}{VALUES}")
+    folder = Path(file).parent if not isinstance(file, bytes) else Path()
+    sources = tuple({folder / tensor.external.location for tensor in stored_tensors(original) if tensor.external})
+    original = _with_values(original, Path(file).parent if not isinstance(file, bytes) else None)
+    _require_writable(original, before, strict_versions, written)
     bound, bindings = _bound(original, before, options.bind, options.input_shapes, strict_versions)
     context = RewriteContext(
-        ActiveRules(catalogue.edition_named(chosen), strict_versions),
+        rules,
         bound,
         slugs_named(options.select) if options.select else None,
         _enabled(options),
         kept=_kept(original, options.keep),
     )
     result = _rewritten(context)
-    data = _file_of(result.model)
-    after = CheckReport.of(evaluate_model(read(data, limits=limits), called, chosen, strict_versions=strict_versions))
-    validation = _validated(result, context, before, after, options.samples)
+    data, values = written.file_of(result.model)
+    final = written.as_checked(data, values, limits)
+    after = CheckReport.of(evaluate_model(final, called, chosen, strict_versions=strict_versions))
+    rewritten = final if values is None else written.again(result.model)
+    validation = _validated(result, rewritten, written, context, (before, after), options.samples)
     applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
     if options.box:
-        written = read(data, limits=limits)
-        values = [each.value for each in applied if each.value]
-        known = certified_differences(bound, written, values, options.box, chosen)
+        changed = [rewrite.value for rewrite in applied if rewrite.value]
+        known = certified_differences(bound, rewritten, changed, options.box, chosen)
         applied = tuple([
             replace(each, bounded=True, difference=known.get(each.value)) if each.value else each for each in applied
         ])  # fmt: skip
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
         validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
-    return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data)
+    return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data, values, sources)
 
 
 def _enabled(options: FixOptions) -> frozenset[str]:
@@ -111,10 +119,16 @@ def _rewritten(context: RewriteContext) -> WalkResult:
     context, before = _changed(context, passes.PREPARATIONS)
     rewrites = [each for each in passes.NODE_REWRITES if each.enabled(context)]
     context = replace(context, hints=hints_of(context.model))
-    walked = walk(context, rewrites)
+    moving = may_move(context) and any(each.enabled(context) for each in passes.MOVES)
+    first = [each for each in rewrites if not moving or each not in passes.LAST_OF_NODES]
+    walked = walk(context, first)
     if contradicted(context.hints, walked.facts):
         context = replace(context, hints={})
-        walked = walk(context, rewrites)
+        walked = walk(context, first)
+    if moving:
+        context, moved = _changed(replace(context, model=walked.model, facts=walked.facts), passes.MOVES)
+        again = walk(context, rewrites)
+        walked = replace(again, applied=(*walked.applied, *moved, *again.applied))
     context, after = _changed(replace(context, model=walked.model, facts=walked.facts), passes.COMPLETIONS)
     return replace(walked, model=context.model, applied=(*before, *walked.applied, *after))
 
@@ -132,11 +146,22 @@ def _changed(
     return context, applied
 
 
-def _validated(result: WalkResult, context: RewriteContext, before: Report, after: Report, samples: int) -> Validation:
-    """The comparison of the original with the model before the rewrites that change values."""
+def _validated(
+    result: WalkResult,
+    rewritten: Model,
+    written: _Written,
+    context: RewriteContext,
+    reports: tuple[Report, Report],
+    samples: int,
+) -> Validation:
+    """The comparison of the original with the model before the rewrites that change values.
+
+    `reports` are the checks before and after.
+    """
     known = passes.every_rewrite()
     changing_values = tuple(sorted({each.name for each in result.applied if known[each.name].option}))
     comparable = _rewritten(replace(context, options=frozenset())) if changing_values else result
+    model = written.again(comparable.model) if changing_values else rewritten
 
     def partly_rewritten(names: frozenset[str]) -> Model:
         return _rewritten(replace(context, only=names)).model if names else context.model
@@ -144,17 +169,15 @@ def _validated(result: WalkResult, context: RewriteContext, before: Report, afte
     validation = validate(
         partly_rewritten,
         comparable.applied,
-        read(_file_of(comparable.model), limits=context.model.limits),
-        context.active_rules.edition.name,
+        model,
+        context.run_domain,
         samples,
-        _rules_of_validity(before),
-        _rules_of_validity(after),
+        *map(_rules_of_validity, reports),
     )
     validation = replace(validation, changing_values=changing_values)
     if not samples:
         return validation
-    written = read(_file_of(result.model), limits=context.model.limits)
-    return compared_as_terms(validation, context.model, written, context.active_rules.edition.name)
+    return compared_as_terms(validation, context.model, rewritten, context.run_domain)
 
 
 def _rules_of_validity(report: Report) -> tuple[str, ...]:
@@ -165,20 +188,53 @@ def _rules_of_validity(report: Report) -> tuple[str, ...]:
 # ------------------------------------------------------------------ what is refused
 
 
-def _require_no_external_data(model: Model) -> None:
-    outside = [tensor for tensor in stored_tensors(model) if tensor.external is not None]
-    size = sum(tensor.external.length or 0 for tensor in outside if tensor.external is not None)
-    if size > LARGEST_WEIGHTS:
-        raise Unfinished(
-            f"{size} bytes of the values of the model are in other files; fix writes one file, which holds at most "
-            f"{LARGEST_WEIGHTS} bytes of values"
-        )
-    for tensor in outside:
+def _with_values(model: Model, folder: Path | None) -> Model:
+    """The model with the values that are in other files, which are mapped.
+
+    Raises:
+        UsageError: they cannot be read, or are values of a graph inside a node or of a function.
+    """
+    try:
+        model = with_external_data(model, folder)
+    except NotExecutable as reason:
+        raise UsageError(f"the model has values in other files that cannot be read: {reason}") from None
+    for tensor in stored_tensors(model):
         if tensor.external is not None:
             raise UsageError(
-                f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}); "
-                "store them in the model first: fix validates and writes one file"
+                f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}), and "
+                "they are no constant of the main graph; store them in the model first"
             )
+    return model
+
+
+class _Written(Struct, frozen=True):
+    """How models are written: as one file, or with their large constants in another one of this name beside it."""
+
+    values_file: str | None
+
+    @classmethod
+    def of(cls, original: Model, name: str) -> _Written:
+        """As the original is written: the other file is kept where it has one."""
+        outside = any(tensor.external is not None for tensor in stored_tensors(original))
+        return cls(name if outside else None)
+
+    def file_of(self, model: Model) -> tuple[bytes, ValuesFile | None]:
+        """The bytes of a model, and the other file."""
+        if self.values_file is None:
+            return _file_of(model), None
+        outside, values = with_values_outside(model, self.values_file)
+        return _file_of(outside), values
+
+    def again(self, model: Model) -> Model:
+        """The model as it is read from what is written, with its values."""
+        data, values = self.file_of(model)
+        made = read(data, limits=model.limits)
+        return made if values is None else with_values_inside(made, values)
+
+    def as_checked(self, data: bytes, values: ValuesFile | None, limits: Limits) -> Model:
+        """The model as a check of what is written reads it."""
+        made = read(data, limits=limits)
+        return made if values is None else with_file_size(made, values)
 
 
 def _file_of(model: Model) -> bytes:
@@ -192,16 +248,17 @@ def _file_of(model: Model) -> bytes:
         raise UsageError(f"the model cannot be written as one file: {reason}") from None
 
 
-def _require_writable(model: Model, report: Report, strict: bool) -> None:
+def _require_writable(model: Model, report: Report, strict: bool, written: _Written) -> None:
     """Writing alone must change no finding: what the writer drops must not look fixed.
 
     Raises:
         UsageError: the first rule whose finding would change.
     """
-    written = read(_file_of(model), limits=model.limits)
-    if is_same(model, written):
+    if is_same(model, written.again(model)):
         return
-    again = evaluate_model(written, report.name, report.edition, strict_versions=strict)
+    data, values = written.file_of(model)
+    found = written.as_checked(data, values, model.limits)
+    again = evaluate_model(found, report.name, report.edition, strict_versions=strict)
     missing = set(report.findings) - set(again.findings)
     lost = next((each for each in report.findings if each in missing), None)
     if lost is not None:
@@ -216,7 +273,7 @@ def is_same(model: Model, other: Model) -> bool:
     if model != other:
         return False
     tensors = zip(stored_tensors(model), stored_tensors(other), strict=True)
-    return all(one.data == another.data for one, another in tensors)
+    return all(one.data is another.data or one.data == another.data for one, another in tensors)
 
 
 # ------------------------------------------------------------------ binding of symbols

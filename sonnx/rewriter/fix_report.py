@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.base.files import sha256
+from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.base.files import sha256, write_whole, write_with
 from sonnx.base.outward import at_most
 from sonnx.base.reported import json_text
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
+from sonnx.model.values_file import ValuesFile
 from sonnx.profile import catalogue
 from sonnx.report.check import CheckReport
 from sonnx.report.check_document import STANDINGS
@@ -41,10 +43,30 @@ class FixResult(Struct, Rendered, frozen=True):
     validation: Validation
     source_sha256: str
     _model: bytes
+    values: ValuesFile | None = None
+    """The large constants in a file of their own, where the original has such a file."""
+    sources: tuple[Path, ...] = ()
+    """The files of the values of the original."""
 
     def model_bytes(self) -> bytes:
-        """The new model as a file."""
+        """The new model as a file; its large constants stand in `values`, where the original has them outside, too."""
         return self._model
+
+    def write(self, path: Path) -> None:
+        """Write the new model, and its values beside it, where it has a file of them.
+
+        Raises:
+            UsageError: one of them is a file of the original.
+        """
+        beside = [] if self.values is None else [path.parent / self.values.name]
+        for target in (path, *beside):
+            if target.exists() and any(source.exists() and target.samefile(source) for source in self.sources):
+                raise UsageError(
+                    f"{quote(str(target))} has values of the original, which is never changed; name another file"
+                )
+        if self.values is not None:
+            write_with(beside[0], self.values.write)
+        write_whole(path, self._model)
 
     def to_text(self, *, every_place: bool = False) -> str:
         """A text for people, ending in a line feed, with the first places of each rewrite, or every place."""

@@ -11,6 +11,7 @@ from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import Attribute, AttributeValue, Node, Tensor
 from sonnx.rewriter import constant_tensors
 from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.pieces import NO_PIECES, Pieces, part_of
 from sonnx.rewriter.rewrite import Replacement
 
 SHAPE_AS_INPUT = 5
@@ -54,8 +55,8 @@ class NodeSequence:
     already.
     """
 
-    def __init__(self, output: str, operator_set: int) -> None:
-        self.output, self.operator_set = output, operator_set
+    def __init__(self, output: str, operator_set: int, pieces: Mapping[str, Pieces] = NO_PIECES) -> None:
+        self.output, self.operator_set, self.pieces = output, operator_set, pieces
         self.nodes: list[Node] = []
         self.constants: list[Tensor] = []
 
@@ -70,7 +71,8 @@ class NodeSequence:
 
     def reshape(self, source: str, shape: Sequence[int], output: str = "") -> str:
         """Append a Reshape, from operator set 5 on; its output."""
-        output = output or self.name("shaped")
+        output, known = output or self.name("shaped"), self.pieces.get(source, ())
+        source = known[0].name if len(known) == 1 else source
         wanted = self._integers(f"{output}.shape", shape)
         written = {"allowzero": 0} if self.operator_set >= ALLOWZERO else {}
         return self.add(OperatorName.RESHAPE, (source, wanted), output, **written)
@@ -78,6 +80,9 @@ class NodeSequence:
     def slice(self, source: str, shape: Sequence[int], axis: int, span: tuple[int, int], output: str = "") -> str:
         """Append a Slice of a value of a shape, from one index of an axis to before another; its output."""
         output = output or self.name("part")
+        parts = part_of(self.pieces.get(source, ()), shape, axis, span)
+        if len(parts) == 1 and self.operator_set >= SHAPE_AS_INPUT:
+            return self.reshape(parts[0].name, [*shape[:axis], span[1] - span[0], *shape[axis + 1 :]], output)
         rank = len(shape)
         starts = [span[0] if each == axis else 0 for each in range(rank)]
         ends = [span[1] if each == axis else extent for each, extent in enumerate(shape)]

@@ -56,5 +56,15 @@ class OperatorName(StrEnum):
     WHERE = "Where"
 
 
+# fmt: off
+ELEMENTWISE = frozenset([
+    "Abs", "Acos", "Add", "And", "Cast", "Ceil", "Clip", "Cos", "Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Greater",
+    "HardSigmoid", "HardSwish", "LeakyRelu", "Less", "Log", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow",
+    "Reciprocal", "Relu", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "Where",
+    "Xor",
+])
+# fmt: on
+"""Operators of which an element of the output depends on one element of each input, after broadcasting."""
+
 SIGNED_PADDING = ("AveragePool", "MaxPool")
 """Operators whose text prints a formula for the padding that can be negative (erratum pooling-negative-padding)."""

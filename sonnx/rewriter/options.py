@@ -36,6 +36,8 @@ class FixOptions(EditionOptions, frozen=True, kw_only=True):
             metavar="NAME=[LOW,HIGH]",
         ),
     ] = ()
+    values_file: str = ""
+    """The file of values beside the result, where the original has such a file, too; named after it by default."""
     samples: Annotated[
         int,
         Argument(

@@ -20,12 +20,14 @@ from sonnx.rewriter.rewrites import (
     explicit_parameters,
     functions_and_branches,
     matrix_products,
+    moved_transpositions,
     names_and_order,
     normalizations,
     operand_shapes,
     operator_substitutes,
     sums,
     transposed_convolutions,
+    transpositions,
     versions,
 )
 
@@ -75,8 +77,14 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     normalizations.normalized_responses,
     transposed_convolutions.spread_convolution,
     matrix_products.transposed_constant,
-    data_movement.transposed_parts,
+    transpositions.transposed_parts,
 )
+
+LAST_OF_NODES: tuple[Rewrite[NodeRewriting], ...] = (transpositions.transposed_parts,)
+"""Of these, what waits where the moves may make it unnecessary."""
+
+MOVES: tuple[Rewrite[ModelRewriting], ...] = (moved_transpositions.moved_transpositions,)
+"""What needs the shapes of the visit of the nodes; the nodes are visited again after them."""
 
 COMPLETIONS: tuple[Rewrite[ModelRewriting], ...] = (
     cleanup.dead_nodes,
@@ -93,5 +101,5 @@ COMPLETIONS: tuple[Rewrite[ModelRewriting], ...] = (
 
 def every_rewrite() -> dict[str, Rewrite[Callable[..., Any]]]:
     """All rewrites by name, in the order they run."""
-    listed: tuple[Rewrite[Callable[..., Any]], ...] = (*PREPARATIONS, *NODE_REWRITES, *COMPLETIONS)
+    listed: tuple[Rewrite[Callable[..., Any]], ...] = (*PREPARATIONS, *NODE_REWRITES, *MOVES, *COMPLETIONS)
     return {rewrite.name: rewrite for rewrite in listed}

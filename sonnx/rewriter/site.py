@@ -12,7 +12,7 @@ from msgspec import Struct
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import can_run
-from sonnx.executor.preparation import PreparedNode, RunDomain
+from sonnx.executor.preparation import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, environment
 from sonnx.graph.interpreter import Visit
@@ -24,6 +24,8 @@ from sonnx.numerics.application import Application
 from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.pieces import Pieces, WholeValue, part_of
 
 Shape = tuple[int, ...]
 
@@ -33,7 +35,8 @@ class Site(Struct, frozen=True, dict=True):
 
     `inputs` are the facts of its inputs, None for an omitted one; `outputs` the computed facts of its outputs,
     `declared` the declared ones.  `constants` are the values known before the model runs, `visible` the values defined
-    before the node, `used` the values that something reads.  `failing` are the slugs that fail here and are selected,
+    before the node, `used` the values that something reads, `pieces` the values that
+    consist of others.  `failing` are the slugs that fail here and are selected,
     `invalid` those by which the node is not valid ONNX: it has no meaning except to a rewrite that serves one of them.
     """
 
@@ -45,7 +48,8 @@ class Site(Struct, frozen=True, dict=True):
     declared: tuple[TensorFacts, ...]
     constants: Mapping[str, Tensor]
     visible: Collection[str]
-    used: frozenset[str]
+    used: set[str]
+    pieces: Mapping[str, Pieces]
     failing: frozenset[str]
     invalid: frozenset[str]
 
@@ -91,7 +95,7 @@ class Site(Struct, frozen=True, dict=True):
     @cached_property
     def application(self) -> Application | None:
         """How the executor applies the operator, None where it does not know it or not all of its parameters."""
-        prepared = RunDomain(self.context.active_rules, conforming=False).call(self.call, self.inputs, self.declared)
+        prepared = self.context.run_domain.call(self.call, self.inputs, self.declared)
         return prepared.result.application if isinstance(prepared.result, PreparedNode) else None
 
     # Attributes, inputs and outputs
@@ -167,7 +171,8 @@ def site_of(
     outputs: Sequence[TensorFacts],
     declared: Sequence[TensorFacts],
     constants: Mapping[str, Tensor],
-    used: frozenset[str],
+    used: set[str],
+    pieces: Mapping[str, Pieces],
     visible: Collection[str],
 ) -> Site:
     """The site of a visited node; `outputs` are the facts of its outputs after it, `declared` the declared ones."""
@@ -188,6 +193,7 @@ def site_of(
         constants,
         visible,
         used,
+        pieces,
         failing=frozenset(filter(context.selects, (result.rule.slug for result in failed))),
         invalid=frozenset(result.rule.slug for result in failed if result.breaks_onnx),
     )
@@ -198,7 +204,7 @@ def _executed(
 ) -> Iterator[TensorFacts]:
     """The types and shapes that the executor gives the outputs of an operator without a data file; else as declared."""
     stated = list(declared)
-    computed = RunDomain(context.active_rules, conforming=False).call(call, inputs, stated).outputs
+    computed = context.run_domain.call(call, inputs, stated).outputs
     for facts, found in zip(stated, computed, strict=False):
         yield facts if found is None else _completed(facts, found)
     yield from stated[len(computed) :]
@@ -212,3 +218,43 @@ def _completed(facts: TensorFacts, found: TensorFacts) -> TensorFacts:
         type=found.type if isinstance(facts.type, Unknown) else facts.type,
         shape=found.shape if first_unknown(facts.shape) is not None else facts.shape,
     )
+
+
+def pieces_of(site: Site, known: Mapping[str, Pieces]) -> Pieces:
+    """The values that make up the first output of a node, where it only moves whole ones; else none."""
+    node, result, first = site.node, site.output_shape(), site.shape(0)
+    if site.invalid or not site.in_standard_domain or not result or first is None or 0 in result:
+        return ()
+    given = known.get(node.inputs[0], (WholeValue(node.inputs[0], prod(first)),))
+    match node.operator:
+        case OperatorName.RESHAPE | OperatorName.FLATTEN:
+            return given
+        case OperatorName.SLICE:
+            cut = _cut(site, first)
+            return () if cut is None else part_of(given, first, *cut)
+        case OperatorName.CONCAT:
+            axis, shapes = site.known("axis"), [site.shape(index) for index in range(len(node.inputs))]
+            if axis is None or None in shapes or prod(result[: axis % len(result)]) != 1:
+                return ()
+            sizes = zip(node.inputs, shapes, strict=True)
+            return tuple(
+                [piece for name, shape in sizes for piece in known.get(name, (WholeValue(name, prod(shape or ())),))]
+            )
+    return ()
+
+
+def _cut(site: Site, shape: Shape) -> tuple[int, tuple[int, int]] | None:
+    """The only axis that a Slice cuts, and from where to where; None where it is another one."""
+    lists = [site.known(name) for name in ("starts", "ends", "axes", "steps")]
+    if None in lists or len({len(each) for each in lists}) != 1:
+        return None
+    cuts = [
+        (axis, (start, end))
+        for start, end, axis, step in zip(*lists, strict=True)
+        if step == 1 and 0 <= axis < len(shape) and 0 <= start < end <= shape[axis] and end - start < shape[axis]
+    ]
+    whole = sum(
+        step == 1 and start == 0 and 0 <= axis < len(shape) and end >= shape[axis]
+        for start, end, axis, step in zip(*lists, strict=True)
+    )
+    return cuts[0] if len(cuts) == 1 and whole == len(lists[0]) - 1 else None

@@ -7,6 +7,7 @@ Operators that the executor cannot run are left out of both models and named in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,9 +17,9 @@ from sonnx.base.escaping import escape, quote
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
-from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import can_run, required_inputs, run_model
+from sonnx.executor.executor import ModelRunner, can_run, required_inputs
+from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.numerics.formats import Array
@@ -31,8 +32,8 @@ class Differs(AssertionError):
     """The rewritten model gives another value: a defect of this tool; nothing is written."""
 
 
-def compared_as_terms(found: Validation, original: Model, rewritten: Model, edition: str) -> Validation:
-    """The validation with the answer for all inputs.
+def compared_as_terms(found: Validation, original: Model, rewritten: Model, domain: RunDomain) -> Validation:
+    """The validation with the answer for all inputs; `domain` has what is known of calls.
 
     Raises:
         Differs: the models are different functions.
@@ -43,7 +44,8 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, edit
     whole = replace(rewritten, graph=replace(rewritten.graph, inputs=(*rewritten.graph.inputs, *unused)))
     sides = [side_of(model, name, "", None) for model, name in ((original, "original"), (whole, "rewritten"))]
     try:
-        result = compare_models(sides[0], sides[1], EquivalenceOptions(edition=edition, runs=0))
+        options = EquivalenceOptions(edition=domain.rules.edition.name, runs=0)
+        result = compare_models(sides[0], sides[1], options, domain)
     except Stop as stop:
         return replace(found, for_all_inputs=Answer.UNDECIDED, stopped=str(stop))
     if result.answer is Answer.DIFFERENT:
@@ -69,7 +71,7 @@ def validate(
     partly_rewritten: PartlyRewritten,
     applied: Sequence[AppliedRewrite],
     rewritten: Model,
-    edition: str,
+    domain: RunDomain,
     number: int,
     invalid_before: Sequence[str] = (),
     invalid_after: Sequence[str] = (),
@@ -90,7 +92,7 @@ def validate(
     while True:
         original = partly_rewritten(names)
         try:
-            found = _compared(original, rewritten, edition, number)
+            found = _compared(original, rewritten, domain, number)
             return replace(found, after=tuple(sorted(names)), because="; ".join(reasons))
         except _NoValue as stop:
             serving = {each.name for each in applied if stop.rule in each.rules}
@@ -114,7 +116,7 @@ class _NoValue(Exception):
         self.rule = rule
 
 
-def _compared(original: Model, rewritten: Model, edition: str, number: int) -> Validation:
+def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int) -> Validation:
     declared = _declared_types(original) | _declared_types(rewritten)
     one, other = executable_part(original, declared), executable_part(rewritten, declared)
     if list(map(_identity, one.left_out)) != list(map(_identity, other.left_out)):
@@ -123,9 +125,9 @@ def _compared(original: Model, rewritten: Model, edition: str, number: int) -> V
     not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
     found = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
     try:
-        require_arrays(one.model)
+        runners = [ModelRunner(part.model, unchecked=True, domain=domain) for part in (one, other)]
         for given in sample_inputs(required_inputs(one.model), number):
-            found = _with_one_more(found, _run(one, given, edition), _run(other, given, edition))
+            found = _with_one_more(found, *map(partial(_run, given), runners, (one, other)))
     except Stop as stop:
         if not found.inputs:
             raise _NoValue("", str(stop)) from None
@@ -153,12 +155,12 @@ def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Valid
     return replace(found, inputs=found.inputs + 1, elements=found.elements + elements, bitwise=bitwise)
 
 
-def _run(part: ExecutablePart, given: Mapping[str, Array], edition: str) -> RunResult:
-    """The outputs, or the error condition that these inputs meet."""
+def _run(given: Mapping[str, Array], runner: ModelRunner, part: ExecutablePart) -> RunResult:
+    """The outputs of a part, or the error condition that these inputs meet."""
     names = {value.name for value in required_inputs(part.model)}
     inputs = {name: values for name, values in given.items() if name in names}
     try:
-        values = run_model(part.model, inputs, None, edition, unchecked=True).values
+        values = runner.run(inputs).values
     except ErrorCondition as stop:
         return stop
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ derived padding.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, quote
+from sonnx.base.garbage import no_collection
 from sonnx.checker.facts_domain import FactsDomain
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Where
@@ -28,8 +29,9 @@ from sonnx.model.scopes import captured
 from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
-from sonnx.rewriter.rewrite import NodeRewriting, Replacement, Rewrite
-from sonnx.rewriter.site import Site, site_of
+from sonnx.rewriter.pieces import Pieces
+from sonnx.rewriter.rewrite import NodeRewriting, Replacement, Rewrite, Trigger
+from sonnx.rewriter.site import Site, pieces_of, site_of
 
 MAX_REWRITES_OF_NODE = 100
 """Each rewrite serves a rule that then no longer fails, so that more of each node that a node becomes are a defect."""
@@ -53,7 +55,8 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
     rules, model = context.active_rules, context.model
     calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
     state = _Rewriting(context, tuple(rewrites))
-    found = interpret(model, FactsDomain(rules, most=0), calls, transformer=state, main_only=True)
+    with no_collection():
+        found = interpret(model, FactsDomain(rules, most=0), calls, transformer=state, main_only=True)
     facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
     return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 
@@ -61,19 +64,22 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
 class _Rewriting(Struct, dict=True):
     """What the interpreter asks at each node; what is known and made so far.
 
-    `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far.
+    `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far,
+    `pieces` those that consist of others.
     """
 
     context: RewriteContext
     rewrites: tuple[Rewrite[NodeRewriting], ...]
     visible: dict[str, None] = {}
     constants: dict[str, Tensor] = {}
+    pieces: dict[str, Pieces] = {}
     unknown_shapes: dict[str, str] = {}
     nodes: list[Node] = []
     added: list[Tensor] = []
     same: dict[str, str] = {}
     applied: list[AppliedRewrite] = []
     rewritten: Counter[int] = field(default_factory=Counter[int])
+    tried: dict[tuple[str, bool], tuple[Rewrite[NodeRewriting], ...]] = {}
 
     def __post_init__(self) -> None:
         for value in self.graph.inputs:
@@ -103,11 +109,9 @@ class _Rewriting(Struct, dict=True):
         return frozenset(value.name for value in self.graph.outputs)
 
     @cached_property
-    def used(self) -> frozenset[str]:
-        """The values that something uses, in the model before the walk."""
-        nodes = self.graph.nodes
-        found = {name for node in nodes for name in (*node.inputs, *captured(node))}
-        return frozenset(found | self.graph_outputs)
+    def used(self) -> set[str]:
+        """The values that something uses, in the model before the walk or in what a rewrite has put there."""
+        return {*_read_by(self.graph.nodes), *self.graph_outputs}
 
     @cached_property
     def renamable(self) -> set[str]:
@@ -135,6 +139,7 @@ class _Rewriting(Struct, dict=True):
         if self.rewritten[index] > MAX_REWRITES_OF_NODE * made:
             raise AssertionError(f"the rewrites of {site.node.operator} do not terminate")
         self._record(rewrite, replacement, site, index)
+        self.used.update(_read_by(replacement.nodes), (name for _, name in replacement.same))
         for tensor in replacement.constants:
             self.visible[tensor.name], self.constants[tensor.name] = None, tensor
             place.define(tensor.name, constant_facts(tensor))
@@ -147,14 +152,26 @@ class _Rewriting(Struct, dict=True):
         outputs = [each or NOTHING_STATED for each in place.values(visit.outputs)]
         declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
         inputs = place.values(visit.inputs)
-        return site_of(self.context, visit, inputs, outputs, declared, self.constants, self.used, self.visible.keys())
+        return site_of(
+            self.context, visit, inputs, outputs, declared, self.constants, self.used, self.pieces, self.visible.keys()
+        )
 
     def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
-        for rewrite in self.rewrites:
+        for rewrite in self._tried(site.node.operator if site.in_standard_domain else "", bool(site.failing)):
             replacement = rewrite.apply(site) if rewrite.triggered_at(site) else None
             if replacement is not None and self._keeps_graph_outputs(replacement):
                 return rewrite, replacement
         return None
+
+    def _tried(self, operator: str, fails: bool) -> tuple[Rewrite[NodeRewriting], ...]:
+        """The rewrites for an operator, "" for one outside the standard domain, and for nodes where some rule fails."""
+        found = self.tried.get((operator, fails))
+        if found is None:
+            made = (each for each in self.rewrites if fails or each.trigger is not Trigger.RULE_FAILS)
+            about = ((each, each.description.operators) for each in made)
+            found = tuple([each for each, operators in about if not operators or operator in operators])
+            self.tried[operator, fails] = found
+        return found
 
     def _keeps_graph_outputs(self, replacement: Replacement) -> bool:
         """Whether every graph output keeps its name: what takes its place must be free to get that name."""
@@ -180,6 +197,10 @@ class _Rewriting(Struct, dict=True):
         for known in tables:
             if old in known:
                 known[new] = known.pop(old)
+        self.pieces = {
+            names.get(name, name): tuple([piece._replace(name=names.get(piece.name, piece.name)) for piece in known])
+            for name, known in self.pieces.items()
+        }
         self.renamable.discard(old)
 
     def _with_unique_names(self, replacement: Replacement, node: Node) -> Replacement:
@@ -216,6 +237,9 @@ class _Rewriting(Struct, dict=True):
                 place.define(name, facts)
                 if first_unknown(facts.shape) is not None:
                     self.unknown_shapes[name] = self._why_unknown(site, facts)
+        pieces = pieces_of(site, self.pieces)
+        if pieces:
+            self.pieces[node.outputs[0]] = pieces
         for attribute in node.attributes:
             if isinstance(attribute.value, Tensor) and _is_constant(site):
                 self.constants[node.outputs[0]] = replace(attribute.value, name=node.outputs[0])
@@ -249,6 +273,13 @@ class _Rewriting(Struct, dict=True):
             value_info=tuple(value for value in self.graph.value_info if value.name not in self.same),
         )
         return replace(self.context.model, graph=graph)
+
+
+def _read_by(nodes: Iterable[Node]) -> Iterator[str]:
+    """The names of the values that nodes read, also those in their graphs."""
+    for node in nodes:
+        yield from node.inputs
+        yield from captured(node)
 
 
 def _undeclared(name: str, unknown: Unknown) -> str:

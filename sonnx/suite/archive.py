@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import Struct, json
 
-from sonnx.base.errors import BadInput
+from sonnx.base.errors import NOT_JSON, BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import regular_bytes, sha256, whole_bytes
 from sonnx.base.reported import HIDDEN, Result, json_text
@@ -219,7 +219,7 @@ def read_suite(folder: Path) -> Suite:
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
     except FileNotFoundError:
         raise BadInput(f"{quote(str(folder))} is no suite: it has no suite.json") from None
-    except (DecodeError, ValidationError) as error:
+    except NOT_JSON as error:
         raise BadInput(f"{quote(str(path))} is not the description of a suite: {error}") from None
 
 
@@ -248,7 +248,7 @@ def read_cases(suite: Suite, operator: str) -> Iterator[Stored | str]:
 def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:
     try:
         case = json.decode(files.pop("case.json"), type=Case)
-    except (KeyError, DecodeError, ValidationError) as error:
+    except (KeyError, *NOT_JSON) as error:
         return f"{folder}: case.json: {error}"
     if case.id != folder or files.keys() != case.digests.keys():
         return f"{folder}: its files are not those that case.json lists"

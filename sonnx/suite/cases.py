@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -18,10 +19,11 @@ from sonnx.checker.report import NotConforming
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
-from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, format_of
 from sonnx.numerics.packing import packed
-from sonnx.numerics.value_classes import ClassCase, cases, meetings
+from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
 from sonnx.profile.catalogue import edition_named, operators
 from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.prover.call_variables import inputs_asked_constant
@@ -47,6 +49,8 @@ from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
 FIRST, FURTHER, MEETINGS = 48, 24, 48
 """Data sets of a call that stands for its element types: the first value classes, further ones at equal distances in
 the rest of their list, and those in which the special values of two inputs meet."""
+BOUNDARIES = 48
+"""Of these those next to where a conversion rounds, beside neutral inputs."""
 SETS = 5
 """Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
 SEED = 0
@@ -133,9 +137,9 @@ def _forms(structure: Structure) -> Iterator[Model]:
     fixed = inputs_asked_constant(signature) | {each.name for each in signature.values}
     kept = {f"x{place}" for place, each in enumerate(signature.inputs) if each.name in fixed}
     moved = [each for each in model.graph.initializers if each.name not in kept]
-    if moved:
-        given = tuple(ValueInfo(each.name, Type("tensor", each.element, each.dims)) for each in moved)
-        constants = tuple(each for each in model.graph.initializers if each.name in kept)
+    for some in ((moved, moved[:1]) if len(moved) > 1 else (moved,)) if moved else ():
+        given = tuple(ValueInfo(each.name, Type("tensor", each.element, each.dims)) for each in some)
+        constants = tuple(each for each in model.graph.initializers if each not in some)
         yield _with(model, (*model.graph.inputs, *given), constants)
     if len(model.graph.inputs) > 1:
         specs = specs_of(model)
@@ -233,7 +237,9 @@ def _data(
     runner = ModelRunner(model, None, made.family.edition)
     tolerances = Tolerances(model, hypotheses, made.family.edition)
     stands = any(each is structure.call for each in _standing(made))
-    for chosen in _value_classes(specs, stands, number, _broadcasts(model)):
+    constants = {each.name: decode(each, None) for each in structure.call.model().graph.initializers}
+    own = {name: array for name, array in constants.items() if name in specs}
+    for chosen in (*_value_classes(specs, stands, number, _broadcasts(model)), *_classes_of_numbers(own)):
         inputs = chosen.drawn(specs, SEED)
         try:
             exact = runner.run(inputs).values
@@ -250,10 +256,31 @@ def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int, b
     if stands:
         rest = listed[FIRST:]
         further = rest[:: max(1, len(rest) // FURTHER)][:FURTHER]
+        boundaries = [each for each in rest if each.name.startswith("conversion boundary,") and each not in further]
+        further += boundaries[:BOUNDARIES]
         return [ordinary, *listed[:FIRST], *further, *islice(meetings(specs) if broadcast else (), MEETINGS)]
     rest = listed[1:]
     places = {(number * (SETS - 2) + each) % len(rest) for each in range(SETS - 2)} if rest else set()
     return [ordinary, *listed[:1], *(rest[each] for each in sorted(places))]
+
+
+def _classes_of_numbers(own: Mapping[str, Array]) -> Iterator[ClassCase]:
+    """The numbers that the call has as constants, for graph inputs, and their neighbours in a type of floats."""
+
+    def nexts(end: float) -> dict[str, Fill]:
+        return {name: partial(_next, values=values, end=end) for name, values in own.items()}
+
+    if own:
+        yield ClassCase("numbers of the call", "", nexts(0))
+    if any(format_of(values.dtype) is not None for values in own.values()):
+        yield ClassCase("next above the numbers of the call", "", nexts(np.inf))
+        yield ClassCase("next below the numbers of the call", "", nexts(-np.inf))
+
+
+def _next(ordinary: Array, values: Array, end: float) -> Array:
+    """The values themselves, or of floats the next ones in the direction of an end."""
+    stays = not end or format_of(values.dtype) is None
+    return values.copy() if stays else np.asarray(np.nextafter(values, values.dtype.type(end)))
 
 
 def _broadcasts(model: Model) -> bool:
@@ -268,13 +295,17 @@ def _broadcasts(model: Model) -> bool:
 
 
 def _standing(made: Structures) -> list[CallInstance]:
-    """For all element types of the inputs together the first call whose inputs have two elements or more, else any."""
-    found: dict[object, tuple[int, CallInstance]] = {}
+    """For all element types of the inputs together the first call whose inputs have two elements or more and whose
+    outputs have four, else that with most.
+    """
+    found: dict[object, tuple[tuple[int, int], CallInstance]] = {}
     for each in made.positive:
         given = [facts for facts in each.call.inputs if facts is not None]
         key = tuple(str(facts.type) for facts in given)
         shapes = [facts.shape for facts in given if isinstance(facts.shape, tuple)]
-        elements = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
+        inputs = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
+        outputs = [facts.shape for facts in each.call.outputs if facts is not None and isinstance(facts.shape, tuple)]
+        elements = inputs, min([4, *(prod(int(str(extent)) for extent in shape) for shape in outputs)])
         if key not in found or elements > found[key][0]:
             found[key] = (elements, each.call)
     return [call for _, call in found.values()]

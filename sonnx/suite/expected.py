@@ -35,6 +35,8 @@ from sonnx.numerics.formats import ELEMENTS, NAMES, Array, Format, format_of, is
 from sonnx.numerics.packing import packed
 from sonnx.suite.archive import DERIVED, EXACT, OVERFLOWS, UNBOUNDED, Decides
 
+SLACK = 1.01
+"""More than the roundings of a part of a sum change it, as a factor."""
 WIDTH = 1024.0
 """The box on which an operator is exact reaches from -1024 to 1024, as far as its types do."""
 ORDINARY = (1.0, 0.71875)
@@ -158,8 +160,8 @@ class _Points:
         marks = ~np.isfinite(exact)
         if marks.any():
             one, other = (_Points(self.tolerances, self._without(marks, by)) for by in ORDINARY)
-            low, high = _first(one._ends(name, exact), exact.shape)
-            same_low, same_high = _first(other._ends(name, exact), exact.shape)
+            low, high = _first(one._ends(name, exact, others=True), exact.shape)
+            same_low, same_high = _first(other._ends(name, exact, others=True), exact.shape)
             yield (low == same_low) & (high == same_high) & (low <= exact) & (exact <= high), low, high
 
     def _without(self, marks: Array, by: float) -> dict[str, Array]:
@@ -171,13 +173,16 @@ class _Points:
             for name, values in self.arrays.items()
         }
 
-    def _ends(self, name: str, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
+    def _ends(self, name: str, exact: Array, others: bool = False) -> Iterator[tuple[Array, Array, Array]]:
+        """See `ends`; `others`: the exact elements are those of other inputs."""
         yield from _bounded(self.given.values.get(name), exact)
         if self.given.overflows:
             yield from _overflowing(self.given.values.get(name), exact)
         for marks in REPLACED:
             one, other = (self._at(_replaced(self.arrays, marks, by)) for by in ORDINARY)
-            without = self._exact_without(marks, name) if marks not in LARGE and np.isinf(exact).any() else None
+            by_large = any(map(_large_and(marks), self.arrays.values())) or (others and self._sums(name))
+            makes = marks not in LARGE and np.isinf(exact).any() and not by_large
+            without = self._exact_without(marks, name) if makes else None
             if without is not None:
                 # An infinity that is not there without these elements is made by them, not by rounding.
                 yield np.isinf(exact) & np.isfinite(without), exact, exact
@@ -191,6 +196,11 @@ class _Points:
             limit = self._at({key: _limited(values, ends) for key, values in self.arrays.items()})
             for decided, low, high in _bounded(limit.values.get(name), exact):
                 yield decided, np.fmin(low, exact), np.fmax(high, exact)
+
+    def _sums(self, name: str) -> bool:
+        """Whether an output is a sum, as far as it is known."""
+        value = self.given.values.get(name)
+        return value is None or value.transfer is None or _terms(value) > 1
 
     def _at(self, arrays: Mapping[str, Array]) -> _Point:
         inputs = {key: arrays[key] for key in self.inputs}
@@ -241,14 +251,33 @@ def _bounded(value: Value | None, exact: Array) -> Iterator[tuple[Array, Array, 
 
 
 def _overflowing(value: Value | None, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """The infinite elements whose values are finite, but near or beyond the largest number: either may be given."""
+    """The infinite elements whose values are finite, but near or beyond the largest number: either may be given.
+
+    Of a sum whose terms of the other sign may overflow alone, nothing is said: a part of it may be the other infinity.
+    """
     made = None if value is None else format_of(ELEMENTS[value.element])
     if value is None or made is None or value.low.shape != exact.shape:
         return
     lower, upper = _ends(value)
     largest = _largest(ELEMENTS[value.element], made)
+    exact = np.where(_other_sign(value) < largest, exact, 0.0)
     yield (exact == np.inf) & np.isfinite(lower), np.minimum(lower, largest), exact
     yield (exact == -np.inf) & np.isfinite(upper), exact, np.maximum(upper, -largest)
+
+
+def _terms(value: Value) -> int:
+    """The terms of the sum that a value is; 1 where it is none."""
+    return 1 if value.transfer is None or value.transfer.sum is None else value.transfer.sum.terms
+
+
+def _other_sign(value: Value) -> Array:
+    """Of a sum what its terms of the sign that the value does not have add up to at most, in magnitude; 0 of others."""
+    record = None if value.transfer is None else value.transfer.sum
+    if record is None or _terms(value) < 2:
+        return np.zeros(value.shape)
+    least = np.where(value.low > 0, value.low, np.where(value.high < 0, -value.high, 0.0))
+    with np.errstate(invalid="ignore"):  # of infinities nothing is known
+        return np.broadcast_to(record.absolute - least, value.shape) * (0.5 * SLACK)
 
 
 def _ends(value: Value) -> tuple[Array, Array]:
@@ -275,6 +304,13 @@ def _huge(values: Array) -> Array:
     if made is None:
         return _special(values)
     return np.asarray(~(np.abs(widened(values)) < np.sqrt(_largest(values.dtype, made))))
+
+
+def _large_and(marks: Callable[[Array], Array]) -> Callable[[Array], bool]:
+    """Whether marked elements are finite numbers whose products overflow."""
+    return lambda values: (
+        _replaceable(values) and bool((np.asarray(marks(values)) & np.isfinite(widened(values)) & _huge(values)).any())
+    )
 
 
 def _largest(kind: np.dtype[np.generic], made: Format) -> float:

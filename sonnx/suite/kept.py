@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import Struct, json
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import NOT_JSON, UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import regular_bytes, sha256
+from sonnx.base.files import regular_bytes, sha256, write_whole
 from sonnx.base.resources import own_hash
 from sonnx.suite.archive import Suite
 from sonnx.suite.options import RunOptions
@@ -55,26 +55,30 @@ class KeptRuns:
         if content and (not whole or whole[0] != head):
             raise UsageError(f"{quote(str(path))} {_why(content)}; name another file")
         if not content:
-            path.write_bytes(head)
+            write_whole(path, head)
             return
         for line in whole[1:]:
             try:
                 read = json.decode(line, type=_Line)
-            except (DecodeError, ValidationError):
+            except NOT_JSON:
                 continue
             self.known[read.operator] = read.result
         os.truncate(path, sum(map(len, whole)))
 
     def keep(self, operator: str, result: OperatorRun) -> None:
         """Add the result of an operator."""
-        with self.lock, self.path.open("ab") as file:
-            file.write(json.encode(_Line(operator, result)) + b"\n")
+        with self.lock:
+            try:
+                with self.path.open("ab") as file:
+                    file.write(json.encode(_Line(operator, result)) + b"\n")
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
 
 
 def _why(content: bytes) -> str:
     try:
         head = json.decode(content.partition(b"\n")[0])
-    except DecodeError:
+    except NOT_JSON:
         head = None
     if isinstance(head, Mapping) and head.get("sonnx") == "suite run":
         return "was written for another suite, implementation or version"

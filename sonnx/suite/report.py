@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
+from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
 from sonnx.suite.archive import Part, Suite
 from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE
 
-WITHOUT_CASE = "no rule with this label has a comparison that a class splits, and no case breaks one alone"
+WITHOUT_CASE = "no comparison of it is split, and no case breaks it alone"
+
+
+def reason_without_case(part: Part, label: str) -> str:
+    """Why no case tests a label: for each rule that has it, why no case is about the rule."""
+    described = catalogue.operator(part.operator)
+    rules = () if described is None else described.rules
+    named = [rule.slug for rule in rules if label in {f"{tag.label}@{tag.text}" for tag in rule.tags}]
+    return "; ".join(f"{slug}: {part.unbroken.get(slug, WITHOUT_CASE)}" for slug in named) or WITHOUT_CASE
 
 
 class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
@@ -72,5 +81,7 @@ def _section(part: Part) -> Section:
                 CaseResult("label", f"{name} {label}", "tested", Standing.GOOD, f"{plural(len(ids), 'case')}: {ids[0]}")
             )
         else:
-            cases.append(CaseResult("label", f"{name} {label}", "no case", Standing.NOTE, WITHOUT_CASE))
+            cases.append(
+                CaseResult("label", f"{name} {label}", "no case", Standing.NOTE, reason_without_case(part, label))
+            )
     return Section(f"{name} in {part.edition}", "", tuple(cases))

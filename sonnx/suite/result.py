@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -11,9 +11,10 @@ from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.profile import catalogue
+from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing
 from sonnx.report.rendered import Rendered
-from sonnx.suite.judge import ACCEPTED, REFUSED, JudgedDifference
+from sonnx.suite.judge import ACCEPTED, KINDS, REFUSED, JudgedDifference
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
@@ -142,7 +143,7 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
                 "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
                 "suite": Criterion("The suite is complete and unchanged.", "suite"),
             },
-            sections=tuple(sections), facts=(("hypotheses", self.hypotheses),),
+            sections=tuple(sections), facts=(("hypotheses", self.hypotheses),), matrix=_matrix(self),
         )  # fmt: skip
 
 
@@ -153,6 +154,31 @@ def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
     )
     said = [f"{getattr(counts, name)} {name.replace('_', ' ')}" for name in Counts.__struct_fields__]
     return Section(operator, run.suite, cases, note=", ".join(said))
+
+
+def _matrix(run: SuiteRun) -> Matrix | None:
+    """Operators by kinds of deviation: each cell has the number of data sets, and an example for each element type."""
+    kinds = [kind for kind in KINDS if any(each.kind == kind for each in run.deviations)]
+    if not kinds:
+        return None
+    rows = []
+    for operator in run.operators:
+        found = {kind: [e for e in run.deviations if (e.operator, e.kind) == (operator, kind)] for kind in kinds}
+        if any(found.values()):
+            rows.append((operator, tuple(_cell(of_kind) for of_kind in found.values())))
+    clean = len(run.operators) - len(rows)
+    legend = "The number of data sets; unfold it for the smallest example of each element type."
+    more = f" {plural(clean, 'operator has', 'operators have')} no deviation." if clean else ""
+    return Matrix("Operators by kinds of deviation", legend + more, tuple(kinds), tuple(rows))
+
+
+def _cell(found: Sequence[Deviation]) -> MatrixCell:
+    if not found:
+        return MatrixCell("")
+    worst = sorted(found, key=lambda each: [*Standing].index(each.standing))
+    number = sum(each.number for each in found)
+    noted = " (note)" if worst[0].standing is Standing.NOTE else ""
+    return MatrixCell(f"{number}{noted}", tuple(_case(each) for each in worst))
 
 
 def _case(each: Deviation) -> CaseResult:
@@ -167,7 +193,8 @@ def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
     details += [("inputs", escape(", ".join(f"{name} = {text}"[:MAX_SHOWN] for name, text in each.inputs.items())))]
     details += [("value class", each.value_class)] if each.value_class else []
-    details += [("erratum", each.explained)] if each.explained else []
+    if each.explained:
+        details += [("erratum", f"{each.explained}: {catalogue.errata()[each.explained].defect}")]
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
     values = f"is {escape(far.actual)}, expected {escape(far.expected)}"
     message = f"{plural(each.number, 'time')}: {each.element}: output {far.output}{place} {values}"

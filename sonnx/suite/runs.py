@@ -7,9 +7,6 @@ any number of jobs and of a run that was interrupted.
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from math import prod
@@ -22,26 +19,23 @@ import numpy as np
 
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import BadInput, Stop, UsageError
-from sonnx.base.escaping import plural, quote
+from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.executor.class_runs import alternative_of, errata_of
 from sonnx.executor.executor import required_inputs
 from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.runtimes import Failure, Fault
-from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array, format_of, widened
 from sonnx.numerics.value_classes import ClassCase
-from sonnx.suite.archive import EXACT, Case, Stored, Suite, read_cases, read_suite, tensor_file
+from sonnx.suite.archive import EXACT, Case, Stored, Suite, read_cases, read_suite
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept import KeptRuns
 from sonnx.suite.options import RunOptions
+from sonnx.suite.program import Answer, Program, outputs_in
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
-
-Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
-"""The outputs of a data set by their numbers, from its inputs and its number."""
 
 
 class Implementation(Protocol):
@@ -82,54 +76,6 @@ class _Runtime:
         return True
 
 
-class _Command:
-    """A program, started for each data set."""
-
-    def __init__(self, options: RunOptions) -> None:
-        self.words, self.seconds = shlex.split(options.program or ""), options.timeout
-        missing = [name for name in ("{model}", "{outputs}") if not any(name in word for word in self.words)]
-        if missing:
-            raise UsageError(f"--command lacks {' and '.join(missing)}")
-        self.title = options.program or ""
-
-    def load(self, stored: Stored) -> Answer:
-        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
-            with tempfile.TemporaryDirectory() as made:
-                folder = Path(made)
-                places = {"{model}": folder / "model.onnx", "{inputs}": folder / "in", "{outputs}": folder / "out"}
-                places["{model}"].write_bytes(stored.model)
-                places["{inputs}"].mkdir()
-                places["{outputs}"].mkdir()
-                for place, (name, array) in enumerate(inputs.items()):
-                    (folder / "in" / f"input_{place}.pb").write_bytes(tensor_file(name, array))
-                self._execute([_filled(word, places) for word in self.words])
-                return outputs_in(folder / "out")
-
-        return answer
-
-    def _execute(self, words: Sequence[str]) -> None:
-        try:
-            ended = subprocess.run(words, capture_output=True, timeout=self.seconds, check=False)  # noqa: S603
-        except subprocess.TimeoutExpired:
-            raise Fault(f"it did not end within {plural(self.seconds, 'second')}") from None
-        except OSError as error:
-            raise UsageError(f"the program {quote(words[0])} cannot be started: {error.strerror}") from None
-        if ended.returncode < 0:
-            raise Fault(f"it ended with signal {-ended.returncode}")
-        if ended.returncode:
-            lines = ended.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
-            raise Failure(f"exit code {ended.returncode}: {lines[-1]}")
-
-    def restart(self) -> bool:
-        return True
-
-
-def _filled(word: str, places: Mapping[str, Path]) -> str:
-    for name, path in places.items():
-        word = word.replace(name, str(path))
-    return word
-
-
 class _Recorded:
     """Outputs that were made elsewhere: CASE/test_data_set_N/output_K.pb."""
 
@@ -144,21 +90,6 @@ class _Recorded:
 
     def restart(self) -> bool:
         return False
-
-
-def outputs_in(folder: Path) -> dict[int, Array]:
-    """The arrays in output_0.pb, output_1.pb, ...
-
-    Raises:
-        Fault: one is no tensor.
-    """
-    found = {}
-    for path in sorted(folder.glob("output_*.pb")):
-        try:
-            [found[int(path.stem.removeprefix("output_"))]] = read_file(path).values()
-        except (BadInput, ValueError) as error:
-            raise Fault(f"it wrote rubbish: {path.name}: {error}") from None
-    return found
 
 
 def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None] = lambda text: None) -> SuiteRun:
@@ -215,7 +146,7 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
 
 def implementation(options: RunOptions) -> Implementation:
     """What the options name."""
-    return _Runtime(options) if options.program is None else _Command(options)
+    return _Runtime(options) if options.program is None else Program(options)
 
 
 def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:

@@ -16,33 +16,29 @@ import numpy as np
 import z3
 
 from sonnx.checker.verdicts import Verdict
-from sonnx.language.domain import written_key
 from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
 from sonnx.prover.counterexample import value_of
 from sonnx.prover.signature_family import SignatureFamily
-from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
+from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of
 
-EXTENTS = (0, 1, 2, 3, 5)
-"""Extents that are classes; 5 is one more than a vector instruction often takes."""
-MAX_EXTENT, MAX_OUTPUT_EXTENT = 5, 12
+MAX_EXTENT, WIDE_EXTENT, MAX_OUTPUT_EXTENT = 5, 16, 12
 LEAST_ATTRIBUTE, LARGEST_ATTRIBUTE = -4, 24
 BOUNDS = (
-    f"extents of inputs at most {MAX_EXTENT}, of outputs at most {MAX_OUTPUT_EXTENT}, "
+    f"extents of inputs at most {MAX_EXTENT} ({WIDE_EXTENT} where all outputs would be empty), of outputs at most "
+    f"{MAX_OUTPUT_EXTENT}, "
     f"numbers in attributes and constants from {LEAST_ATTRIBUTE} to {LARGEST_ATTRIBUTE}"
 )
 EFFORT = 20_000_000
 """Steps of the solver for one class."""
 EFFORT_OF_PAIR = 400_000
 """Steps of the solver for a pair of classes."""
-NAME_LENGTH = 90
 SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
-_COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +90,13 @@ class PairAnswers:
     unknown: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Literal:
-    name: str
-    rule: str
-    term: z3.BoolRef
-
-
 def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     """The classes and calls of one signature, with all pairs of classes if asked; equal signatures give equal ones."""
     family = replace(family, folded=True)
     with family.context():
-        literals = [*_literals(family)]
-        search = _Search([*conforming(family), *_bounds(family)], literals, _filled(family))
-        answers, models = search.cover([*((each,) for each in range(len(literals))), *_combined(literals)])
+        literals, most = [*literals_of(family)], _largest_extent(family)
+        search = _Search([*conforming(family), *_bounds(family, most)], literals, _filled(family))
+        answers, models = search.cover([*((each,) for each in range(len(literals))), *combined(literals)])
         possible = sorted(each for each, answer in answers.items() if answer == SATISFIABLE)
         impossible = search.cover_pairs(possible, models) if pairs else None
         positive: list[Structure] = []
@@ -127,12 +116,25 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
                 both = dict.fromkeys((*positive[known].classes, *names))
                 positive[known] = replace(positive[known], classes=tuple(both))
         for rule in family.rules:
-            reason = _break(family, rule, literals, negative)
+            reason = _break(family, rule, literals, most, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
     classes = tuple(StructureClass(each.name, each.rule, answers[n]) for n, each in enumerate(literals))
     decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
+
+
+def problem(family: SignatureFamily) -> str:
+    """The conditions and classes of a signature as the solver gets them: equal texts have equal answers."""
+    family = replace(family, folded=True)
+    with family.context():
+        return script(
+            [
+                *conforming(family),
+                *_bounds(family, _largest_extent(family)),
+                *(each.term for each in literals_of(family)),
+            ]
+        )
 
 
 def _pair_answers(
@@ -149,7 +151,7 @@ def _pair_answers(
     return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
 
 
-def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], made: list[Structure]) -> str:
+def _break(family: SignatureFamily, rule: Rule, literals: Sequence[Literal], most: int, made: list[Structure]) -> str:
     """Add calls that break one rule, one for each class of its comparisons that can occur there; why there are none."""
     implied = family.implied_by(rule)
     if implied:
@@ -157,9 +159,9 @@ def _break(family: SignatureFamily, rule: Rule, literals: Sequence[_Literal], ma
     condition = family.condition(rule)
     onnx = family.onnx(rule)
     demanded: Truth = True if onnx is None else family.variables.condition(rule, onnx).holds
-    forbidden = _Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
+    forbidden = Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
     own = [each for each in literals if each.rule == rule.slug]
-    given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family)]
+    given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
     search = _Search(given, [*own, forbidden], _filled(family))
     before = len(made)
     for values, members in search.cover((each,) for each in range(len(own) + 1))[1] or search.any():
@@ -175,7 +177,7 @@ class _Search:
     """Conditions in a context of the solver of their own, so that the models do not depend on earlier questions."""
 
     def __init__(
-        self, conditions: Iterable[z3.BoolRef], literals: Sequence[_Literal], preferred: Sequence[z3.BoolRef]
+        self, conditions: Iterable[z3.BoolRef], literals: Sequence[Literal], preferred: Sequence[z3.BoolRef]
     ) -> None:
         conditions, terms = [*conditions], [*(each.term for each in literals), *preferred]
         self.context = z3.Context()
@@ -202,11 +204,7 @@ class _Search:
                 answers.get(one) == UNSATISFIABLE for one in each
             ):
                 continue
-            for liked in (*self.preferred, None):
-                terms = [self.terms[one] for one in each]
-                answer = self.solver.check(*terms, *([] if liked is None else [liked]))
-                if answer == z3.sat:
-                    break
+            answer = self._preferably([self.terms[one] for one in each])
             if answer == z3.sat:
                 models.append(self._model())
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
@@ -231,9 +229,7 @@ class _Search:
             answer = self.solver.check(*terms)
             impossible[one, other] = answer == z3.unsat
             if answer == z3.sat:
-                for liked in (*self.preferred, z3.BoolVal(True, self.context)):
-                    if self.solver.check(*terms, liked) == z3.sat:
-                        break
+                self._preferably(terms)
                 models.append(self._model())
                 occurs[np.ix_(models[-1][1], models[-1][1])] += 1
         for model in sorted(models, key=lambda each: len(each[1])):
@@ -242,6 +238,19 @@ class _Search:
                 occurs[places] -= 1
                 models.remove(model)
         return impossible
+
+    def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.CheckSatResult:
+        """Look for a model of terms in which as many as possible of the preferred conditions hold, the first first."""
+        if self.solver.check(*terms, *self.preferred) == z3.sat:
+            return z3.sat
+        answer = self.solver.check(*terms)
+        if answer != z3.sat:
+            return answer
+        kept, last = [*terms], True
+        for liked in self.preferred:
+            last = self.solver.check(*kept, liked) == z3.sat
+            kept += [liked] * last
+        return z3.sat if last or self.solver.check(*kept) == z3.sat else self.solver.check(*terms)
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
         """One model, if there is one."""
@@ -257,107 +266,52 @@ class _Search:
         }, members
 
 
-def _bounds(family: SignatureFamily) -> Iterator[z3.BoolRef]:
-    """The bounds of a call, see `BOUNDS`."""
+def _largest_extent(family: SignatureFamily) -> int:
+    """The largest extent of an input: a wide one where no conforming call has outputs with elements otherwise."""
+    outputs = {each.name for each in family.signature.outputs}
+    filled = []
+    for name, tensor in family.variables.tensors.items():
+        if tensor.formal in outputs:
+            used = [
+                z3.Implies(z3.Int(f"{name}.rank") > axis, e >= 1) for axis, e in enumerate(extents_of(family, name))
+            ]
+            filled.append(z3.And(bool_term(tensor.present), *used))
+    some = z3.Or(*filled) if filled else z3.BoolVal(True)
+    search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT), some], [], [])
+    return MAX_EXTENT if search.any() else WIDE_EXTENT
+
+
+def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
+    """The bounds of a call, see `BOUNDS`; `largest` is the largest extent of an input."""
     outputs = {each.name for each in family.signature.outputs}
     for name, tensor in family.variables.tensors.items():
-        most = MAX_OUTPUT_EXTENT if tensor.formal in outputs else MAX_EXTENT
-        for axis, extent in enumerate(_extents(family, name)):
+        most = MAX_OUTPUT_EXTENT if tensor.formal in outputs else largest
+        for axis, extent in enumerate(extents_of(family, name)):
             yield extent <= most
             # An axis that is not there has no class.
             yield z3.Implies(z3.Int(f"{name}.rank") <= axis, extent == 0)
     for parameter in family.signature.parameters:
-        for number in _numbers(family, parameter.name, parameter.kind):
+        for number in numbers_of(family, parameter.name, parameter.kind):
             yield z3.And(number >= LEAST_ATTRIBUTE, number <= LARGEST_ATTRIBUTE)
 
 
-def _numbers(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]:
-    make = z3.Real if kind.startswith("float") else z3.Int
-    if kind in ("int", "float"):
-        values = [make(name)] if name not in {each.name for each in family.signature.values} else [make(f"{name}.0")]
-    elif kind in ("ints", "floats"):
-        values = [make(f"{name}.{index}") for index in range(family.bounds.values)]
-    else:
-        values = []
-    return values
-
-
-def _filled(family: SignatureFamily) -> tuple[z3.BoolRef, z3.BoolRef]:
-    """Preferred where it is possible: inputs of rank 1 or more and several elements; else inputs that are not empty."""
-    ranks, extents = [], []
-    outputs = {each.name for each in family.signature.outputs}
+def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
+    """Preferred where it is possible, the first ones before the others: tensors with several elements, or with any, and
+    positive numbers in lists.
+    """
+    several, some = [], []
+    listed = {each.name for each in family.signature.values}
     for name, tensor in family.variables.tensors.items():
-        if tensor.formal not in outputs or not family.signature.inputs:
-            ranks.append(z3.Int(f"{name}.rank"))
-            extents += [(ranks[-1] > axis, each) for axis, each in enumerate(_extents(family, name))]
-    several = z3.And(*[rank >= 1 for rank in ranks], *[z3.Implies(used, each >= 2) for used, each in extents])
-    return several, z3.And(*[z3.Implies(used, each >= 1) for used, each in extents])
-
-
-def _extents(family: SignatureFamily, name: str) -> list[z3.ArithRef]:
-    shape = family.variables.tensors[name].record.fields["shape"]
-    return [z3.Int(f"{name}.{axis}") for axis in range(len(shape.items))]
-
-
-def _literals(family: SignatureFamily) -> Iterator[_Literal]:
-    """The classes: of facts, then of the comparisons of the rules."""
-    outputs = {each.name for each in family.signature.outputs}
-    for name, tensor in family.variables.tensors.items():
-        there = bool_term(tensor.present)
-        if tensor.formal in outputs:
+        if tensor.formal in listed:  # as long as its list
             continue
-        for code, element in enumerate(ELEMENT_TYPES):
-            yield _Literal(f"{name} is {element}", "", z3.And(there, z3.Int(f"{name}.type") == code))
-        extents = _extents(family, name)
-        for rank in range(len(extents) + 1):
-            yield _Literal(f"{name} has rank {rank}", "", z3.And(there, z3.Int(f"{name}.rank") == rank))
-        for axis, extent in enumerate(extents):
-            for number in EXTENTS:
-                wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
-                yield _Literal(f"{name} has extent {number} on axis {axis}", "", wide)
-    for each in family.signature.inputs:
-        if each.variadic:
-            for count in range(family.bounds.count + 1):
-                yield _Literal(f"{count} inputs {each.name}", "", z3.Int(f"{each.name}.count") == count)
-    for parameter in family.signature.attributes:
-        written = family.variables.names.get(written_key(parameter.name))
-        if parameter.kind == "tensor" and written is not None:
-            for code, element in enumerate(ELEMENT_TYPES):
-                term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
-                yield _Literal(f"{parameter.name} is {element}", "", term)
-    for question, truth in family.variables.names.items():
-        if question.endswith(")") and z3.is_expr(truth):
-            yield _Literal(question, "", truth)
-            yield _Literal(f"not {question}", "", z3.Not(truth))
-    known: set[str] = set()
-    for rule in family.rules:
-        for number, (left, right) in enumerate(_comparisons(bool_term(family.holds(rule)))):
-            texts = [" ".join(str(side).split()) for side in (left, right)]
-            if " against ".join(sorted(texts)) in known:
-                continue
-            known.add(" against ".join(sorted(texts)))
-            short = sum(map(len, texts)) <= NAME_LENGTH
-            for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
-                said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
-                yield _Literal(f"{rule.slug}: {said}", rule.slug, term)
-
-
-def _combined(literals: Sequence[_Literal]) -> Iterator[tuple[int, int]]:
-    """The element types of a first input with each number of inputs: kernels are written for both together."""
-    types = [at for at, each in enumerate(literals) if "[0] is " in each.name and not each.rule]
-    counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
-    return ((one, other) for one in types for other in counts)
-
-
-def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
-    """The comparisons of numbers in a condition, in the order of its text; those of codes of types are left out."""
-    waiting, known = [condition], set[int]()
-    while waiting:
-        term = waiting.pop()
-        if term.get_id() in known or not z3.is_app(term):
-            continue
-        known.add(term.get_id())
-        compares = term.decl().kind() in _COMPARISONS and z3.is_arith(term.arg(0))
-        if compares and not any(str(side).endswith((".type", ".text")) for side in term.children()):
-            yield term.arg(0), term.arg(1)
-        waiting += reversed(term.children())
+        rank = z3.Int(f"{name}.rank")
+        extents = [(rank > axis, extent) for axis, extent in enumerate(extents_of(family, name))]
+        several.append(z3.And(rank >= 1, *[z3.Implies(used, extent >= 2) for used, extent in extents]))
+        some.append(z3.And(*[z3.Implies(used, extent >= 1) for used, extent in extents]))
+    for parameter in (*family.signature.attributes, *family.signature.values):
+        if parameter.kind == "ints":
+            length, numbers = z3.Int(f"{parameter.name}.length"), numbers_of(family, parameter.name, parameter.kind)
+            some.append(
+                z3.And(length >= 1, *[z3.Implies(length > place, number >= 1) for place, number in enumerate(numbers)])
+            )
+    return [*several, *some]

@@ -10,16 +10,19 @@ from typing import Any
 
 from msgspec import convert, to_builtins
 
+from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
-from sonnx.prover import driver
+from sonnx.prover import driver, record
+from sonnx.prover.queries import questions
+from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
 from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
 
-__all__ = ["answer", "prepare", "prove_theorems", "select", "usual_folder"]
+__all__ = ["answer", "prepare", "prove_theorems", "question_hashes", "select", "usual_folder"]
 
 # ------------------------------------------------------------------ in the parent process
 
@@ -39,6 +42,8 @@ def prove_theorems(
     cache: Path | None,
     place: WorkPlace = HERE,
     progress: Callable[[str], None] = lambda _: None,
+    *,
+    recorded: bool = False,
 ) -> tuple[tuple[TheoremResult, ...], bool]:
     """Prove theorems in child processes, or a single one in this process where nothing limits it.
 
@@ -50,6 +55,7 @@ def prove_theorems(
         cache: the folder of known answers, or None.
         place: where they are proved; 0 jobs for this process.
         progress: called after each theorem, or each group of theorems where nothing limits one.
+        recorded: whether the record that comes with the theorems may answer in place of solvers.
 
     Returns:
         The results in the order of the theorems, those without an answer with the reason; and whether the run was
@@ -59,28 +65,46 @@ def prove_theorems(
         UsageError: a solver is not installed, or the cluster cannot be used.
     """
     driver.require_solver(solver)
-    work = Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), place.bounds())
     if place.jobs == 0 or (len(found) < 2 and place.timeout is None and place.cluster is None):
-        return tuple(driver.prove(found, solver, SolverCache(cache), progress)), False
-    folder = None if cache is None else str(cache)
-
-    def asked(groups: Mapping[str, list[str]]) -> tuple[dict[str, Answer], bool]:
-        """The answer for each theorem; the longest group first."""
-        tasks = [
-            WorkerTask(group, {"theorems": names, "solver": solver, "cache": folder})
-            for group, names in sorted(groups.items(), key=lambda each: -len(each[1]))
-        ]
-        answers, interrupted = answers_to(tasks, work, place, progress=progress)
-        made = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
-        return made, interrupted
-
+        entries = _record() if recorded else {}
+        return tuple(driver.prove(found, solver, SolverCache(cache), progress, entries)), False
+    request = {"solver": solver, "cache": None if cache is None else str(cache), "recorded": recorded}
     groups = _groups(found, place.timeout)
-    answers, interrupted = asked(groups)
+    answers, interrupted = _asked(groups, request, place, progress)
     failed = {name: [name] for name, answer in answers.items() if "why" in answer and name not in groups}
     if failed and not interrupted:
-        again, interrupted = asked(failed)  # one of a group may have ended the process of all
+        again, interrupted = _asked(failed, request, place, progress)  # one may have ended the process of a group
         answers |= again
     return tuple(_result(theorem, answers[theorem.id]) for theorem in found), interrupted
+
+
+def question_hashes(
+    found: Sequence[Theorem], place: WorkPlace = HERE, progress: Callable[[str], None] = lambda _: None
+) -> Mapping[str, str]:
+    """The hash of the questions of each theorem, as in the record; no solver is asked.
+
+    Raises:
+        UsageError: a theorem has no answer.
+    """
+    answers, _ = _asked(_groups(found, place.timeout), {"hashes": True}, place, progress)
+    lacking = next((f"{name} {answer['sentence']}" for name, answer in answers.items() if "why" in answer), None)
+    if lacking is not None:
+        raise UsageError(lacking)
+    return {name: answer["smt2_sha256"] for name, answer in answers.items()}
+
+
+def _asked(
+    groups: Mapping[str, list[str]], request: Mapping[str, Any], place: WorkPlace, progress: Callable[[str], None]
+) -> tuple[dict[str, Answer], bool]:
+    """The answer for each theorem, and whether the run was interrupted; the longest group first."""
+    work = Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), place.bounds())
+    tasks = [
+        WorkerTask(group, {"theorems": names, **request})
+        for group, names in sorted(groups.items(), key=lambda each: -len(each[1]))
+    ]
+    answers, interrupted = answers_to(tasks, work, place, progress=progress)
+    made = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
+    return made, interrupted
 
 
 def _groups(found: Sequence[Theorem], timeout: float | None) -> Mapping[str, list[str]]:
@@ -109,15 +133,22 @@ def prepare() -> None:
 
 
 def answer(request: Mapping[str, Any]) -> Answer:
-    """The results for theorems by name, as JSON without the theorems."""
-    cache = _answers(request["cache"])
+    """The results for theorems by name, as JSON without the theorems; or the hashes of their questions."""
+    if "hashes" in request:
+        return {"word": "asked"} | {name: {"smt2_sha256": _hash(_registered()[name])} for name in request["theorems"]}
+    cache, entries = _answers(request["cache"]), _record() if request["recorded"] else {}
     results = {
-        name: driver.prove_theorem(_registered()[name], request["solver"], cache) for name in request["theorems"]
+        name: driver.prove_theorem(_registered()[name], request["solver"], cache, entries.get(name))
+        for name in request["theorems"]
     }
     statuses = {each.status for each in results.values()}
     return {"word": "decided" if len(statuses) > 1 else statuses.pop()} | {
         name: encode(each) for name, each in results.items()
     }
+
+
+def _hash(theorem: Theorem) -> str:
+    return questions_hash((each.name, each.hash) for each in questions(theorem, "all", theorem.obligations))
 
 
 class _Theorems(dict[str, Theorem]):
@@ -136,12 +167,17 @@ def _registered() -> dict[str, Theorem]:
 
 
 @cache
+def _record() -> Mapping[str, Entry]:
+    return record.read(record.usual_path())
+
+
+@cache
 def _answers(folder: str | None) -> SolverCache:
     return SolverCache(None if folder is None else Path(folder))
 
 
-KEPT = ("source", "replayed", "unconfirmed")
-"""Texts of a result that are sent as they are."""
+KEPT = ("source", "replayed", "unconfirmed", "recorded")
+"""Parts of a result that are sent as they are."""
 
 
 def encode(result: TheoremResult) -> Answer:

@@ -2,12 +2,13 @@
 
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sonnx.base.outward import at_least, at_most
 
 
+@example(5e-324, 1)
 @given(st.floats(-1e300, 1e300), st.integers(1, 12))
 def test_the_text_bounds_the_number(number: float, digits: int) -> None:
     assert Fraction(at_least(number, digits)) <= Fraction(number) <= Fraction(at_most(number, digits))

@@ -63,6 +63,25 @@ def test_json_has_each_key_with_its_value() -> None:
     assert json_data(Measured("a", "b", "noted"))["note"] == "noted"
 
 
+ODD = [
+    {},
+    [],
+    [[], {}],
+    "\u2028\x00\x7f",
+    {"half of a pair \ud800": "é"},
+    -0.0,
+    1e300,
+    1e-5,
+    10**400,
+    {'a"': [[[True, None]]]},
+]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_the_text_is_that_of_the_standard_library(value: object) -> None:
+    assert json_text(value) == json.dumps(value, indent=1) + "\n"
+
+
 @pytest.mark.parametrize("value", [object(), b"bytes", {1, 2}])
 def test_what_has_no_json_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="has no JSON"):

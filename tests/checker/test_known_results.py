@@ -59,3 +59,18 @@ g (bfloat16[2] x) => (bfloat16[2] y, bfloat16[2] z) { y = own.f(x) z = Acos(x) }
     assert {each.where.place: each.breaks_onnx for each in found} == {
         "graph/node[1]": False, "function[0]/node[0]": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "failures"), [(b"\0" * 8, 0), (b"\0" * 7, 3)])
+def test_a_tensor_that_nodes_share_is_counted_for_each(data: bytes, failures: int) -> None:
+    tensor = onnx.TensorProto(name="t", data_type=onnx.TensorProto.FLOAT, dims=[2], raw_data=data)
+    nodes = [onnx.helper.make_node("Constant", [], [f"c{index}"], value=tensor) for index in range(3)]
+    nodes.append(onnx.helper.make_node("Sum", ["c0", "c1", "c2"], ["y"]))
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])
+    graph = onnx.helper.make_graph(nodes, "g", [], [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    report = sonnx.check(model)
+    places = [each.where.place for each in report.findings if each.rule == "tensor-data"]
+    assert places == [f"graph/node[{index}]/value" for index in range(3)][:failures]
+    counted = {each.verdict.value: each.number for each in report.counts if each.rule == "tensor-data"}
+    assert counted == ({"fail": failures} if failures else {"pass": 3})

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import onnx.parser
 import pytest
@@ -19,7 +20,9 @@ from sonnx.cli.main import run
 from sonnx.prover import call_proof, model_walk, symbols
 from sonnx.prover.model_walk import prove_model
 from sonnx.prover.weakest_condition import weakest_condition
-from tests.support.invariants import one_sentence
+from tests.fuzz.commands import commands
+from tests.support import families
+from tests.support.invariants import field, one_sentence
 
 LARGE = """
 <ir_version: 10, opset_import: ["" : 13]> g (float[3000, 3000] x) => (float[3000, 3000] y) { y = MatMul(x, x) }
@@ -35,8 +38,11 @@ COMMANDS = {
     "audit": ("audited", "--output", "pack"),
     "equivalent": ("compared", "m.onnx", "--output", "report.txt"),
     "diff": ("compared", "m.onnx", "--output", "report.txt"),
+    "verify": ("verified", "p.toml", "--output", "report.txt"),
 }
 """The participle of what each command does, and options with which it writes."""
+SEARCHED = {"verify": 60}
+"""Seconds that a command searches by default; its limit comes on top."""
 EACH = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -44,6 +50,7 @@ EACH = pytest.mark.parametrize("name", COMMANDS)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "m.onnx").write_bytes(onnx.parser.parse_model(LARGE).SerializeToString())
     (tmp_path / "symbolic.onnx").write_bytes(onnx.parser.parse_model(SYMBOLIC).SerializeToString())
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1\n')
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -79,7 +86,7 @@ def test_the_time_of_a_command(
     """The signal comes at once; nothing takes it for a failure of its own."""
     monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
     said = refused(command(name, *options), 3, folder, capsys)
-    seconds = 7 if options else CommandLimits().seconds
+    seconds = 7 if options else CommandLimits().seconds + SEARCHED.get(name, 0)
     assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {seconds} seconds (--timeout)\n"
 
 
@@ -117,6 +124,22 @@ def test_the_time_passes() -> None:
         while not budget.is_over():
             pass
     assert not budget.is_over()
+
+
+class Waiting:
+    """Its deletion takes as long as nothing interrupts it."""
+
+    def __del__(self) -> None:
+        while True:
+            pass
+
+
+def test_the_time_passes_while_an_object_is_deleted(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(OutOfTime), time_limit(0.01):
+        Waiting()
+        while True:
+            pass
+    assert capsys.readouterr().err == ""
 
 
 def test_the_memory_of_a_command(folder: Path) -> None:
@@ -222,3 +245,44 @@ def test_each_question_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch
         asked.ask([])
     assert len(given) == 1
     assert 0 < given[0] <= 60_000
+
+
+LONG = {
+    "run": lambda: model_of_products(20),
+    "compare": lambda: model_of_products(20),
+    "bound": lambda: model_of_products(20),
+    "fix": lambda: families.MAKERS["calls_of_long_functions"](440),
+    "prove": lambda: families.MAKERS["product_of_symbols"](900),
+    "audit": lambda: families.MAKERS["dense_layers"](30_000),
+    "equivalent": lambda: families.MAKERS["dense_layers"](30_000),
+    "diff": lambda: families.MAKERS["dense_layers"](30_000),
+    "verify": lambda: families.MAKERS["dense_layers"](30_000),
+}
+"""Models on which a command takes more than its time."""
+LIMIT, ALLOWED = 5, 6
+"""Seconds of the limit, and those within which a command must have ended: a fifth of the limit, or one second, more."""
+
+
+def model_of_products(number: int) -> bytes:
+    """Products of large matrices, one after the other."""
+    nodes = " ".join(f"v{index + 1} = MatMul(v{index}, v{index})" for index in range(number))
+    head = '<ir_version: 10, opset_import: ["" : 13]> g (float[3000, 3000] v0)'
+    return onnx.parser.parse_model(f"{head} => (float[3000, 3000] v{number}) {{ {nodes} }}").SerializeToString()
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", LONG)
+def test_the_time_is_kept(name: str, tmp_path: Path) -> None:
+    """Beyond the start of the program, which prints a help text in it."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(LONG[name]())
+    path.with_name("changed.onnx").write_bytes(path.read_bytes() + field(14, b"\n\x01k\x12\x01v"))
+    [line] = [line for command, line in commands(str(path), 0, LIMIT, 8192) if command == name]
+    taken = list[float]()
+    for arguments, code in (["--help"], 0), (line, 3):
+        started = monotonic()
+        done = subprocess.run([sys.executable, "-m", "sonnx", name, *arguments], check=False, capture_output=True)
+        taken.append(monotonic() - started)
+        assert done.returncode == code, done.stderr
+    sys.stdout.write(f"{name}: {taken[1] - taken[0]:.2f} s of {LIMIT}, beyond a start of {taken[0]:.2f} s\n")
+    assert taken[1] - taken[0] < ALLOWED

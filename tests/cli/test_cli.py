@@ -237,6 +237,18 @@ def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> 
     assert "sonnx.checker.checker" in loaded, "the list is the real one"
 
 
+def test_a_check_starts_with_few_modules(models: dict[str, str]) -> None:
+    code = (
+        "import sys; from sonnx.__main__ import main; sys.argv[0] = 'sonnx'; main(); print(sorted(sys.modules)); "
+        "import typing_extensions, msgspec.json; print(msgspec.json.decode(b'[1]', type=list[int]))"
+    )
+    line = [sys.executable, "-c", code, "check", models["fine"]]
+    done = subprocess.run(line, cwd=Path(models["fine"]).parent, capture_output=True, text=True, check=True)
+    *_, modules, decoded = done.stdout.splitlines()
+    assert not set(eval(modules)) & {"typing_extensions", "json", "html", "shutil", "tomllib", "importlib.metadata"}
+    assert decoded == "[1]", "a module that was left out can be imported later"
+
+
 @pytest.mark.parametrize("line", [["--version"], ["--help"], ["chek"], ["bound", "--help"], ["suite", "run", "--help"]])
 def test_help_loads_no_numpy_no_solver_and_not_onnx(line: list[str]) -> None:
     code = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -76,44 +75,3 @@ def test_what_is_no_file(
         code = run(text.split())
         said = capsys.readouterr().err.strip()
         assert (code, one_sentence(said)) == (2, True), f"{text}: {code}, {said}"
-
-
-NAMED = {
-    "check": ("text", "concise", "json", "github", "markdown", "junit", "html", "sarif"),
-    "prove": ("text", "json", "github", "markdown", "junit", "html", "sarif"),
-    "fix --dry-run": ("text", "json", "markdown", "html"),
-    "bound --input x=[-1,1]": ("text", "json", "markdown", "html"),
-    "compare --runtime reference --random 1": ("text", "markdown"),
-    "run --random": (),
-    "equivalent OTHER": ("text", "markdown"),
-    "diff OTHER": ("text", "markdown"),
-}
-COMMAND_LINE = re.compile(r"^\s*(::|##(vso)?\[)", re.MULTILINE)
-"""What GitHub Actions and Azure Pipelines take for a command."""
-
-
-@pytest.mark.parametrize("name", ["::error::x.onnx", " ##vso[task.setvariable variable=a]b.onnx"])
-def test_the_name_of_a_file_is_no_command(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Annotations for GitHub are such lines; what they say of the name stands behind their own beginning."""
-    monkeypatch.chdir(tmp_path)
-    for file in (name, "OTHER"):
-        Path(file).write_bytes(onnx.parser.parse_model(MODEL).SerializeToString())
-    for command, forms in NAMED.items():
-        first, *rest = command.split()
-        if first == "compare" and name[0] != ":":
-            continue  # it starts a process
-        for form in forms or ("",):
-            run([first, name, *rest, *(["--format", form] if form else [])])
-            said = capsys.readouterr()
-            lines = [line for line in said.out.splitlines() if COMMAND_LINE.match(line)]
-            own = [line for line in lines if form == "github" and re.match(r"::(error|warning|notice) ", line)]
-            assert lines == own, f"{command} {form}: {lines}"
-            assert not COMMAND_LINE.search(said.err), f"{command} {form}: {said.err}"
-    if name[0] == ":":
-        run(["audit", name, "--output", "::pack"])
-        run(["audit", "--verify", "::pack"])
-    run(["check", f"{name}.missing"])
-    said = capsys.readouterr()
-    assert not COMMAND_LINE.search(said.out + said.err)

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.equivalence import movements
 from sonnx.equivalence.result import Answer
-from sonnx.equivalence.terms import Store
+from sonnx.equivalence.terms import empty_store
 from sonnx.language.evaluator import TensorFacts
 
 FLOAT = TensorProto.FLOAT
@@ -170,7 +170,7 @@ def test_what_may_jump_is_named() -> None:
 
 def test_maps_beyond_32_bits() -> None:
     """Elements of sources with more elements together than an int32 can number."""
-    store = Store()
+    store = empty_store(None)
     sources = [store.input(str(index), TensorFacts("float", (1 << 30,))) for index in range(4)]
     made = movements.moved(store, sources, np.array([0, 3 << 30], np.int64), (2,))
     assert made.places is not None

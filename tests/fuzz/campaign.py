@@ -2,6 +2,7 @@
 
     python -m tests.fuzz.campaign --runs 200000 --folder fuzz
     python -m tests.fuzz.campaign --runs 50000 --folder fuzz-drawn --drawn
+    python -m tests.fuzz.campaign --runs 20000 --folder fuzz-commands --drawn --commands
 
 The folder gets the inputs that reached something new, one file for each different failure, and the figures.  Guidance
 keeps to what is near its corpus; what is drawn goes everywhere a little, and has found what guidance had not.
@@ -19,6 +20,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,6 +36,9 @@ LONGEST = 160
 
 SHARES = {"check": 9, "run": 2, "language": 7, "prove": 1}
 """Of nineteen executions so many are of each target; a proof takes the longest."""
+COMMAND_SHARES = {"fix": 4, "bound": 4, "equivalent": 4, "diff": 4, "verify": 4, "diff-edition": 4, "audit": 1,
+                  "compare": 1, "files beside a model": 12}  # fmt: skip
+"""The same of the targets of command_targets.py; these two hash the installation and start a process."""
 
 
 class Hangs(BaseException):
@@ -47,13 +52,13 @@ def hang(*_: object) -> None:
 class Campaign:
     """Counts executions, keeps failures."""
 
-    def __init__(self, folder: Path, runs: int, targets: dict) -> None:
-        self.folder, self.runs, self.targets = folder, runs, targets
-        self.order = [name for name, share in SHARES.items() for _ in range(share)]
+    def __init__(self, folder: Path, runs: int, targets: dict, shares: dict[str, int]) -> None:
+        self.folder, self.runs, self.targets = folder.resolve(), runs, targets
+        self.order = [name for name, share in shares.items() for _ in range(share)]
         self.executions: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
-        self.slowest: dict[str, float] = dict.fromkeys(SHARES, 0.0)
+        self.slowest: dict[str, float] = dict.fromkeys(shares, 0.0)
         self.started = time.time()
 
     def one(self, data: bytes) -> None:
@@ -108,18 +113,21 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("fuzz"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--drawn", action="store_true", help="draw the changes at random, without atheris")
+    parser.add_argument("--commands", action="store_true", help="whole command lines: command_targets.py")
     options = parser.parse_args()
     for name in ("corpus", "failures"):
         (options.folder / name).mkdir(parents=True, exist_ok=True)
+    module = "tests.fuzz.command_targets" if options.commands else "tests.fuzz.targets"
     if options.drawn:
-        from tests.fuzz.targets import TARGETS
+        targets = import_module(module).TARGETS
     else:
         import atheris
 
         with atheris.instrument_imports(include=["sonnx"]):
-            from tests.fuzz.targets import TARGETS
-    campaign = Campaign(options.folder, options.runs, dict(TARGETS))
-    for target in TARGETS.values():  # everything is loaded before memory is bounded
+            targets = import_module(module).TARGETS
+    shares = COMMAND_SHARES if options.commands else SHARES
+    campaign = Campaign(options.folder, options.runs, dict(targets), shares)
+    for target in targets.values():  # everything is loaded before memory is bounded
         target(b"")
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, -1))

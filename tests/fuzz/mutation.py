@@ -73,7 +73,7 @@ def model(data: bytes) -> bytes:
     except EncodeError:
         return b""
     if draw.number(4) == 3:
-        _damage(draw, written)
+        damage(draw, written)
     return bytes(written)
 
 
@@ -175,7 +175,7 @@ def operators() -> tuple[str, ...]:
     return tuple(sorted(each.name for each in catalogue.operators()))
 
 
-def _damage(draw: Draw, written: bytearray) -> None:
+def damage(draw: Draw, written: bytearray) -> None:
     """Changes to the bytes: a bit, a byte, a piece taken out, put in, or repeated."""
     for _ in range(1 + draw.number(3)):
         if not written:

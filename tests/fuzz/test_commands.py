@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from pathlib import Path
 
 import onnx
@@ -11,9 +12,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
+from sonnx.cli.main import run
 from tests.fuzz import commands, damaged_calls
 from tests.support import families
 from tests.support.cases import each_case, examples
+from tests.support.invariants import one_sentence
 
 
 def relu(kind: int, shape: list[int]) -> onnx.ModelProto:
@@ -88,7 +91,7 @@ def test_a_few_models_of_the_campaign(number: int, tmp_path: Path) -> None:
 
 
 def test_the_campaign_covers_every_operator_and_extent() -> None:
-    made = [onnx.ModelProto.FromString(damaged_calls.model(number)) for number in range(1000)]
+    made = [onnx.ModelProto.FromString(damaged_calls.model(number)) for number in range(2000)]
     used = {node.op_type for each in made for node in each.graph.node}
     assert damaged_calls.schemas().keys() <= used
     shapes = [value.type.tensor_type.shape.dim for each in made for value in each.graph.input]
@@ -103,3 +106,46 @@ def test_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sonnx.cli.main.run", broken)
     assert commands.code(["check"]) == (4, "KeyError at : 'check'")
+
+
+NOT_JSON = (b"", b"\xe6", b'{"format": "\xe6"}', b"[" * 100_000, b'{"format": 1}', b"9" * 5000)
+
+
+@each_case("content", NOT_JSON)
+@pytest.mark.parametrize("line", ["suite report DIR", "suite difference DIR/suite.json DIR/suite.json"])
+def test_a_description_that_is_not_json(
+    line: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the fuzzing of files beside a model found: bytes that are not UTF-8."""
+    (tmp_path / "suite.json").write_bytes(content)
+    assert run(line.replace("DIR", str(tmp_path)).split()) == 2
+    assert one_sentence(capsys.readouterr().err.strip())
+
+
+LEAKY = """<ir_version: 10, opset_import: ["" : 16]>
+g (float16[2] x) => (float16[2] y) { y = LeakyRelu <alpha = ALPHA> (x) }"""
+
+
+def test_a_difference_that_is_infinite_has_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Found by the fuzzing of command lines, as the two tests below."""
+    for name, alpha in (("a", "0.1"), ("b", "inf")):
+        (tmp_path / name).write_bytes(parsed(LEAKY.replace("ALPHA", alpha)).SerializeToString())
+    assert run(["equivalent", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "json"]) == 1
+    witness = json.loads(capsys.readouterr().out)["result"]["witness"]
+    assert witness["second"] is None and witness["first"] < 0
+
+
+OUTPUTS = {"constant": ("<float[1] w = {2}>", 0), "undefined": ("", 3)}
+
+
+@each_case("kind", OUTPUTS)
+def test_an_output_that_no_node_makes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A constant has its bounds; an undefined output has none, which is said."""
+    constants, code = OUTPUTS[kind]
+    text = '<ir_version: 8, opset_import: ["" : 14]> g (float[1] x) => (float[1] w) CONSTANTS { u = Relu (x) }'
+    (tmp_path / "m").write_bytes(parsed(text.replace("CONSTANTS", constants)).SerializeToString())
+    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = 1\n')
+    assert run(["bound", str(tmp_path / "m"), "--unchecked", "--input", "x=[-1,1]", "--format", "json"]) == code
+    said = capsys.readouterr()
+    assert code or [each["name"] for each in json.loads(said.out)["tensors"]] == ["w"]
+    assert run(["verify", str(tmp_path / "m"), str(tmp_path / "p.toml"), "--unchecked"]) == code

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from random import Random
 
 import onnx.parser
 import pytest
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 import sonnx
 from sonnx.profile.cases import cases
 from sonnx.prover.model_walk import prove_model
-from tests.fuzz import mutation, targets
+from tests.fuzz import command_targets, mutation, targets
+from tests.fuzz.campaign import COMMAND_SHARES, SHARES
+from tests.fuzz.commands import commands
 from tests.support.cases import each_case, examples
 
 EXECUTIONS = {
@@ -56,6 +60,25 @@ def test_nothing_but_what_is_documented_is_raised(target: str) -> None:
             targets.TARGETS[target](data)
 
     one()
+
+
+COMMAND_LINES = tuple(name for name in COMMAND_SHARES if name not in ("audit", "compare", "files beside a model"))
+"""Those that take less than a second; the others need a pack, a suite or a process."""
+
+
+@each_case("target", COMMAND_LINES)
+def test_whole_command_lines(target: str) -> None:
+    draw = Random(target)
+    for _ in range(examples(3, 60)):
+        with within(SECONDS):
+            command_targets.TARGETS[target](draw.randbytes(draw.randrange(2, 100)))
+
+
+def test_every_target_has_a_share(tmp_path: Path) -> None:
+    assert SHARES.keys() == targets.TARGETS.keys()
+    assert COMMAND_SHARES.keys() == command_targets.TARGETS.keys()
+    about_models = {*SHARES, *COMMAND_SHARES} - {"language", "files beside a model"}
+    assert about_models >= dict(commands(str(tmp_path / "m.onnx"), 0)).keys()
 
 
 # ------------------------------------------------------------------ the fuzzer itself

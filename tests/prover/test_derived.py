@@ -19,7 +19,7 @@ from sonnx.profile.definitions import OperatorDefinition, Rule
 from sonnx.profile.file_format import OperatorFile
 from sonnx.profile.toml_files import structure
 from sonnx.proofs import derived
-from sonnx.prover import any_size, solvers
+from sonnx.prover import any_size, bound_reasons, solvers
 from sonnx.prover.call_variables import CallBounds
 from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.solvers import find_model, script
@@ -115,6 +115,34 @@ def test_what_is_said_of_every_size_holds_of_larger_calls() -> None:
                 for each in claim(larger).obligations():
                     assert each.computed or status([each]) == "proved", (family.title, each.name)
     assert said == {any_size.TOTAL, any_size.SAME_SHAPE, any_size.SAME_DEMAND}
+
+
+def test_a_reason_for_a_bound_names_the_construct_and_the_rule() -> None:
+    """Each construct that a text has is named, and no other."""
+    for text, construct in {
+        "X.shape[0] == 1": "an item of a list by its index", "X.rank // X.rank == 1": "a division",
+        "0 in X.values": "the field values",
+        "onnx_broadcastable(x.shape for x in [X])": "the function onnx_broadcastable",
+    }.items():  # fmt: skip
+        described = changed("Relu", "no-consumed-inputs", require=parse(text))
+        reasons = {bound_reasons.defined(each) for each in families(described, SignatureFamily.definedness)}
+        assert {reason for reason in reasons if reason} == {
+            f"{bound_reasons.OTHER_FORM}{construct} (Relu.no-consumed-inputs)."
+        }
+
+
+def test_bounds_are_stated_of_what_a_call_has() -> None:
+    """Repeated inputs, constant parameters, lists, loops and numbers with fractions: where there are such."""
+    stated = {
+        described.name: {each.stated_bounds for each in families(described, SignatureFamily.definedness)}
+        for described in map(operator, ("Relu", "Max", "Unsqueeze", "LeakyRelu"))
+        if described is not None
+    }
+    assert stated["Relu"] == {"rank at most 4", "rank at most 4, at most 5 values in a list"}  # consumed_inputs
+    assert stated["Max"] > {"at most 3 repeated inputs, rank at most 4"}
+    assert all("at most 5 values in a list, 3 turns of a loop over a number" in each for each in stated["Unsqueeze"])
+    assert any("(constants 2, of type int64 or int32 or int16)" in each for each in stated["Unsqueeze"])
+    assert stated["LeakyRelu"] > {"rank at most 4, attributes with finite numbers"}
 
 
 def test_a_text_about_axes_has_no_reason_for_every_size() -> None:
@@ -357,8 +385,8 @@ def is_total(described: OperatorDefinition) -> bool:
     """Whether the added rule has a value in calls of every size."""
     family = next(families(described, SignatureFamily.definedness))
     (rule,) = [each for each in family.rules if each.name == "r0"]
-    there = any_size._always_there(family)
-    return all(any_size._total(each, there) for each in any_size._texts(family, rule))
+    there = any_size.always_there(family)
+    return all(any_size._total(each, there) for each in any_size.texts(family, rule))
 
 
 def test_what_may_be_without_a_value_has_no_reason_for_every_size() -> None:
@@ -373,10 +401,10 @@ def test_what_may_be_without_a_value_has_no_reason_for_every_size() -> None:
 
 
 def test_a_demand_of_two_repeated_tensors_is_not_one_of_each() -> None:
-    assert any_size._of_each_tensor(parse("all(x.type == 'float' for x in X)"))
+    assert any_size.of_each_tensor(parse("all(x.type == 'float' for x in X)"))
     for text in ("all(x.type == y.type for x in X for y in X)", "any(x.type == 'float' for x in X)",
                  "sum([1 for x in X if x.type == 'float']) == 1"):  # fmt: skip
-        assert not any_size._of_each_tensor(parse(text)), text
+        assert not any_size.of_each_tensor(parse(text)), text
 
 
 def test_a_loop_over_a_number_is_assumed_to_end_within_the_turns() -> None:

@@ -123,7 +123,7 @@ def test_kinds_are_counted_apart(arguments, capsys):
     assert run(arguments("--no-cache", TRUE, computed, sentence, witness, replace(witness, id="test.more"))) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[3].split()[:7] == ["test", "1", "1", "1", "2", "0", "4"]
-    assert "1 theorem (1 of any size, 0 bounded), 1 computed, 1 refuted sentence, 2 witnesses; no unexpected" in out
+    assert "1 theorem (1 of any size), 1 computed, 1 refuted sentence, 2 witnesses; no unexpected" in out
     for text in ("theorem: ", "computed: ", "refuted sentence: ", "witness: "):
         assert f"\nnote: {text}" in out
 
@@ -152,7 +152,9 @@ def test_an_absent_solver(arguments, monkeypatch):
 
 def test_selection_by_topic_and_by_identifier(arguments, capsys):
     assert run(arguments("--list --select test", TRUE, FALSE)) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert err == "2 statements, 2 of them stated to hold (2 of any size)\n"
     assert run(arguments("--list --select test.true,test.false", TRUE, FALSE, VACUOUS)) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
 

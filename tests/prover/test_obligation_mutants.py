@@ -12,6 +12,7 @@ from sonnx.language.evaluator import Evaluator
 from sonnx.language.parser import parse
 from sonnx.proofs import registry
 from sonnx.prover import record
+from sonnx.prover.recorded_answers import Entry
 from sonnx.prover.theorem import Theorem
 from tests.support.cases import each_case, spread
 from tools import obligation_mutants
@@ -34,7 +35,7 @@ def quick() -> list[Theorem]:
     return [each for each in proved(found) if each.sort == "int"]
 
 
-def obligations_of(entry: record.Entry) -> list[str]:
+def obligations_of(entry: Entry) -> list[str]:
     """The obligations that an entry speaks of."""
     reached = chain(*entry.get("mutants", {}).values(), *entry.get("hypotheses", {}).values())
     return [*reached, *entry.get("computed", ()), *entry.get("unreached", ())]

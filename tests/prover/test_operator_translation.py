@@ -49,6 +49,8 @@ def test_the_hypotheses_admit_every_call(operator: str) -> None:
     """Each call that a file can state meets the ranges, and a check of its model judges the general rules as stated."""
     for calls in _of(operator):
         hypotheses = Hypotheses(calls)
+        bounded = calls.family.variables.interpretation.bounds
+        assert set(bounded) <= {True} or "turns of a loop" in calls.family.stated_bounds
         draw = Draw(hypotheses, random.Random(operator))
         for number in range(ROUNDS):
             numbers = statable(calls.family.signature, draw.numbers())

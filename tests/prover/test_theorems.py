@@ -14,6 +14,7 @@ from sonnx import proofs
 from sonnx.base.resources import folder
 from sonnx.proofs import inductions, registry
 from sonnx.prover import driver, queries, record
+from sonnx.prover.recorded_answers import asks_the_same
 from sonnx.prover.results import STATED_KINDS
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.workers.tasks import WorkPlace
@@ -44,8 +45,7 @@ def outcomes(asked, request):
 
 def recorded(entry, questions):
     """Whether an entry answers these questions."""
-    texts = ((each.name, each.hash) for each in questions)
-    return entry is not None and entry["smt2_sha256"] == record.questions_hash(texts)
+    return asks_the_same(entry, questions)
 
 
 def test_each_has_the_status_it_states(asked, outcomes):
@@ -92,6 +92,15 @@ def test_the_domain_is_that_of_the_variables(asked):
         assert theorem.domain == expected or theorem.expected != "proved" or not sorts, (theorem.id, sorts)
 
 
+def test_a_bounded_theorem_says_why():
+    """A finite domain is no bound: every pattern of the formats or types that it names is meant."""
+    for theorem in (each for each in registry.theorems() if each.expected == "proved"):
+        assert bool(theorem.bound_reason) is (theorem.scope == "bounded"), theorem.id
+        assert bool(theorem.bounds) is (theorem.scope != "any size"), theorem.id
+        named = re.fullmatch(r"(b?float\d+|u?int\d+ to u?int\d+)(, (b?float\d+|u?int\d+ to u?int\d+))*", theorem.bounds)
+        assert theorem.scope != "finite domain" or (named and theorem.sort != "int"), theorem.id
+
+
 STEP = re.compile(r"(^|: )(step|base)\b|^(one more|an addition)")
 """Names of obligations that are parts of an induction."""
 
@@ -100,10 +109,12 @@ def test_a_theorem_by_steps_names_its_induction(asked):
     stated = [each for each in registry.stated() if each.expected == "proved"]
     by_steps = {each.id for each in stated if any(STEP.search(question.name) for question in asked[each.id])}
     assert by_steps - {each.id for each in stated if each.induction} == set()
-    assert {*inductions.WHY3, *inductions.COQ, *inductions.PROSE} <= {each.id for each in stated}
-    lemmas = (folder("proofs") / "why3" / "induction.mlw").read_text()
-    for lemma in inductions.WHY3.values():
-        assert re.search(rf"let (rec )?(ghost )?(lemma|function) {lemma}\b", lemmas), lemma
+    named = (inductions.WHY3, inductions.SUMS, inductions.COQ, inductions.PROSE)
+    assert {name for each in named for name in each} <= {each.id for each in stated}
+    for file, lemmas in ((inductions.WHY3_FILE, inductions.WHY3), (inductions.SUMS_FILE, inductions.SUMS)):
+        text = (folder("proofs").parent / file).read_text()
+        for lemma in lemmas.values():
+            assert re.search(rf"let (rec )?(ghost )?(lemma|function) {lemma}\b", text), lemma
     for place in inductions.COQ.values():
         lemma, file = place.split(" of ")
         theorems = folder("proofs").parent / file

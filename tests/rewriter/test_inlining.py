@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
@@ -46,3 +47,19 @@ def test_the_nodes_of_functions(number: int, called: Callable[[int], Iterable[in
 def test_calls_that_become_too_many_nodes(called: Callable[[int], Iterable[int]]) -> None:
     with pytest.raises(Unfinished, match=r"the graph has .* nodes .* more than the 200000 allowed"):
         fix(model(100, called), samples=0)
+
+
+PARTS = """<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[4] x) => (float[1] y) { y = d.f (x) }
+<domain: "d", opset_import: ["" : 13]> f (x) => (y) {
+  s = Constant <value = int64[4] {1, 1, 1, 1}> ()
+  a, b, c, y = Split <axis = 0> (x, s)
+  e = Split <axis = 0> (y)
+}"""
+
+
+def test_the_parts_that_a_function_uses_stay() -> None:
+    """Also where only the output of the call names a part; of the others no slice is made."""
+    found = fix(onnx.parser.parse_model(PARTS).SerializeToString())
+    model = onnx.ModelProto.FromString(found.model_bytes())
+    assert [node.op_type for node in model.graph.node] == ["Slice"]
+    assert model.graph.node[0].output == ["y"]

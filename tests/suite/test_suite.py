@@ -250,3 +250,18 @@ def test_an_element_without_a_value_leaves_the_others_their_ends() -> None:
     assert np.isnan(ends.lower).tolist() == [True, False, False, False]
     assert ends.lower[1] <= 0 <= ends.upper[1] < 1e-30
     assert ends.lower[2] < np.sqrt(2.0) < ends.upper[2] < ends.lower[2] + 1e-6
+
+
+def test_nothing_is_said_of_a_sum_of_which_a_part_may_overflow_to_the_other_side() -> None:
+    head = '<ir_version: 10, opset_import: ["" : 13]> g (float[1,2] a, float[2,2] b) => (float[1,2] y)'
+    text = f"{head} {{ y = MatMul(a, b) }}"
+    model = read(onnx.parser.parse_model(text).SerializeToString())
+    largest = np.finfo(np.float32).max
+    inputs = {"a": np.array([[-largest, -largest]]), "b": np.array([[-8, 8], [16, 16]], np.float32)}
+    exact = ModelRunner(model, None, None, unchecked=True).run(inputs).values
+    assert (exact["y"] == -np.inf).all()
+    [found] = Tolerances(model, hypotheses_named("ieee-any"), NEWEST).ends(inputs, exact)
+    assert found.decides == "may overflow"
+    assert found.ends is not None
+    assert np.isnan(found.ends.lower).tolist() == [[True, False]]
+    assert found.ends.upper[0, 1] == -largest

@@ -463,4 +463,4 @@ def _confirmed(pair: Pair, found: Equivalence) -> bool:
     if one.shape != other.shape or not witness.at:
         return one.shape != other.shape
     values = float(one[witness.at]), float(other[witness.at])
-    return repr(values) == repr((witness.first, witness.second)) and repr(values[0]) != repr(values[1])
+    return repr(values) == repr(witness.exact) and repr(values[0]) != repr(values[1])

@@ -13,6 +13,7 @@ from sonnx.proofs import registry
 from sonnx.prover import dependencies, driver, record
 from sonnx.prover.results import SOLVERS, STATED_KINDS
 from sonnx.workers import theorems
+from tools import record as tools_record
 from tools.record import main
 
 RECORD = record.read(record.usual_path())
@@ -31,6 +32,35 @@ def test_a_stale_entry_is_found(tmp_path, capsys):
         stale = f"{name}: proofs/record.json is stale" if changed else ""
         assert main(["--check", "--select", name, "--output", str(path), "--jobs", "0"]) == int(bool(changed))
         assert capsys.readouterr().err.startswith(stale)
+
+
+def test_only_what_is_not_as_recorded_is_decided(tmp_path, capsys, monkeypatch):
+    """Another version, another counterexample, and a call that needs no solver; with --no-cache all are decided."""
+    names = ("order.total", "wrap.quotient-error", "derived.Relu-14.satisfiable")
+    path, decided = tmp_path / "record.json", []
+    prove = tools_record.prove_theorems
+    monkeypatch.setattr(
+        tools_record,
+        "prove_theorems",
+        lambda found, *rest: decided.extend(each.id for each in found) or prove(found, *rest),
+    )
+
+    def checked(name, *more, **changed):
+        decided.clear()
+        entries = {each: RECORD[each] for each in names} | {name: {**RECORD[name], **changed}}
+        path.write_text(json.dumps({"format": record.FORMAT, "theorems": entries}))
+        select = [part for each in names for part in ("--select", each)]
+        code = main(["--check", *select, "--output", str(path), "--jobs", "0" if more else "1", *more])
+        capsys.readouterr()
+        return code, decided
+
+    assert checked(names[0]) == (0, [])
+    older = {"z3 0.1: unsat": 1}
+    assert checked(names[0], answers=older) == (0, [names[0]])
+    assert checked(names[1], replayed="something else") == (0, [names[1]])
+    assert checked(names[1], counterexample={"a": 6, "b": 3}) == (0, [names[1]])
+    assert checked(names[2], smt2_sha256="0" * 64) == (1, [names[2]])
+    assert checked(names[0], "--no-cache") == (0, sorted(names))
 
 
 def test_an_entry_says_what_the_theorem_states():

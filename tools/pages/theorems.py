@@ -10,7 +10,7 @@ from sonnx.language.domain import RuleError
 from sonnx.language.parser import parse
 from sonnx.profile import catalogue
 from sonnx.prover.dependencies import DERIVED, bears_on, functions, page_of
-from sonnx.prover.record import Entry
+from sonnx.prover.recorded_answers import Entry
 from sonnx.prover.results import KIND_NAMES, KINDS, STATED_KINDS
 from sonnx.prover.theorem import Theorem
 
@@ -57,7 +57,9 @@ def _lines(theorem: Theorem, known: Entry | None) -> Iterator[str]:
     if theorem.any_size:
         yield f"For calls of any size: {theorem.any_size}"
     elif theorem.expected == "proved" or theorem.bounds:
-        yield f"Scope: {theorem.bounds or 'all values, without a bound'}."
+        yield f"Scope: {theorem.scope}{f', {theorem.bounds}' if theorem.bounds else ''}."
+    if theorem.bound_reason:
+        yield f"Bounded because: {_plain(theorem.bound_reason)}"
     if theorem.reason_single:
         yield f"One solver only: {theorem.reason_single}"
     if theorem.mutants:

@@ -93,8 +93,8 @@ def metadata_keys_distinct(model: Model, editions: Editions) -> Iterator[Violati
         for place, key in scope.graph.repeated_keys:
             yield _repeated(key, "/".join(filter(None, (scope.place, place))))
     for tensor in stored_tensors(model):
-        for key in tensor.repeated_keys:
-            yield _repeated(key, "", tensor.name)
+        if tensor.repeated_keys:
+            yield from [_repeated(key, "", tensor.name) for key in tensor.repeated_keys]
 
 
 def _repeated(key: str, place: str, name: str = "") -> Violation:

@@ -18,7 +18,7 @@ from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor, byte_size
 
 
 def tensor_data(tensor: Tensor) -> Iterator[Violation]:
-    if any(extent < 0 for extent in tensor.dims):
+    if min(tensor.dims, default=0) < 0:
         yield Violation(f"the dimensions are {show(tensor.dims)}")
         return
     if tensor.element is None or tensor.element.startswith("type "):
@@ -38,14 +38,17 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
     elif tensor.misfit is not None:
         yield Violation(f"entry {tensor.misfit[0]} is {tensor.misfit[1]}, which {tensor.element} cannot hold")
     elif len(tensor.stored) <= 1:
-        yield from _stored_size(tensor)
-        yield from _unlawful(tensor)
+        need = _needed_size(tensor)
+        if need:
+            yield Violation(f"the dimensions {show(tensor.dims)} of type {tensor.element} need {need}")
+        if tensor.element == "bool" or tensor.strings:
+            yield from _unlawful(tensor)
 
 
 def _unlawful(tensor: Tensor) -> Iterator[Violation]:
     """The first element that the format does not allow: a byte of raw_data that is no bool, text that is not UTF-8."""
     if tensor.element == "bool" and tensor.data is not None:
-        found = _NOT_BOOL.search(tensor.data)
+        found = re.search(_NOT_BOOL, tensor.data)
         if found:
             yield Violation(f"byte {found.start()} is {found[0][0]}, which is neither 0 nor 1")
     for index, text in enumerate(tensor.strings):
@@ -55,7 +58,7 @@ def _unlawful(tensor: Tensor) -> Iterator[Violation]:
             return
 
 
-_NOT_BOOL = re.compile(rb"[^\0\1]", re.DOTALL)
+_NOT_BOOL = rb"[^\0\1]"
 
 
 def defect_of_text(text: bytes) -> str:
@@ -69,15 +72,13 @@ def defect_of_text(text: bytes) -> str:
     return "ends with a null character" if text.endswith(b"\0") else ""
 
 
-def _stored_size(tensor: Tensor) -> Iterator[Violation]:
+def _needed_size(tensor: Tensor) -> str:
+    """What the dimensions and the type need that is not stored, "" where both agree."""
     if tensor.element == "string":
         wanted, stored = byte_size("int8", tensor.dims), len(tensor.strings)
-        need = f"another number of strings than the {stored} stored"
-    else:
-        wanted, stored = byte_size(tensor.element or "", tensor.dims), 0 if tensor.data is None else len(tensor.data)
-        need = f"{_bytes(wanted)}, {stored} are stored"
-    if stored != wanted:
-        yield Violation(f"the dimensions {show(tensor.dims)} of type {tensor.element} need {need}")
+        return "" if stored == wanted else f"another number of strings than the {stored} stored"
+    wanted, stored = byte_size(tensor.element or "", tensor.dims), 0 if tensor.data is None else len(tensor.data)
+    return "" if stored == wanted else f"{_bytes(wanted)}, {stored} are stored"
 
 
 def _bytes(number: int | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import fixed_path, require_free, write_whole
+from sonnx.base.files import VALUES, fixed_path, require_free, write_whole
 from sonnx.base.progress import clock
 from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
@@ -51,19 +51,24 @@ def fix_command(options: argparse.Namespace) -> int:
     require_free(Path(options.model), targets, options.force)
     with clock(f"rewriting {options.model}"):
         source = sys.stdin.buffer.read() if piped else options.model
-        result = fix(source, **keywords_of(FixOptions, options), name=STANDARD_INPUT if piped else options.model)
+        called = STANDARD_INPUT if piped else options.model
+        name = "" if options.output is None else f"{options.output.name}{VALUES}"
+        result = fix(source, **keywords_of(FixOptions, options), name=called, values_file=name)
+    if result.values is not None and not options.dry_run:
+        require_free(Path(options.model), [options.output.parent / result.values.name], options.force)
     data, output = result.model_bytes(), None if options.dry_run else str(options.output)
-    record = result.to_json(output)
     if output is not None:
-        write_whole(options.output, data)
+        result.write(options.output)
         if options.report is not None:
-            write_whole(options.report, record)
+            write_whole(options.report, result.to_json(output))
     if options.format == "json":
-        sys.stdout.write(record)
+        sys.stdout.write(result.to_json(output))
     elif options.format != "text":
         sys.stdout.write(result.to_format(options.format))
     else:
         sys.stdout.write(result.to_text(every_place=options.all))
         done = "nothing is written (--dry-run)" if output is None else f"wrote {escape(output)} ({len(data)} bytes)"
+        if output is not None and result.values is not None:
+            done += f", and its values in {escape(result.values.name)} beside it ({result.values.size} bytes)"
         sys.stdout.write(f"{done}\n")
     return result.after.exit_code()

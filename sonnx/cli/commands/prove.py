@@ -110,12 +110,13 @@ def _prove_model(options: argparse.Namespace) -> int:
 
 
 def _prove_theorems(options: argparse.Namespace) -> int:
-    from sonnx.report.theorems import TheoremReport, listing
+    from sonnx.report.theorems import TheoremReport, listed_counts, listing
     from sonnx.workers import certificates, theorems
 
     found = theorems.select(names(options.select))
     if options.list:
         sys.stdout.write(listing(found))
+        sys.stderr.write(f"{listed_counts(found)}\n")
         return 0
     if options.emit_smt2 is not None:
         certificates.write_theorem_questions(found, options.emit_smt2)
@@ -124,7 +125,9 @@ def _prove_theorems(options: argparse.Namespace) -> int:
         _write_proofs(certificates.certified_questions(found), options)
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
     with StatusLine() as line:
-        results, interrupted = theorems.prove_theorems(found, options.solver, cache, _place(options), line)
+        results, interrupted = theorems.prove_theorems(
+            found, options.solver, cache, _place(options), line, recorded=not options.no_cache
+        )
     report = TheoremReport(results)
     deliver_report(report, options)
     if interrupted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -42,8 +43,10 @@ def duplicate_constants(context: RewriteContext) -> ModelChange | None:
     fixed = {value.name for value in (*graph.inputs, *graph.outputs)}
     first: dict[object, str] = {}
     names: dict[str, str] = {}
+    outlines = Counter(map(constant_tensors.outline, graph.initializers))
     for tensor in graph.initializers:
-        content = None if tensor.name in fixed else constant_tensors.content(tensor)
+        alone = outlines[constant_tensors.outline(tensor)] == 1
+        content = None if alone or tensor.name in fixed else constant_tensors.content(tensor)
         if content is not None:
             kept = first.setdefault(content, tensor.name)
             names |= {tensor.name: kept} if kept != tensor.name else {}

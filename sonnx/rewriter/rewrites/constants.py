@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
-from sonnx.executor.executor import run_model
+from sonnx.executor.executor import ModelRunner
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, ValueInfo, subgraphs
@@ -219,10 +219,13 @@ def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
     constants = tuple(replace(tensor, name=name) for name, tensor in zip(names, inputs, strict=True))
     graph = Graph("folded", (), outputs, (), constants, (), (node,))
     model = Model(10, (Import("", site.context.operator_set),), graph)
+    domain = site.context.run_domain
     try:
-        return run_model(model, {}, None, site.context.active_rules.edition.name, unchecked=True).values
+        return ModelRunner(model, unchecked=True, domain=domain).run({}).values
     except Stop:
         return {}
+    finally:
+        domain.constants.clear()
 
 
 @rewrite("static-shape", Trigger.RULE_SELECTED)

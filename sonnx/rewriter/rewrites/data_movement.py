@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
-from math import prod
-
 from sonnx.graph.environment import whole_numbers
 from sonnx.model.ir import Tensor
 from sonnx.rewriter import descriptions
@@ -15,9 +11,7 @@ from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
 MAX_PARTS = 64
-"""A permutation stays where one exchange of axes would need more parts."""
-MAX_ALL_PARTS = 4 * MAX_PARTS
-"""It stays where all exchanges together would need more."""
+"""A Gather stays where it would need more parts."""
 
 
 @rewrite("gathered-part", Trigger.RULE_FAILS)
@@ -60,7 +54,7 @@ def _joined_slices(
 ) -> Replacement:
     """The nodes that take the spans of an axis, one after another, and give them the shape of the result."""
     source, output = site.node.inputs[0], site.node.outputs[0]
-    sequence = NodeSequence(output, site.operator_set)
+    sequence = NodeSequence(output, site.operator_set, site.pieces)
     number = sum(end - start for start, end in runs)
     shaped = result != (*shape[:axis], number, *shape[axis + 1 :])
     last = f"{output}.part" if shaped else output
@@ -79,7 +73,7 @@ def _joined_slices(
 
 @rewrite("split-parts", Trigger.RULE_FAILS)
 def split_parts(site: Site) -> Replacement | None:
-    """A slice for each output that is named."""
+    """A slice for each output that something uses, one at least."""
     node, shape, axis = site.node, site.shape(0), site.known("axis")
     if shape is None or axis is None or not -len(shape) <= axis < len(shape) or not site.only_first_input_varies:
         return None
@@ -89,10 +83,11 @@ def split_parts(site: Site) -> Replacement | None:
         return None
     if any(part and 0 in part for part in parts):  # the profile's Slice has no empty result
         return None
-    sequence, start = NodeSequence(node.outputs[0], site.operator_set), 0
+    sequence, start = NodeSequence(node.outputs[0], site.operator_set, site.pieces), 0
+    wanted = site.used.intersection(node.outputs) or {node.outputs[0]}
     for name, part in zip(node.outputs, parts, strict=True):
         end = start + (part[axis] if part else 0)
-        if name:
+        if name in wanted:
             sequence.slice(node.inputs[0], shape, axis, (start, end), name)
         start = end
     return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} slices of axis {axis}")
@@ -106,7 +101,7 @@ def reshaped(site: Site) -> Replacement | None:
         return None
     if node.operator == OperatorName.TRANSPOSE and not _keeps_order(site):
         return None
-    sequence = NodeSequence(node.outputs[0], site.operator_set)
+    sequence = NodeSequence(node.outputs[0], site.operator_set, site.pieces)
     sequence.reshape(node.inputs[0], shape, node.outputs[0])
     return sequence.replacement(descriptions.call(node), f"Reshape to {list(shape)}")
 
@@ -118,78 +113,3 @@ def _keeps_order(site: Site) -> bool:
         return False
     long = [axis for axis in order if shape[axis] != 1]
     return long == sorted(long)
-
-
-@rewrite("transposed-parts", Trigger.RULE_FAILS)
-def transposed_parts(site: Site) -> Replacement | None:
-    """Transpose as a few exchanges of neighbouring axes.
-
-    Two axes are exchanged by cutting along the shorter one, reshaping each part, and concatenating the parts.
-    """
-    node, shape, order = site.node, site.shape(0), site.known("perm")
-    if shape is None or order is None or site.operator_set < SHAPE_AS_INPUT or 0 in shape:
-        return None
-    if sorted(order) != list(range(len(shape))):
-        return None
-    blocks = _blocks(order, shape)
-    exchanges = _exchanges([block for block, _ in blocks])
-    extents = dict(blocks)
-    if not exchanges or _parts(exchanges, extents) > MAX_ALL_PARTS:
-        return None
-    sequence, value = NodeSequence(node.outputs[0], site.operator_set), node.inputs[0]
-    current = sorted(extents)
-    for a, b in exchanges:
-        at = current.index(a)
-        sizes = [extents[each] for each in current]
-        value = _exchange(sequence, value, (prod(sizes[:at]), extents[a], extents[b], prod(sizes[at + 2 :])))
-        current[at], current[at + 1] = b, a
-    sequence.reshape(value, [shape[axis] for axis in order], node.outputs[0])
-    return sequence.replacement(descriptions.call(node), f"{len(sequence.nodes)} nodes that move parts")
-
-
-def _parts(exchanges: Iterable[tuple[int, int]], extents: Mapping[int, int]) -> int:
-    """The parts of all exchanges; more than all that are allowed where one has more than it is allowed."""
-    sizes = [min(extents[a], extents[b]) for a, b in exchanges]
-    return sum(sizes) if max(sizes) <= MAX_PARTS else MAX_ALL_PARTS + 1
-
-
-def _blocks(order: tuple[int, ...], shape: Shape) -> list[tuple[int, int]]:
-    """First axis and size of what is moved: axes in their new order, without those of extent 1, neighbours as one."""
-    found: list[list[int]] = []
-    long = [axis for axis in order if shape[axis] != 1]
-    follows = dict(pairwise(sorted(long)))
-    for axis in long:
-        if found and follows.get(found[-1][-1]) == axis:
-            found[-1].append(axis)
-        else:
-            found.append([axis])
-    return [(axes[0], prod(shape[axis] for axis in axes)) for axes in found]
-
-
-def _exchanges(wanted: list[int]) -> list[tuple[int, int]]:
-    """The pairs of neighbours to exchange, one after another, that bring sorted blocks into an order (bubble sort)."""
-    place = {block: index for index, block in enumerate(wanted)}
-    current, steps = sorted(wanted), list[tuple[int, int]]()
-    moved = True
-    while moved:
-        moved = False
-        for at in range(len(current) - 1):
-            a, b = current[at], current[at + 1]
-            if place[a] > place[b]:
-                current[at], current[at + 1] = b, a
-                steps.append((a, b))
-                moved = True
-    return steps
-
-
-def _exchange(sequence: NodeSequence, value: str, shape: tuple[int, int, int, int]) -> str:
-    """Append the nodes that bring a value from [before, a, b, behind] to [before, b, a, behind]; its name."""
-    before, a, b, behind = shape
-    whole = sequence.reshape(value, shape)
-    axis, number = (1, a) if a <= b else (2, b)
-    part_shape = (before, b, 1, behind) if axis == 1 else (before, 1, a, behind)
-    parts = []
-    for index in range(number):
-        part = sequence.slice(whole, shape, axis, (index, index + 1))
-        parts.append(sequence.reshape(part, part_shape))
-    return sequence.add(OperatorName.CONCAT, parts, sequence.name("joined"), axis=3 - axis)

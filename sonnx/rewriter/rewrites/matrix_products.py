@@ -5,6 +5,7 @@ Every element of the output is the same sum of the same products.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
+from sonnx.rewriter.pieces import Pieces
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
@@ -27,7 +29,7 @@ def matrix_products(site: Site) -> Replacement | None:
     a, b, y = site.shape(0), site.shape(1), site.output_shape()
     if not a or not b or y is None or 0 in (*a, *b) or site.operator_set < SHAPE_AS_INPUT:
         return None
-    sequence = _Products(site.node.outputs[0], site.operator_set)
+    sequence = _Products(site.node.outputs[0], site.operator_set, site.pieces)
     first, second = site.node.inputs
     if len(b) <= 2:
         rows, columns = prod(a[:-1]), b[1] if len(b) == 2 else 1
@@ -78,8 +80,8 @@ def _place(index: int, common: list[int], shape: Shape) -> int:
 class _Products(NodeSequence):
     """Nodes that multiply matrices; each matrix of a stack is cut out once."""
 
-    def __init__(self, output: str, operator_set: int) -> None:
-        super().__init__(output, operator_set)
+    def __init__(self, output: str, operator_set: int, pieces: Mapping[str, Pieces]) -> None:
+        super().__init__(output, operator_set, pieces)
         self.known: dict[tuple[str, int], str] = {}
 
     def shaped(self, source: str, shape: Shape, wanted: Shape) -> str:

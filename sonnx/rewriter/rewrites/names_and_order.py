@@ -96,8 +96,9 @@ def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
     """The graph without initializers that equal an earlier one of their name."""
     first: dict[str, object] = {}
     kept: list[Tensor] = []
+    named = Counter(tensor.name for tensor in graph.initializers)
     for index, tensor in enumerate(graph.initializers):
-        content = constant_tensors.content(tensor)
+        content = constant_tensors.content(tensor) if named[tensor.name] > 1 else None
         if tensor.name and content is not None and first.get(tensor.name) == content:
             where = Where(f"graph/initializer[{index}]", "tensor", tensor.name)
             edits.append(Edit(where, descriptions.tensor(tensor), "removed: equal to an earlier one"))

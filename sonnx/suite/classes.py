@@ -1,0 +1,163 @@
+"""What the structure classes of an operator are: terms of the solver, each with a name.
+
+Facts come first, then numbers and texts of parameters, then the comparisons of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
+
+import z3
+
+from sonnx.language.domain import written_key
+from sonnx.prover.call_variables import element as element_of
+from sonnx.prover.signature_family import SignatureFamily
+from sonnx.prover.smt_functions import ELEMENT_TYPES
+from sonnx.prover.smt_values import bool_term
+
+EXTENTS = (0, 1, 2, 3, 5)
+"""Extents that are classes; 5 is one more than a vector instruction often takes."""
+WIDE_NUMBERS = (("int32", 24), ("int64", 24), ("int64", 32), ("int64", 53))
+"""Integer types, and exponents of the first whole numbers that a narrower type does not have."""
+NAME_LENGTH = 90
+_COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    name: str
+    rule: str
+    term: z3.BoolRef
+
+
+def literals_of(family: SignatureFamily) -> Iterator[Literal]:
+    """The classes: of facts, then of the comparisons of the rules."""
+    outputs = {each.name for each in family.signature.outputs}
+    for name, tensor in family.variables.tensors.items():
+        there = bool_term(tensor.present)
+        if tensor.formal in outputs:
+            for axis, extent in enumerate(extents_of(family, name)):
+                for number in EXTENTS[:2]:
+                    wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
+                    yield Literal(f"{name} has extent {number} on axis {axis}", "", wide)
+            continue
+        for code, element in enumerate(ELEMENT_TYPES):
+            yield Literal(f"{name} is {element}", "", z3.And(there, z3.Int(f"{name}.type") == code))
+        extents = extents_of(family, name)
+        for rank in range(len(extents) + 1):
+            yield Literal(f"{name} has rank {rank}", "", z3.And(there, z3.Int(f"{name}.rank") == rank))
+        for axis, extent in enumerate(extents):
+            for number in EXTENTS:
+                wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
+                yield Literal(f"{name} has extent {number} on axis {axis}", "", wide)
+    for each in family.signature.inputs:
+        if each.variadic:
+            for count in range(family.bounds.count + 1):
+                yield Literal(f"{count} inputs {each.name}", "", z3.Int(f"{each.name}.count") == count)
+    for parameter in family.signature.attributes:
+        written = family.variables.names.get(written_key(parameter.name))
+        if parameter.kind == "tensor" and written is not None:
+            for code, element in enumerate(ELEMENT_TYPES):
+                term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
+                yield Literal(f"{parameter.name} is {element}", "", term)
+    yield from _parameters(family)
+    listed = {each.name for each in family.signature.values}
+    for name in sorted((family.variables.with_values - listed) & family.variables.tensors.keys()):
+        there = bool_term(family.variables.tensors[name].present)
+        for element_type, bits in WIDE_NUMBERS:
+            typed = z3.And(there, z3.Int(f"{name}.type") == ELEMENT_TYPES.index(element_type))
+            term = z3.And(typed, element_of(name).term == 2**bits + 1)
+            yield Literal(f"{name} is {element_type} 2^{bits} + 1", "", term)
+    for question, truth in family.variables.names.items():
+        if question.endswith(")") and z3.is_expr(truth):
+            yield Literal(question, "", truth)
+            yield Literal(f"not {question}", "", z3.Not(truth))
+    known: set[str] = set()
+    for rule in family.rules:
+        for number, (left, right) in enumerate(_comparisons(bool_term(family.holds(rule)))):
+            texts = [" ".join(str(side).split()) for side in (left, right)]
+            if " against ".join(sorted(texts)) in known:
+                continue
+            known.add(" against ".join(sorted(texts)))
+            short = sum(map(len, texts)) <= NAME_LENGTH
+            for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
+                said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
+                yield Literal(f"{rule.slug}: {said}", rule.slug, term)
+    for parameter in family.signature.attributes:  # the rules have told which texts there are
+        for text, code in family.variables.interpretation.codes.items():
+            if parameter.kind == "string" and code >= len(ELEMENT_TYPES):
+                written = bool_term(family.variables.names[written_key(parameter.name)])
+                term = z3.And(written, z3.Int(f"{parameter.name}.text") == code)
+                yield Literal(f"{parameter.name} is {text!r}", "", term)
+
+
+def _parameters(family: SignatureFamily) -> Iterator[Literal]:
+    """The classes of numbers of parameters: each number by its sign, 0 and 1; of a list its length, and the order of
+    neighbours and of numbers at the same place of both halves.
+    """
+    for parameter in (*family.signature.attributes, *family.signature.values):
+        name, numbers = parameter.name, numbers_of(family, parameter.name, parameter.kind)
+        there = bool_term(family.variables.names[written_key(name)])
+        length = z3.Int(f"{name}.length")
+        several = parameter.kind.endswith("s")
+        for place, number in enumerate(numbers):
+            used = z3.And(there, length > place) if several else there
+            called = f"{name}[{place}]" if several else name
+            for said, term in (
+                ("is negative", number < 0), ("is 0", number == 0), ("is 1", number == 1), ("is above 1", number > 1)
+            ):  # fmt: skip
+                yield Literal(f"{called} {said}", "", z3.And(used, term))
+        for count in range(len(numbers) + 1) if several else ():
+            yield Literal(f"{count} numbers {name}", "", z3.And(there, length == count))
+        pairs = [(one, one + 1, length > one + 1) for one in range(len(numbers) - 1)]
+        pairs += [
+            (one, one + half, length == 2 * half) for half in range(2, len(numbers) // 2 + 1) for one in range(half)
+        ]
+        for one, other, used in pairs if several else ():
+            for sign, term in (("<", numbers[one] < numbers[other]), (">", numbers[one] > numbers[other])):
+                within = f" of {2 * (other - one)}" if other > one + 1 else ""
+                yield Literal(f"{name}[{one}] {sign} {name}[{other}]{within}", "", z3.And(there, used, term))
+
+
+def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
+    """The element types of the first input with each number of inputs or text of an attribute, and these texts with
+    numbers of other attributes: kernels are written for both together.
+    """
+    # The first classes are the element types of the first input, if there are inputs.
+    types = range(len(ELEMENT_TYPES) if literals[0].name.endswith(f" is {ELEMENT_TYPES[0]}") else 0)
+    counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
+    texts = [at for at, each in enumerate(literals) if each.name.endswith("'") and not each.rule]
+    numbers = [at for at, each in enumerate(literals) if each.name.endswith(("is negative", "above 1"))]
+    return chain(product(types, counts or texts), product(texts, numbers))
+
+
+def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
+    """The comparisons of numbers in a condition, in the order of its text; those of codes of types are left out."""
+    waiting, known = [condition], set[int]()
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() in known or not z3.is_app(term):
+            continue
+        known.add(term.get_id())
+        compares = term.decl().kind() in _COMPARISONS and z3.is_arith(term.arg(0))
+        if compares and not any(str(side).endswith((".type", ".text")) for side in term.children()):
+            yield term.arg(0), term.arg(1)
+        waiting += reversed(term.children())
+
+
+def numbers_of(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]:
+    make = z3.Real if kind.startswith("float") else z3.Int
+    if kind in ("int", "float"):
+        values = [make(name)] if name not in {each.name for each in family.signature.values} else [make(f"{name}.0")]
+    elif kind in ("ints", "floats"):
+        values = [make(f"{name}.{index}") for index in range(family.bounds.values)]
+    else:
+        values = []
+    return values
+
+
+def extents_of(family: SignatureFamily, name: str) -> list[z3.ArithRef]:
+    shape = family.variables.tensors[name].record.fields["shape"]
+    return [z3.Int(f"{name}.{axis}") for axis in range(len(shape.items))]

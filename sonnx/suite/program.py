@@ -1,0 +1,146 @@
+"""A program as an implementation: it is started for each data set, with limits, and ends with the command."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sonnx.base import lease
+from sonnx.base.budget import MEGABYTE
+from sonnx.base.errors import BadInput, UsageError
+from sonnx.base.escaping import plural, quote
+from sonnx.executor.runtimes import Failure, Fault
+from sonnx.executor.tensor_files import read_file
+from sonnx.numerics.formats import Array
+from sonnx.suite.archive import Stored, tensor_file
+from sonnx.suite.options import RunOptions
+
+Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
+"""The outputs of a data set by their numbers, from its inputs and its number."""
+MAX_MESSAGE = 1 << 16
+"""Bytes at the end of what a program prints that are read."""
+
+
+class Program:
+    """A program of `--command`.
+
+    Raises:
+        UsageError: it has no place for the model or the outputs.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        self.words, self.options = shlex.split(options.program or ""), options
+        missing = [name for name in ("{model}", "{outputs}") if not any(name in word for word in self.words)]
+        if missing:
+            raise UsageError(f"--command lacks {' and '.join(missing)}")
+        self.title = options.program or ""
+
+    def load(self, stored: Stored) -> Answer:
+        """The outputs of a case as a function."""
+
+        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+                folder = Path(made)
+                places = {"{model}": folder / "model.onnx", "{inputs}": folder / "in", "{outputs}": folder / "out"}
+                places["{model}"].write_bytes(stored.model)
+                places["{inputs}"].mkdir()
+                places["{outputs}"].mkdir()
+                for place, (name, array) in enumerate(inputs.items()):
+                    (folder / "in" / f"input_{place}.pb").write_bytes(tensor_file(name, array))
+                self._execute([_filled(word, places) for word in self.words])
+                return outputs_in(folder / "out")
+
+        return answer
+
+    def restart(self) -> bool:
+        """Every data set has a process of its own."""
+        return True
+
+    def _execute(self, words: Sequence[str]) -> None:
+        """Run the program once; it and what it has started are ended with it.
+
+        Raises:
+            Failure: it refuses.
+            Fault: it took too long, or a signal ended it.
+            UsageError: it cannot be started.
+        """
+        held, lent = lease.pipe()
+        with tempfile.TemporaryFile() as printed:
+            try:
+                process = subprocess.Popen(  # noqa: S603
+                    words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=printed, pass_fds=held,
+                    start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                lease.close((*held, *lent))
+                raise UsageError(f"the program {quote(words[0])} cannot be started: {error.strerror}") from None
+            try:
+                lease.hold(held, -process.pid)
+                _limit_memory(process.pid, self.options.memory)
+                code = process.wait(self.options.timeout)
+            except subprocess.TimeoutExpired:
+                raise Fault(f"it did not end within {plural(self.options.timeout, 'second')}") from None
+            finally:
+                _end(process)
+                lease.close((*held, *lent))
+            if code < 0:
+                raise Fault(f"it ended with signal {-code}")
+            if code:
+                raise Failure(f"exit code {code}: {_last_line(printed.fileno())}")
+
+
+def _limit_memory(process: int, megabytes: int) -> None:
+    """Limit the addresses of a process that has just started, where the system can; it may have ended already."""
+    if sys.platform == "linux":
+        import resource
+
+        with suppress(ProcessLookupError, PermissionError):
+            resource.prlimit(process, resource.RLIMIT_AS, (megabytes * MEGABYTE, megabytes * MEGABYTE))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and the processes of its group."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def _last_line(printed: int) -> str:
+    size = os.fstat(printed).st_size
+    os.lseek(printed, max(0, size - MAX_MESSAGE), os.SEEK_SET)
+    lines = os.read(printed, MAX_MESSAGE).decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _filled(word: str, places: Mapping[str, Path]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, str(path))
+    return word
+
+
+def outputs_in(folder: Path) -> dict[int, Array]:
+    """The arrays in output_0.pb, output_1.pb, ...
+
+    Raises:
+        Fault: one is no tensor.
+    """
+    found = {}
+    for path in sorted(folder.glob("output_*.pb")):
+        number = path.stem.removeprefix("output_")
+        if not (number.isascii() and number.isdigit()) or not path.is_file():
+            raise Fault(f"it wrote {quote(path.name)}, which is not a file of an output")
+        try:
+            [found[int(number)]] = read_file(path).values()
+        except (BadInput, ValueError) as error:
+            reason = str(error).replace(quote(str(path)), "it")
+            raise Fault(f"it wrote rubbish: {quote(path.name)}: {reason}") from None
+    return found

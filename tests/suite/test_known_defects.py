@@ -1,0 +1,42 @@
+"""The known defects of onnxruntime, by `compare --every-node` and by `suite run`, both with default options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sonnx
+from sonnx.executor.comparison import CLASS_NODE
+from sonnx.suite.cases import make_suite
+from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.runs import run_suite
+from tests.executor.test_class_inputs import arg_max, maximum, reduce_max
+from tests.support.cases import DEEP
+
+pytest.importorskip("onnxruntime")
+DEFECTS = {
+    "ArgMax": (arg_max([6, 10]), "integer", ("value", "integer")),
+    "ReduceMax": (reduce_max([6, 10]), "NaN", ("NaN",)),
+    "Max": (maximum(5), "sign of zero", ("sign of zero",)),
+}
+"""A model, the kind in a comparison, and the kinds in a run of a suite."""
+
+
+@pytest.mark.parametrize("operator", DEFECTS)
+def test_a_comparison_of_every_node_shows_it(operator: str) -> None:
+    data, kind, _ = DEFECTS[operator]
+    report = sonnx.compare(data, every_node=True)
+    [row] = [row for row in report.rows if row.way == CLASS_NODE]
+    assert row.classes is not None
+    assert kind in {each.kind for each in row.classes.deviations if not each.explained}
+    assert report.exit_code == (0 if operator == "Max" else 1)
+    assert kind in report.to_text()
+
+
+@pytest.mark.parametrize("operator", DEFECTS if DEEP else ["ArgMax"])
+def test_a_run_of_a_suite_shows_it(operator: str, tmp_path: Path) -> None:
+    make_suite(tmp_path / "suite", MakeOptions(operator=(operator,)))
+    found = run_suite(tmp_path / "suite", RunOptions())
+    assert {*DEFECTS[operator][2]} & {each.kind for each in found.deviations if not each.explained}
+    assert found.exit_code == 1

@@ -1,0 +1,166 @@
+"""Programs that print rubbish, hang, die, or write something else: a result each, and never the end of the run."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sonnx.base.errors import UsageError
+from sonnx.base.files import sha256
+from sonnx.base.reported import json_text
+from sonnx.cli.main import run
+from sonnx.suite.archive import Stored, Suite, archive_of, read_cases
+from sonnx.suite.cases import make_suite
+from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.runs import run_suite
+from tests.support.editions import NEWEST
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Constant",)))
+
+
+@pytest.fixture(scope="module")
+def suite(made: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite of two cases, of one data set each."""
+    found = [each for each in read_cases(made, "Constant") if isinstance(each, Stored) and each.case.sets][:2]
+    assert {len(each.case.sets) for each in found} == {1}
+    folder = tmp_path_factory.mktemp("small") / "suite"
+    folder.mkdir()
+    archive = archive_of(found)
+    (folder / "Constant.zip").write_bytes(archive)
+    document = json_text(made).replace(made.archives["Constant.zip"], sha256(archive))
+    (folder / "suite.json").write_text(document, "utf-8")
+    assert {each.case.edition for each in found} == {NEWEST}
+    return folder
+
+
+def program(script: str) -> str:
+    return f"sh -c {shlex.quote(script)} prog {{model}} {{outputs}}"
+
+
+OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'" for data in (
+    b"\x08\x01\x10\x0e\x4a\x08" + bytes(8), b"\x08\x07\x10\x0b\x4a\x38" + bytes(56)
+))  # fmt: skip
+"""Tensors of complex64 [1] and of double [7], as words of printf."""
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "said"),
+    [
+        ("printf '%70000s' x; printf '\\377\\377' > \"$2/output_0.pb\"", "fault", "it wrote rubbish: 'output_0.pb'"),
+        ("true", "missing output", ""),
+        (f'printf {OTHER_TYPE} > "$2/output_0.pb"', "type", "complex64"),
+        (f'printf {OTHER_SHAPE} > "$2/output_0.pb"', "type or shape", ""),
+        ('mkfifo "$2/output_0.pb"', "fault", "not a file of an output"),
+        ('ln -s /dev/zero "$2/output_0.pb"', "fault", "not a file of an output"),
+        ('echo > "$2/output_x.pb"', "fault", "not a file of an output"),
+        ('rm -r "$2"', "missing output", ""),
+        ("kill -SEGV $$", "fault", "signal 11"),
+        ("exec sleep 600", "fault", "did not end within 1 second"),
+        ("sleep 600 & wait", "fault", "did not end within 1 second"),
+        ("echo first >&2; echo no >&2; exit 3", "refused", "exit code 3: no"),
+    ],
+)
+def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, said: str) -> None:
+    found = run_suite(suite, RunOptions(program=program(script), timeout=1))
+    assert {each.kind for each in found.deviations} <= {*kind.split(" or ")}
+    assert sum(each.number for each in found.deviations) == 2
+    assert all(said in each.difference.actual for each in found.deviations)
+    assert "/tmp" not in found.to_json().replace(str(suite), "")
+    assert found.exit_code == (3 if kind == "refused" else 1)
+
+
+def test_a_program_that_is_not_there_ends_the_run(suite: Path) -> None:
+    with pytest.raises(UsageError, match="'/nowhere/prog' cannot be started"):
+        run_suite(suite, RunOptions(program="/nowhere/prog {model} {outputs}"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+def test_a_program_has_a_limit_of_memory(suite: Path) -> None:
+    words = f"{sys.executable} -c 'x = bytearray(1 << 30)' {{model}} {{outputs}}"
+    found = run_suite(suite, RunOptions(program=words, memory=512))
+    assert {each.difference.actual for each in found.deviations} == {"exit code 1: MemoryError"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not end it")
+def test_a_program_and_its_children_end_with_the_command(suite: Path, tmp_path: Path) -> None:
+    script = f'sleep 600 & echo $$ $! > "{tmp_path}/pids.new"; mv "{tmp_path}/pids.new" "{tmp_path}/pids"; wait'
+    command = [sys.executable, "-m", "sonnx", "suite", "run", str(suite), "--command", program(script)]
+    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pids = tmp_path / "pids"
+    while not pids.exists() and started.poll() is None:
+        time.sleep(0.05)
+    started.kill()
+    started.wait()
+    listed = [int(each) for each in pids.read_text().split()]
+    for _ in range(200):
+        if not any(map(is_running, listed)):
+            break
+        time.sleep(0.05)
+    assert not any(map(is_running, listed))
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_every_case_that_is_changed_or_incomplete_is_named_and_the_rest_runs(suite: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    with zipfile.ZipFile(suite / "Constant.zip") as old, zipfile.ZipFile(folder / "Constant.zip", "w") as new:
+        first = old.namelist()[0].partition("/")[0]
+        for name in old.namelist():
+            content = old.read(name)
+            if name == f"{first}/model.onnx":
+                content += b"\0"
+            new.writestr(name, content)
+        new.writestr("third/model.onnx", b"")
+    (folder / "suite.json").write_bytes((suite / "suite.json").read_bytes())
+    found = run_suite(folder, RunOptions(runtime="reference"))
+    assert found.problems == (
+        f"{first}: model.onnx was changed",
+        "third: case.json: 'case.json'",
+        "Constant.zip is not the archive that suite.json describes",
+    )
+    assert sum(each.within for each in found.operators.values()) == 1
+    assert found.exit_code == 3
+
+
+def test_a_suite_of_another_version_is_refused(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (suite / "suite.json").read_text("utf-8")
+    for changed, said in (
+        (text.replace('"format": 1', '"format": 2'), "not of format 1"),
+        (text.replace('"hypotheses"', '"assumptions"'), "is not the description of a suite"),
+        (text[:100], "is not the description of a suite"),
+    ):
+        (tmp_path / "suite.json").write_text(changed, "utf-8")
+        assert run(["suite", "run", str(tmp_path)]) == 2
+        assert said in capsys.readouterr().err
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_on_a_full_disk_nothing_half_written_remains(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "replace", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        make_suite(tmp_path / "made", MakeOptions(operator=("Constant",)))
+    with pytest.raises(OSError, match=r"No space left.*results"):
+        run_suite(suite, RunOptions(runtime="reference", resume=tmp_path / "results"))
+    assert not [*tmp_path.iterdir()]
