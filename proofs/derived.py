@@ -17,12 +17,8 @@ from sonnx.language.parser import parse
 from sonnx.language.structure import view
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import OperatorDefinition, Rule
-<<<<<<< HEAD
 from sonnx.proofs.coq_questions import any_size_in_coq
-from sonnx.prover import any_size
-=======
 from sonnx.prover import any_size, bound_reasons
->>>>>>> main
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import (
