@@ -58,7 +58,7 @@ handover: $(VENV)/installed
 	$(BIN)/python -m tools.handover handover
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
-# compare that with what they may, build the checker extracted from it, and compare its verdicts with those of the check;
+# compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the checker extracted from it, and compare its verdicts with those of the check;
 # two minutes.  Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
@@ -70,7 +70,8 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
-	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx extraction.v
+	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v && coqc -Q . Sonnx decided.v
+	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
 

@@ -17,6 +17,7 @@ from sonnx.language.parser import parse
 from sonnx.language.structure import view
 from sonnx.profile.catalogue import operators
 from sonnx.profile.definitions import OperatorDefinition, Rule
+from sonnx.proofs.coq_questions import any_size_in_coq
 from sonnx.prover import any_size, bound_reasons
 from sonnx.prover.signature_family import SignatureFamily, families
 from sonnx.prover.smt_interpretation import SmtCondition
@@ -74,7 +75,7 @@ def about(described: OperatorDefinition) -> Iterator[Theorem]:
 
 
 def _defined(family: SignatureFamily) -> Theorem:
-    why = any_size.defined(family)
+    why = any_size.defined(family) or any_size_in_coq(f"derived.{family.label}.defined")
 
     def obligations(beyond: bool = False) -> Iterable[Obligation]:
         for rule in family.rules:
@@ -105,7 +106,7 @@ def _beyond(family: SignatureFamily, rule: Rule) -> SmtCondition:
 
 
 def _shape_total(family: SignatureFamily) -> Theorem:
-    why = any_size.shape_total(family)
+    why = any_size.shape_total(family) or any_size_in_coq(f"derived.{family.label}.shape-total")
 
     def obligations(change: str = "") -> Iterable[Obligation]:
         variables = family.variables
@@ -150,7 +151,7 @@ def _extent(item: Value) -> Truth:
 
 
 def _restricts(family: SignatureFamily) -> Theorem:
-    why = any_size.restricts(family)
+    why = any_size.restricts(family) or any_size_in_coq(f"derived.{family.label}.restricts")
 
     def obligations(demanding: bool = True) -> Iterable[Obligation]:
         variables = family.variables
@@ -182,7 +183,8 @@ def _restricts(family: SignatureFamily) -> Theorem:
 
 def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
     names = family.implied_by(rule)
-    why = EACH_TENSOR if family.about_each_tensor((rule.name, *names)) else ""
+    each = EACH_TENSOR if family.about_each_tensor((rule.name, *names)) else ""
+    why = each or any_size_in_coq(identifier(family, "implied", rule))
     follows = f"{rule.slug} follows from {', '.join(names)} in {family.title}"
 
     def obligations(given: bool = True) -> Iterable[Obligation]:

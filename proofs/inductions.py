@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sonnx.proofs.coq_questions import proved
+
 WHY3_FILE = "proofs/why3/induction.mlw"
 SUMS_FILE = "proofs/why3/sums.mlw"
 WHY3: Mapping[str, str] = {
@@ -80,6 +82,8 @@ def induction(theorem: str) -> str:
     """The induction from the obligations of a theorem to its sentence, "" if it needs none."""
     if theorem in WHY3:
         return f"Why3: {WHY3[theorem]} of {WHY3_FILE}"
+    if theorem in proved():
+        return "Coq: decides_question_ok of proofs/coq/theorems.v"
     if theorem in SUMS:
         return f"Why3: {SUMS[theorem]} of {SUMS_FILE}"
     if theorem in COQ:

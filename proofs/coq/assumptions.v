@@ -1,5 +1,5 @@
 (* What the main theorems assume; assumptions.toml has what they may. *)
-From Sonnx Require Import correctness rounding indices.
+From Sonnx Require Import correctness rounding indices theorems.
 Print Assumptions encode_correct.
 Print Assumptions condition_correct.
 Print Assumptions error_of_sum.
@@ -12,3 +12,4 @@ Print Assumptions growth_outweighed.
 Print Assumptions offset_bounded.
 Print Assumptions offset_ordered.
 Print Assumptions offset_onto.
+Print Assumptions decides_question_ok.

@@ -1,4 +1,7 @@
-"""The profile in Coq: every condition of every operator, version and edition, as terms of `proofs/coq/syntax.v`."""
+"""The profile in Coq: every condition of every operator, version and edition, as terms of `proofs/coq/syntax.v`.
+
+With them stand the questions that `proofs/coq/theorems.v` decides.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from sonnx.language.parser import parse
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import Signature, active_condition, signature
+from sonnx.proofs import coq_questions
 
 RULES = "rules.v"
 HEAD = """\
@@ -25,7 +29,7 @@ Open Scope string_scope.
 
 
 def files(name: str | None = None) -> dict[str, str]:
-    """The file of the export by name; with `name` the rules of that edition only.
+    """The files of the export by name; with `name` the rules of that edition only, and no questions about them.
 
     Raises:
         UsageError: an unknown edition.
@@ -42,7 +46,8 @@ def files(name: str | None = None) -> dict[str, str]:
             ]
     definitions = "".join(f"Definition {name} := {found}.\n" for found, name in different.items())
     entries = ";\n".join(f"  ({text(key)}, [{'; '.join(names)}])" for key, names in made.items())
-    return {RULES: f"{HEAD}{definitions}\nDefinition catalogue : list (string * list rule) := [\n{entries}\n].\n"}
+    text_of_rules = f"{HEAD}{definitions}\nDefinition catalogue : list (string * list rule) := [\n{entries}\n].\n"
+    return {RULES: text_of_rules} | ({coq_questions.QUESTIONS: coq_questions.file()} if name is None else {})
 
 
 def signatures(edition: str) -> Iterator[Signature]:

@@ -11,6 +11,7 @@ import pytest
 from sonnx.language.coq import term
 from sonnx.language.parser import FUNCTIONS, parse
 from sonnx.profile import catalogue
+from sonnx.proofs import coq_questions, registry
 from sonnx.report.coq import RULES, files, rules, signatures
 from tests.support.paths import ROOT
 
@@ -67,3 +68,18 @@ def test_the_evaluation_compiles(tmp_path: Path) -> None:
         shutil.copy(FOLDER / f"{name}.v", tmp_path)
         done = subprocess.run(["coqc", "-Q", ".", "Sonnx", f"{name}.v"], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+def test_each_theorem_that_coq_is_to_prove_has_one_question() -> None:
+    asked = [question.theorem for question in coq_questions.questions()]
+    assert len(asked) == len(set(asked))
+    assert coq_questions.proved() <= set(asked)
+    text = coq_questions.file()
+    assert {name for name in asked if f'(Build_question "{name}" ' in text} == coq_questions.proved()
+
+
+def test_a_theorem_that_coq_proves_has_no_bound_and_names_its_lemma() -> None:
+    for theorem in registry.theorems():
+        if theorem.id in coq_questions.proved():
+            assert (theorem.size, theorem.expected) == ("any", "proved"), theorem.id
+            assert theorem.induction == "Coq: decides_question_ok of proofs/coq/theorems.v", theorem.id
