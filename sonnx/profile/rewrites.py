@@ -86,7 +86,7 @@ def _titled(rewrite: RewriteDescription) -> str:
 @of_profile
 def operator_titles(operator: str) -> tuple[str, ...]:
     """The titles of the rewrites that replace nodes of an operator outside the profile."""
-    return tuple(_titled(each) for option in OPTIONS for each in rewrites_for(OUTSIDE, operator, option=option))
+    return tuple(_titled(each) for option in OPTIONS for each in rewrites_for(OUTSIDE, operator, "node", option))
 
 
 OUTSIDE = "operator-in-profile"

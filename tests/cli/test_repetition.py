@@ -62,7 +62,7 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
     "a third hash seed": {"PYTHONHASHSEED": "4242"},
     "another locale and time zone": {"LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Asia/Tokyo"},
     "no locale": {"LC_ALL": "C"},
-    "another home": {"HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent"},
+    "no home": {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/home"},
     "a clock that is set back": {"PYTHONPATH": "clock"},
 }
 PYTHONS = [sys.executable, *filter(None, [os.environ.get("SONNX_OTHER_PYTHON")])]
