@@ -202,7 +202,7 @@ def of_reading(name: str) -> Iterator[Mutant]:
             read = read_built_in(changed, ast.unparse(ast.fix_missing_locations(changed)), built_ins(), builtins)
         except RuleError:
             continue
-        yield Mutant(f"{READING}{name}", old, new, found, "body", read.body)
+        yield Mutant(f"{READING}{name}", old, new, found._definition, "body", read.body)
 
 
 def of_text(text: str) -> Iterator[Mutant]:

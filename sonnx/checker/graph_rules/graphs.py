@@ -150,13 +150,16 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
 
 def axis_denotations(scope: Scope) -> Iterator[Violation]:
     denoted = {name: type_.denotations for name, type_ in scope.declared.items() if type_.denotations}
+    texts: dict[tuple[str, str, str], str] = {}  # many nodes can read one value of many axes
     for index, node in enumerate(scope.graph.nodes if denoted else ()):
         definition = operator(node.operator) if canonical_domain(node.domain) == "" else None
         for formal, name in zip(definition.inputs if definition else (), node.inputs, strict=False):
-            written = denoted.get(name, ())
-            text = _misnamed_axes(formal.name, written, formal.denotations) if written and formal.denotations else ""
-            if text:
-                yield Violation(text, f"node[{index}]", node.name, node.operator)
+            if name in denoted and formal.denotations:
+                key = node.operator, formal.name, name
+                if key not in texts:
+                    texts[key] = _misnamed_axes(formal.name, denoted[name], formal.denotations)
+                if texts[key]:
+                    yield Violation(texts[key], f"node[{index}]", node.name, node.operator)
 
 
 def _misnamed_axes(formal: str, written: tuple[str, ...], expected: tuple[str, ...]) -> str:
