@@ -192,7 +192,10 @@ def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
             ["domain    reals", "size      any", "induction prose: over the rows", "asked     identity"],
         ),
         ("max.fold", ["formula   ∀N. reduce(max, X) ∈ X", "induction Why3: fold_max of proofs/why3/induction.mlw"]),
-        ("order.total-bits", ["domain    bits of named formats", "size      all of float16, bfloat16, float32, float64"]),
+        (
+            "order.total-bits",
+            ["domain    bits of named formats", "size      all of float16, bfloat16, float32, float64"],
+        ),
         ("derived.Max-13.restricts", ["size      at most 3 repeated inputs", "computed  Max.T-allowed: both texts"]),
     ],
 )
