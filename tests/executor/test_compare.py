@@ -369,7 +369,7 @@ def test_a_hostile_name_is_no_markup(capsys):
             "the runtime no_such:Adapter cannot be imported; its module must",
         ),
         ("{} --bind M=1", 2, "no dimension of the model is the symbol M; it has N"),
-        ("{} --bind N=1 --outputs data", 2, "--outputs requires --input or --test-data: the inputs they were computed from"),
+        ("{} --bind N=1 --outputs data", 2, "--outputs requires --input or --test-data: the inputs they"),
         ("{} --bind N=1 --test-data .", 2, "the folder '.' has no input_*.pb"),
         ("{} --bind N=1 --test-data data --random 2", 2, "--random excludes --input and --test-data"),
         ("{} --bind N=1 --test-data data --outputs data --every-node", 2, "--every-node excludes --outputs"),
