@@ -194,7 +194,8 @@ def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     details += [("inputs", escape(", ".join(f"{name} = {text}"[:MAX_SHOWN] for name, text in each.inputs.items())))]
     details += [("value class", each.value_class)] if each.value_class else []
     if each.explained:
-        details += [("erratum", f"{each.explained}: {catalogue.errata()[each.explained].defect}")]
+        known = catalogue.errata().get(each.explained)  # a report of another version may name another one
+        details += [("erratum", f"{each.explained}: {known.defect}" if known else escape(each.explained))]
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
     values = f"is {escape(far.actual)}, expected {escape(far.expected)}"
     message = f"{plural(each.number, 'time')}: {each.element}: output {far.output}{place} {values}"

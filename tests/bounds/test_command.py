@@ -133,9 +133,9 @@ def test_a_bound_that_is_asked_for(model: str, capsys: Any) -> None:
     (["--input", "x=[-1,1]", "--hypotheses", "fast"], "unknown hypotheses 'fast'"),
     (["--input", "x=[-1,1]", "--difference", "0-9"], "the output has elements 0 to 3"),
     (["--input", "x=[-1,1]", "--difference", "a"], "takes I-J, two numbers of elements"),
-    (["--input", "x=[1,1]", "--split", "1"], "the inputs are points"),
+    (["--input", "x=[1,1]", "--split", "1"], "--split requires an input range; every input is a single value"),
     (["--input", "x=[-1,1]", "--split", "-1"], "is not a positive number"),
-    (["--input", "x=[-1,1]", "--format", "npz"], "name it with --output"),
+    (["--input", "x=[-1,1]", "--format", "npz"], "--format npz requires --output"),
     (["--input", "x=none.npy"], "the file 'none.npy' does not exist"),
     (["--input", "x=[-1,1]", "--edition", "1999"], "unknown edition"),
 ])  # fmt: skip

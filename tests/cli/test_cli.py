@@ -73,10 +73,10 @@ def test_exit_codes(models: dict[str, str], names: list[str], options: list[str]
     [
         ("run MODEL --format sarif", "'sarif'"),
         ("prove --format deviations", "'deviations'"),
-        ("prove --list --format json", "--list writes no report"),
+        ("prove --list --format json", "--list excludes --format and --output"),
         ("prove MODEL --list", "--list is about theorems"),
         ("prove MODEL --select order", "--select is about theorems"),
-        ("prove MODEL --solver cvc5", "a second solver confirms it with --solver all"),
+        ("prove MODEL --solver cvc5", "a model is proved by z3; --solver all confirms it by a second solver"),
         ("prove --assume N>1", "--assume is about a model"),
         ("compare MODEL --format deviations", "'deviations'"),
         ("rules --format html", "'html'"),

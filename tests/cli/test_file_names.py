@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 from sonnx.cli.main import parser, run
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tests.support.invariants import acting
 
 MODEL = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
@@ -39,8 +39,10 @@ COMMANDS = {
     "verify": ("verify {} p.toml", "verify OTHER {}"),
 }  # fmt: skip
 """Lines of each command; {} is the name."""
-SLOW = {"audit": ("text", "markdown"), "compare": ("text", "github")}
-"""Commands that take seconds, and the formats that are tried with the first name; with the others the first one is."""
+SLOW = {"audit": ("text", "markdown"), "compare": ("text", "github"), "export": ("",)}
+"""Commands that take seconds, and the formats that are tried with the first name; the last name is tried with the first
+format, and so are the others in a deep run.
+"""
 NAMES = ("::error::x.onnx", " ##vso[task.setvariable variable=a]b.onnx", "a\n::error::b\r\x1b[31m\u202e\u2028c.onnx")
 COMMAND_LINE = re.compile(r"^\s*(::|##(vso)?\[)", re.MULTILINE)
 """What GitHub Actions and Azure Pipelines take for a command."""
@@ -71,6 +73,8 @@ def _nested(made: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]
 
 def lines(command: str, name: str) -> Iterator[tuple[list[str], str]]:
     """The arguments of each line of a command in each format; of those that fail one format."""
+    if command in SLOW and name not in spread(NAMES, 2):
+        return
     for text in COMMANDS[command]:
         arguments = [name if part == "{}" else part.replace("{}", name) for part in text.split()]
         for number, form in enumerate(formats(command, arguments[1] if len(arguments) > 1 else "")):

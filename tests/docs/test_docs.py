@@ -25,6 +25,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
+from sonnx.report.class_reach import REACH
 from sonnx.report.comparison import RUNS, WAYS
 from sonnx.report.model_proof import EVERY_NODE
 from tests.support.cases import each_case
@@ -105,7 +106,7 @@ def test_programs_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 OTHER_NAMES = {*EXPECTATIONS, *Verdict, "error-condition", "strict-versions", "diff-edition", EVERY_NODE, RUNS}
-OTHER_NAMES |= {name for name, _ in WAYS.values()}
+OTHER_NAMES |= {REACH, *(name for name, _ in WAYS.values())}
 
 
 def test_slugs_exist() -> None:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 import sonnx
 from sonnx.base.errors import UsageError
+from sonnx.profile import catalogue
 from sonnx.suite.difference import run_difference
 from sonnx.suite.judge import JudgedDifference
 from sonnx.suite.result import Counts, Deviation, SuiteRun
@@ -48,6 +49,11 @@ RUNS = {
         {"Max sign of zero": "new"},
         0,
     ),
+    "a reading that this version states": (
+        structs.replace(OLD, deviations=(*OLD.deviations, deviation("Max", "sign of zero", 1, "max-formal-property"))),
+        {"Max sign of zero": "new"},
+        0,
+    ),
     "an operator was not run": (run("runtime 2", OLD.deviations[0], operators=("ArgMax",)), {}, 3),
 }
 
@@ -63,6 +69,9 @@ def test_each_change_is_told(name: str, tmp_path: Path) -> None:
     jsonschema.validate(json.loads(found.to_json()), json.loads(SCHEMA.read_text("utf-8")))
     for change in wanted.values():
         assert change in found.to_format("text")
+    for reading in (each.example.explained for each in found.changes if each.example.explained):
+        known = catalogue.errata().get(reading)
+        assert (f"{reading}: {known.defect}" if known else reading) in found.to_format("text")
 
 
 def test_runs_of_different_suites_are_not_compared(tmp_path: Path) -> None:

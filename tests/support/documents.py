@@ -26,6 +26,8 @@ from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.changes import ModelChanges
 from sonnx.equivalence.result import Answer, Equivalence
+from sonnx.evidence.audit_document import AuditDocument, ChangeImpact
+from sonnx.evidence.derivation import ComparedOriginal
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Optimization, Row
 from sonnx.executor.distance import Difference, Distance, SpecialMismatch
 from sonnx.executor.reach import InputReach, Reach, ReachedClasses, ReachingRun
@@ -45,11 +47,12 @@ from sonnx.report import (
     rendered,
 )
 from sonnx.report import json as check_json
+from sonnx.report.box_evidence import ShownByBox
 from sonnx.report.check import CheckReport
 from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.equivalence import EquivalenceReport
-from sonnx.report.fix_record import AppliedRewrite, Validation
+from sonnx.report.fix_record import AppliedRewrite, ReadRecord, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ExpectedOutput, RunReport
@@ -296,12 +299,13 @@ def theorem_documents() -> list[str]:
         ObligationResult("sixth", digest("6"), (), vacuous="unsat"),
     ]  # fmt: skip
     full = Theorem("b.false", "It is so.", "a < b", none, expected="refuted", bounds="rank <= 4", sort="bits",
-                   reason_single="cvc5 cannot", because="It is printed.", erratum="e-one")  # fmt: skip
+                   bound_reason="ranks are listed", reason_single="cvc5 cannot", because="It is printed.",
+                   erratum="e-one")  # fmt: skip
     proved = Theorem("a.true", "It holds.", "a <= b", none, any_size="by induction", induction="prose: over the axes")
     return [
         json_text(TheoremReport((
             result(full, decided[1], counterexample=(("a", 1), ("b", 0)), replayed="1 < 0", unconfirmed="it is 1"),
-            result(proved, decided[0]),
+            result(proved, decided[0], recorded=True),
             result(replace(proved, id="c.text", sort="float"), decided[2]),
             result(replace(proved, id="d.witness", expected="found"), decided[1]),
             result(replace(proved, id="e.absent", expected="found"), decided[0]),
@@ -372,6 +376,14 @@ def property_documents() -> list[str]:
     return [filled(PropertyResult, 2).to_json(), violated.to_json()]
 
 
+def audit_documents() -> list[str]:
+    """Documents of evidence packs: two with every optional part, one with none, and one with parts that lack theirs."""
+    parts = {"rewrites": ReadRecord, "since": ChangeImpact, "derived_from": ComparedOriginal, "box": ShownByBox}
+    full, plain, other = (filled(AuditDocument, number) for number in range(3))
+    partial = structs.replace(plain, **{name: filled(kind, 1) for name, kind in parts.items()})
+    return [json_text(each) for each in (full, plain, other, partial)]
+
+
 def suite_documents() -> list[str]:
     """Two suites."""
     return [json_text(filled(Suite, number)) for number in range(2)]
@@ -402,6 +414,7 @@ DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "equivalence": equivalence_documents,
     "model_changes": change_documents,
     "property": property_documents,
+    "audit": audit_documents,
     "suite": suite_documents,
     "suite_run": suite_run_documents,
     "suite_difference": suite_difference_documents,

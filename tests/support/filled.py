@@ -28,6 +28,8 @@ def _value(kind: Any, number: int, fresh: Any) -> Any:
         return _value(arguments[0], number, fresh)
     if origin in (Union, UnionType):
         return None if number % 2 else _value(next(each for each in arguments if each is not NoneType), number, fresh)
+    if kind is Any:
+        return f"any {next(fresh)}"
     if origin is Literal:
         return arguments[number % len(arguments)]
     if origin is tuple:
@@ -47,7 +49,8 @@ def _structure(kind: type[Struct], number: int, fresh: Any) -> Any:
     given = {}
     for field in structs.fields(kind):
         hint = hints[field.name]
-        if field.name in Result.__struct_fields__ or (get_origin(hint) is Annotated and HIDDEN in get_args(hint)):
+        hidden = get_origin(hint) is Annotated and HIDDEN in get_args(hint)
+        if not field.required and (field.name in Result.__struct_fields__ or hidden):
             continue  # the same in every document, or in none
         given[field.name] = _value(hint, number, fresh)
     return kind(**given)
