@@ -79,9 +79,9 @@ def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[No
             sys.unraisablehook = partial(_unraised, hook)
             signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
-    except SystemError as error:
-        if isinstance(error.__cause__, OutOfTime):  # a compiled library was interrupted
-            raise OutOfTime from None
+    except Exception as error:
+        if isinstance(error.__cause__, OutOfTime) or OutOfTime.__name__ in str(error):
+            raise OutOfTime from None  # a compiled library was interrupted; ctypes keeps only the name
         raise
     finally:
         _END.reset(token)

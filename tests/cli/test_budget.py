@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import subprocess
 import sys
@@ -140,6 +141,12 @@ def test_the_time_passes_while_an_object_is_deleted(capsys: pytest.CaptureFixtur
         while True:
             pass
     assert capsys.readouterr().err == ""
+
+
+def test_the_time_passes_in_an_argument_of_a_library() -> None:
+    """ctypes reports what interrupts it as an error of the argument."""
+    with pytest.raises(OutOfTime), time_limit(60):
+        raise ctypes.ArgumentError("argument 3: OutOfTime: ")
 
 
 def test_the_memory_of_a_command(folder: Path) -> None:
