@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tests.support.paths import ROOT
 from tools import code_mutants
 from tools.code_mutants import Mutant, digest, module_path, places, read_record, write_record
@@ -127,12 +127,17 @@ def test_which_tests_reach_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_survivor_is_a_mutant_with_a_reason() -> None:
-    """A survivor whose code has changed is to be tried again: make mutants."""
+    """A survivor whose code has changed is to be tried again: make mutants.
+
+    Of the modules that are as they were recorded, a part is looked at; of the others, all.
+    """
+    recorded = spread(RECORD.modules, 8)
     for name, result in RECORD.modules.items():
-        known = {each.mutant for each in places(module_path(name).read_text("utf-8"))}
+        source = module_path(name).read_text("utf-8")
         assert set(result.survivors.values()) <= {"", *RECORD.reasons}, name
-        assert result.survivors.keys() <= known, name
         assert len(result.survivors) <= result.tried <= result.mutants, name
+        if name in recorded or result.digest != digest(source):
+            assert result.survivors.keys() <= {place.mutant for place in places(source)}, name
     used = {reason for result in RECORD.modules.values() for reason in result.survivors.values()}
     assert {*RECORD.reasons} == used - {""}
     assert all(reason.endswith(".") for reason in RECORD.reasons.values())
