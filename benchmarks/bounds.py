@@ -49,7 +49,7 @@ EVERY_LEVEL = (
 
 
 def shape_of(value):
-    return [each if isinstance(each, int) else 1 for each in value.type.shape]
+    return [extent if isinstance(extent, int) else 1 for extent in value.type.shape]
 
 
 def inputs_of(model, source):
@@ -80,7 +80,7 @@ def excess(value, computed):
 
 def near_a_kink(run, x, y):
     """Of the inputs between two, one at which some value changes its sign, to the last bits."""
-    names = [each.name for each in run.get_outputs()]
+    names = [get_output.name for get_output in run.get_outputs()]
 
     def signs(given):
         return np.concatenate([np.sign(each).reshape(-1) for each in run.run(names, given) if each.dtype == np.float32])
@@ -99,7 +99,7 @@ def soundness(options):
     for path in options.models:
         proto, source = onnx.load(path), np.random.default_rng(options.seed)
         model = read(path)
-        runs = [session(each, level) for level in EVERY_LEVEL for each in (with_every_value(proto), proto)]
+        runs = [session(side, level) for level in EVERY_LEVEL for side in (with_every_value(proto), proto)]
         analyser, worst, values = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent), 0.0, 0
         for number in range(options.points):
             x = inputs_of(model, source)
@@ -113,9 +113,9 @@ def soundness(options):
                     n: each + radius * source.uniform(-1, 1, each.shape).astype(np.float32) for n, each in x.items()
                 }
                 given = {n: np.clip(each, x[n] - radius, x[n] + radius) for n, each in given.items()}
-                for each in runs:
-                    names = [output.name for output in each.get_outputs()]
-                    for name, computed in zip(names, each.run(names, given), strict=True):
+                for run in runs:
+                    names = [output.name for output in run.get_outputs()]
+                    for name, computed in zip(names, run.run(names, given), strict=True):
                         if computed.dtype == np.float32 and not known[name].unbounded:
                             values += computed.size
                             worst = max(worst, excess(known[name], computed.astype(float)))
@@ -206,7 +206,7 @@ def large(options):
         def bounded():
             run = analyser.run(box)
             tightened(run, output)
-            return sum(each.low.size for each in run.values.values()), len(dict.fromkeys(run.domain.coarse))
+            return sum(value.low.size for value in run.values.values()), len(dict.fromkeys(run.domain.coarse))
 
         exact = best_of(2, lambda: sonnx.run(path, x, unchecked=True), process_time)
         first, again = (best_of(times, bounded, process_time) for times in (1, options.times))
@@ -233,15 +233,15 @@ def limits(options):
         while nodes[name].op_type in ("Softmax", "Reshape", "Flatten", "Squeeze"):
             name = nodes[name].input[0]
         box = make_box(model, inputs_of(model, np.random.default_rng(options.seed)))
-        for each in ("ieee-any", "executor"):
-            analyser = Analyser(model, hypotheses_named(each), Path(path).parent)
+        for side in ("ieee-any", "executor"):
+            analyser = Analyser(model, hypotheses_named(side), Path(path).parent)
             ideal = analyser.run(box, FirstOrder).values[name]
             place = np.array([int(np.argmax(ideal.high))])
             with np.errstate(all="ignore"):
                 [first] = errors(ideal, one_hot(ideal.shape, place))
             run = analyser.run(box)
             bound = run.domain.tightened_error(run.values[name], place).error.reshape(-1)[place[0]]
-            print(f"{Path(path).stem}, {each}: {ideal.high.max():.3g}, {bound:.2g}, {first:.2g}", flush=True)
+            print(f"{Path(path).stem}, {side}: {ideal.high.max():.3g}, {bound:.2g}, {first:.2g}", flush=True)
 
 
 def attained(options):
@@ -339,7 +339,7 @@ def boxes(options):
             given = {name: (each.low, each.high) for name, each in box.items()}
             value = sonnx.bound(path, given, unchecked=True, split=options.split).outputs[0]
         inputs = [*steepest(analyser, model, x, output, box), *(drawn(source, box, k % 2 > 0) for k in range(1000))]
-        seen = [run.run([output], each)[0] for each in inputs]
+        seen = [run.run([output], operand)[0] for operand in inputs]
         width = (np.max(seen, axis=0) - np.min(seen, axis=0)).astype(float)
         ratio = np.median((value.high - value.low) / width)
         wide = np.median((plain.high - plain.low) / width)
@@ -355,7 +355,7 @@ def property1(options):
     [path] = options.models
     model = read(path)
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
-    low, high = (np.array(each).reshape(1, 1, 1, 5) for each in zip(*ends, strict=True))
+    low, high = (np.array(row).reshape(1, 1, 1, 5) for row in zip(*ends, strict=True))
     box, start = {wanted(model)[0].name: (low, high)}, perf_counter()
     found = sonnx.bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
                         jobs=options.jobs)  # fmt: skip
@@ -395,7 +395,7 @@ def faults(options):
         for bits, called in ((8, "bfloat16"), (11, "TF32"), (16, "16"), (20, "20"), (24, "24, no fault")):
             source, by_node, by_model = np.random.default_rng(options.seed), 0, 0
             run = session(with_every_value(faulty(proto, bits)), LEVELS[0])
-            names = [each.name for each in run.get_outputs()]
+            names = [get_output.name for get_output in run.get_outputs()]
             analyser = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent)
             for _ in range(options.points):
                 x = inputs_of(model, source)
@@ -421,7 +421,7 @@ def narrow_sum(a, b):
 def with_narrow_accumulator(node, inputs):
     """The output of a Conv with one group, Gemm or MatMul, None for another node."""
     attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
-    if node.op_type == "MatMul" and all(each.ndim == 2 for each in inputs):
+    if node.op_type == "MatMul" and all(operand.ndim == 2 for operand in inputs):
         return narrow_sum(*inputs)
     if node.op_type == "Gemm" and attributes.get("alpha", 1) == attributes.get("beta", 1) == 1:
         a, b, *c = inputs
@@ -445,7 +445,7 @@ def accumulators(options):
     for path in options.models:
         proto, model, source, caught = onnx.load(path), read(path), np.random.default_rng(options.seed), 0
         run = session(with_every_value(proto), LEVELS[0])
-        names = [each.name for each in run.get_outputs()]
+        names = [get_output.name for get_output in run.get_outputs()]
         constants = {each.name: numpy_helper.to_array(each) for each in proto.graph.initializer}
         analyser = Analyser(model, hypotheses_named("onnxruntime-cpu"), Path(path).parent)
         for _ in range(options.points):
@@ -455,9 +455,17 @@ def accumulators(options):
             found = False
             for node in proto.graph.node:
                 value = alone.get(node.output[0])
-                made = with_narrow_accumulator(node, [values[name] for name in node.input if name in values])
-                if made is not None and value is not None and made.shape == value.shape:
-                    found = found or excess(value, np.where(np.isfinite(made), made, 1e30).astype(float)) > 1
+                narrow_accumulator = with_narrow_accumulator(
+                    node, [values[name] for name in node.input if name in values]
+                )
+                if narrow_accumulator is not None and value is not None and narrow_accumulator.shape == value.shape:
+                    found = (
+                        found
+                        or excess(
+                            value, np.where(np.isfinite(narrow_accumulator), narrow_accumulator, 1e30).astype(float)
+                        )
+                        > 1
+                    )
             caught += found
         print(f"{Path(path).stem}: sums in float16: node {caught / options.points:.0%}")
 

@@ -31,7 +31,7 @@ def run(suite: Path, reports: Path, name: str, operators: Sequence[str]) -> None
     """Run a suite on a runtime; its report is named like the implementation."""
     made = reports / f".{name}.json"
     words = [sys.executable, "-m", "sonnx", "suite", "run", str(suite), "--runtime", name, "--format", "json"]
-    chosen = [word for each in operators for word in ("--operator", each)]
+    chosen = [word for operator in operators for word in ("--operator", operator)]
     kept = ["--resume", str(reports / f".{name}-{'-'.join(operators) or 'all'}.jsonl")]
     before = os.times()
     subprocess.run([*words, *chosen, *kept, "--output", str(made)], check=False)
@@ -93,8 +93,8 @@ def _cell(found: SuiteRun, operator: str) -> str:
 
 def section(suite: Suite, found: Sequence[tuple[SuiteRun, str]]) -> str:
     """The tables as Markdown."""
-    sets, cases = sum(each.sets for each in suite.parts), sum(each.positive + each.negative for each in suite.parts)
-    operators = [*dict.fromkeys(each.operator for each in suite.parts)]
+    sets, cases = sum(part.sets for part in suite.parts), sum(part.positive + part.negative for part in suite.parts)
+    operators = [*dict.fromkeys(part.operator for part in suite.parts)]
     edition = suite.parts[0].edition
     return (
         f"One suite of edition {edition}, of the present version of sonnx: {len(operators)} operators, {cases} cases, "
@@ -109,21 +109,21 @@ def section(suite: Suite, found: Sequence[tuple[SuiteRun, str]]) -> str:
 
 def figures(suite: Suite) -> str:
     """What the suite has, as a table."""
-    answers = Counter(each.answer for part in suite.parts for each in part.classes)
+    answers = Counter(class_.answer for part in suite.parts for class_ in part.classes)
     labels = [len(ids) for part in suite.parts for ids in part.labels.values()]
     megabytes = sum((Path(suite.folder) / name).stat().st_size for name in suite.archives) / 1e6
     missing = {part.operator: part.without_bound for part in suite.parts if part.without_bound}
     listed = ", ".join(f"{name} {number}" for name, number in sorted(missing.items(), key=lambda item: -item[1]))
     rows = (
-        ("operators, each in its newest version", len({each.operator for each in suite.parts})),
+        ("operators, each in its newest version", len({part.operator for part in suite.parts})),
         ("structure classes", sum(answers.values())),
         ("of them satisfiable, unsatisfiable, unknown", ", ".join(
-            str(answers[each]) for each in ("satisfiable", "unsatisfiable", "unknown"))),
-        ("conforming cases", sum(each.positive for each in suite.parts)),
-        ("cases that break a rule", sum(each.negative for each in suite.parts)),
-        ("data sets", sum(each.sets for each in suite.parts)),
+            str(answers[part]) for part in ("satisfiable", "unsatisfiable", "unknown"))),
+        ("conforming cases", sum(part.positive for part in suite.parts)),
+        ("cases that break a rule", sum(part.negative for part in suite.parts)),
+        ("data sets", sum(part.sets for part in suite.parts)),
         ("data sets left out: their inputs have no exact value", sum(
-            left.number for each in suite.parts for left in each.excluded)),
+            left.number for part in suite.parts for left in part.excluded)),
         ("labels of the texts, by operator; of them without a case", f"{len(labels)}; {labels.count(0)}"),
         ("outputs with elements without a bound", f"{sum(missing.values())}: {listed}"),
         ("archives", f"{megabytes:.0f} MB"),

@@ -38,20 +38,20 @@ def model(operator: str, arrays: list[Array], output: tuple[int, ...], kind: int
     """A model of one node."""
     names = [f"x{i}" for i in range(len(arrays))]
     inputs = [
-        helper.make_tensor_value_info(name, getattr(TensorProto, NAMES[each.dtype].upper()), each.shape)
-        for name, each in zip(names, arrays, strict=True)
+        helper.make_tensor_value_info(name, getattr(TensorProto, NAMES[array.dtype].upper()), array.shape)
+        for name, array in zip(names, arrays, strict=True)
     ]
     node = helper.make_node(operator, names, ["y"], **attributes)
     graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", kind, output)])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", VERSION)], ir_version=8)
-    return made.SerializeToString()
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", VERSION)], ir_version=8)
+    return model.SerializeToString()
 
 
 def case(operator: str, arrays: list[Array], numpy: Callable[[Array], object], **attributes: Any) -> Case:
     """One operator on some arrays; `numpy` writes into the array it is given, where it can."""
     known = editions()
     domain = RunDomain(ActiveRules(known.editions[known.default]), conforming=False)
-    shape = np.broadcast_shapes(*[each.shape for each in arrays])
+    shape = np.broadcast_shapes(*[array.shape for array in arrays])
     source = model(operator, arrays, shape, TensorProto.FLOAT, attributes)
     asked = read(source)
     names = [value.name for value in asked.graph.inputs]
@@ -150,9 +150,9 @@ def main() -> None:
     measured = []
     print(HEAD)
     with np.errstate(all="ignore"):
-        for name, made in cases(options.size).items():
+        for name, case in cases(options.size).items():
             if options.only in ("", name):
-                measured.append(measure(made(), options.rounds))
+                measured.append(measure(case(), options.rounds))
                 print(line(measured[-1]), flush=True)
     ratios = [each.ratio("numpy") or 0 for each in measured]
     met = "met" if statistics.median(ratios) <= MEDIAN and max(ratios) <= EACH else "**missed**"

@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--reviewed", action="store_true", help="measure the files of a review instead")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    chosen = [each for each in FAMILIES if not options.names or each.name in options.names]
+    chosen = [family for family in FAMILIES if not options.names or family.name in options.names]
     rows = (
         random_families(options.random, options.seed)
         if options.random

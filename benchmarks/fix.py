@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
     left: str
 
     def __str__(self) -> str:
-        words = " | ".join("conforms" if each else "does not" for each in self.conforms)
+        words = " | ".join("conforms" if conform else "does not" for conform in self.conforms)
         return f"| {self.name} | {self.exporter} | {words} | {self.left} |\n"
 
 
@@ -83,10 +83,12 @@ def outcome(path: Path) -> Outcome:
     before = sonnx.check(path)
     about = onnx.load(path, load_external_data=False)
     exporter = f"{about.producer_name} {about.producer_version}".strip() or "not stated"
-    shapes = {name: tuple(int(each) if each.isdigit() else 1 for each in shape) for name, shape in before.open_inputs}
+    shapes = {
+        name: tuple(int(extent) if extent.isdigit() else 1 for extent in shape) for name, shape in before.open_inputs
+    }
     conforms = before.exit_code() == 0
     try:
-        exact, bounded = (fix(path, input_shapes=shapes, samples=0, within_bound=each) for each in (False, True))
+        exact, bounded = (fix(path, input_shapes=shapes, samples=0, within_bound=side) for side in (False, True))
     except UsageError as reason:
         return Outcome(path.stem, exporter, (conforms, False, False), f"refused: {reason}")
     codes = exact.after.exit_code(), bounded.after.exit_code()
@@ -95,15 +97,15 @@ def outcome(path: Path) -> Outcome:
 
 def left(found: FixResult) -> str:
     """The sentences about operators outside the profile; of other findings, which follow from them, the rules."""
-    outside = [each for each in found.after.roots if each.rule == "operator-in-profile"]
-    others = {each.rule for each in found.after.roots} - {"operator-in-profile"}
+    outside = [root for root in found.after.roots if root.rule == "operator-in-profile"]
+    others = {root.rule for root in found.after.roots} - {"operator-in-profile"}
     sentences = dict.fromkeys(str(each.actual) for each in outside)
     return "; ".join([*sentences, *(() if sentences else sorted(others))]).replace("|", "\\|")
 
 
 def total(outcomes: Sequence[Outcome]) -> str:
     """How many of how many conform at each stage."""
-    before, exact, bounded = (sum(each) for each in zip(*(each.conforms for each in outcomes), strict=True))
+    before, exact, bounded = (sum(row) for row in zip(*(outcome.conforms for outcome in outcomes), strict=True))
     return (
         f"\nOf {len(outcomes)} models {before} conform as exported, {exact} after `fix`, and {bounded} after "
         "`fix --within-bound`.\n"
@@ -113,9 +115,9 @@ def total(outcomes: Sequence[Outcome]) -> str:
 def remaining(found: FixResult) -> str:
     """What a person has to act on: rules with the operators or values they fail for."""
     failing: dict[str, Counter[str]] = {}
-    for each in found.after.roots:
-        name = each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}"
-        failing.setdefault(name, Counter())[each.where.operator or "values"] += 1
+    for root in found.after.roots:
+        name = root.rule if root.verdict is Verdict.FAIL else f"{root.rule} {root.verdict}"
+        failing.setdefault(name, Counter())[root.where.operator or "values"] += 1
     parts = (f"{rule}: {', '.join(f'{n} {what}' for what, n in which.items())}" for rule, which in failing.items())
     return "; ".join(parts) or "nothing: it conforms"
 

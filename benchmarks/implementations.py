@@ -62,7 +62,7 @@ def network(source: Any, name: str) -> tuple[Any, list[Layer]]:
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("x", number, declared)],
         [helper.make_tensor_value_info(value, number, shape)],
-        [numpy_helper.from_array(each, key) for key, each in constants.items()],
+        [numpy_helper.from_array(constant, key) for key, constant in constants.items()],
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8), layers
 
@@ -118,15 +118,15 @@ def _layer(source: Any, kind: Any, index: int, value: str, shape: tuple[int, ...
     normal = None
     if source.integers(3) == 0:
         many = np.repeat(np.arange(after[1]), after[2] if len(after) == 3 else 1)
-        parts = [drawn(each, (after[1],), 0.5, positive=each == "var") for each in ("scale", "shift", "mean", "var")]
+        parts = [drawn(part, (after[1],), 0.5, positive=part == "var") for part in ("scale", "shift", "mean", "var")]
         nodes.append(
             helper.make_node(
                 "BatchNormalization",
-                [summed, *(f"{each}{index}" for each in ("scale", "shift", "mean", "var"))],
+                [summed, *(f"{part}{index}" for part in ("scale", "shift", "mean", "var"))],
                 [f"n{index}"],
             )
         )
-        normal, summed = tuple(each[many] for each in parts), f"n{index}"
+        normal, summed = tuple(part[many] for part in parts), f"n{index}"
     activation = str(source.choice(list(ACTIVATIONS)))
     nodes.append(helper.make_node(activation, [summed], [f"a{index}"]))
     pair = str(source.choice([*PAIRS, ""])) if after == shape else ""
@@ -157,21 +157,21 @@ class Implementation:
     def run(self, layers: list[Layer], x: Any, names: set[str]) -> dict[str, Any]:
         """The values of each tensor that the runs compute; those inside a fusion are left out."""
         values: dict[str, Any] = {}
-        for index, each in enumerate(layers):
-            before, weights, bias = x, each.weights, each.bias
-            folded = each.normal is not None and self.kind != np.float64 and bool(self.source.integers(2))
+        for index, layer in enumerate(layers):
+            before, weights, bias = x, layer.weights, layer.bias
+            folded = layer.normal is not None and self.kind != np.float64 and bool(self.source.integers(2))
             if folded:
-                weights, bias = self._folded(each)
-            x = self._sum(x, weights, bias, each.taps)
+                weights, bias = self._folded(layer)
+            x = self._sum(x, weights, bias, layer.taps)
             if not folded:
                 values[f"s{index}"] = x
-            if each.normal is not None:
-                x = x if folded else self._normalized(x, each.normal)
+            if layer.normal is not None:
+                x = x if folded else self._normalized(x, layer.normal)
                 values[f"n{index}"] = x
-            x = self._activated(x, each.activation)
+            x = self._activated(x, layer.activation)
             values[f"a{index}"] = x
-            if each.pair:
-                x = values[f"r{index}"] = self.rounded(PAIRS[each.pair](x, before))
+            if layer.pair:
+                x = values[f"r{index}"] = self.rounded(PAIRS[layer.pair](x, before))
         return {name: value for name, value in values.items() if name in names}
 
     def _sum(self, x: Any, weights: Any, bias: Any, taps: Any) -> Any:

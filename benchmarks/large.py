@@ -23,7 +23,7 @@ MODELS = 200
 
 def external(path: Path, tensors: int, size: int) -> Path:
     """A model whose weights of `size` bytes each stand in one file beside it."""
-    made = helper.make_model(
+    model = helper.make_model(
         helper.make_graph(
             [helper.make_node("Max", [f"w{i}" for i in range(tensors)], ["y"])], "g", [],
             [helper.make_tensor_value_info("y", TensorProto.FLOAT, [size // 4])],
@@ -31,10 +31,10 @@ def external(path: Path, tensors: int, size: int) -> Path:
         opset_imports=[helper.make_opsetid("", 13)], ir_version=8,
     )  # fmt: skip
     for index in range(tensors):
-        tensor = made.graph.initializer.add(name=f"w{index}", data_type=1, data_location=1, dims=[size // 4])
+        tensor = model.graph.initializer.add(name=f"w{index}", data_type=1, data_location=1, dims=[size // 4])
         for key, value in {"location": "w.bin", "offset": index * size, "length": size}.items():
             tensor.external_data.add(key=key, value=str(value))
-    onnx.save_model(made, path)
+    onnx.save_model(model, path)
     with path.with_name("w.bin").open("wb") as file:
         file.truncate(tensors * size)
     return path

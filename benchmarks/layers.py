@@ -37,7 +37,7 @@ def case(operator: str, detail: str, shapes: list[Shape], outputs: int = 1, **at
     """One layer; the first shape is that of the input, the others those of its weights, in their order."""
     draw = np.random.default_rng(0)
     arrays = [draw.standard_normal(shape, "f4") for shape in shapes]
-    arrays[1:] = [each / np.sqrt(np.float32(each.shape[-1])) for each in arrays[1:]]
+    arrays[1:] = [array / np.sqrt(np.float32(array.shape[-1])) for array in arrays[1:]]
     names, made = [f"x{i}" for i in range(len(arrays))], [f"y{i}" for i in range(outputs)]
     info = [helper.make_tensor_value_info(names[0], TensorProto.FLOAT, arrays[0].shape)]
     weights = [numpy_helper.from_array(a, n) for n, a in zip(names[1:], arrays[1:], strict=True)]

@@ -43,9 +43,9 @@ RUNNERS = ("ours", "reference", "onnxruntime")
 
 def light() -> list[Path]:
     """The networks of the onnx package."""
-    found = importlib.util.find_spec("onnx")
-    assert found is not None and found.origin is not None
-    return sorted((Path(found.origin).parent / "backend/test/data/light").glob("light_*.onnx"))
+    spec = importlib.util.find_spec("onnx")
+    assert spec is not None and spec.origin is not None
+    return sorted((Path(spec.origin).parent / "backend/test/data/light").glob("light_*.onnx"))
 
 
 def drawn(path: Path, folder: Path) -> Path:
@@ -282,7 +282,7 @@ def main() -> None:
             random.append(measure(drawn(path, Path(folder)), options.rounds))
         random[-1].name += ", random weights"
         print(line(random[-1]), flush=True)
-    said = [verdict(each, what) for each, what in ((measured[: len(of_package)], ""), (random, RANDOM)) if each]
+    said = [verdict(side, what) for side, what in ((measured[: len(of_package)], ""), (random, RANDOM)) if side]
     print("\n".join(said))
     if options.write:
         write("\n".join(["", *said, "", HEAD, *map(line, [*measured, *random]), "", ""]))

@@ -144,8 +144,8 @@ def summary(rows: Sequence[Row], known: Mapping[tuple[str, int], str]) -> str:
         "| property | networks | holds | violated | open | s: median, most | parts: median, most | checked |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for number in sorted({each.number for each in rows}):
-        some = [each for each in rows if each.number == number]
+    for number in sorted({row.number for row in rows}):
+        some = [row for row in rows if row.number == number]
         counts = [sum(each.answer == answer for each in some) for answer in ("holds", "violated")]
         seconds, parts = ([getattr(each, name) for each in some] for name in ("seconds", "parts"))
         checked = sum(each.checked is not None for each in some)
@@ -153,11 +153,11 @@ def summary(rows: Sequence[Row], known: Mapping[tuple[str, int], str]) -> str:
             f"| {number} | {len(some)} | {counts[0]} | {counts[1]} | {len(some) - sum(counts)} | "
             f"{median(seconds):.1f}, {max(seconds):.1f} | {median(parts):.0f}, {max(parts)} | {checked} |"
         )
-    answers = Counter(each.answer for each in rows)
+    answers = Counter(row.answer for row in rows)
     lines += ["", f"{len(rows)} properties: {', '.join(f'{n} {answer}' for answer, n in answers.most_common())}"]
     against = [
-        f"{each.network} property {each.number}" for each in rows
-        if each.answer in ("holds", "violated") and known.get((each.network, each.number), each.answer) != each.answer
+        f"{row.network} property {row.number}" for row in rows
+        if row.answer in ("holds", "violated") and known.get((row.network, row.number), row.answer) != row.answer
     ]  # fmt: skip
     if known:
         lines.append(f"against {len(known)} published answers: {', '.join(against) or 'none'} contradict")

@@ -94,8 +94,8 @@ def main(arguments: list[str]) -> int:
     print("| network | radius | width over CROWN's | over alpha-CROWN's | s | over CROWN's | over alpha-CROWN's |")
     print("|---|---|---|---|---|---|---|")
     for path in options.models:
-        [value] = [each for each in read(path).graph.inputs if each.type.shape]
-        shape = [each if isinstance(each, int) else 1 for each in value.type.shape]
+        [value] = [operand for operand in read(path).graph.inputs if operand.type.shape]
+        shape = [extent if isinstance(extent, int) else 1 for extent in value.type.shape]
         inputs = np.random.default_rng(options.seed).uniform(0, 1, (options.inputs, *shape)).astype(np.float32)
         for radius in options.radius or [0.001, 0.01]:
             own = ranges(path, inputs, radius)

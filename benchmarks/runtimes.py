@@ -59,7 +59,7 @@ def by_class(rows: list[Row]) -> Iterator[tuple[str, ...]]:
         of_it = [row for row in rows if row.operator == name]
         counted = [row.classes for row in of_it if row.classes is not None]
         wrong = [each for found in counted for each in found.unexplained]
-        explained = [each for found in counted for each in found.deviations if each.explained]
+        explained = [deviation for found in counted for deviation in found.deviations if deviation.explained]
         faults = sum(bool(row.faults) for row in of_it)
         yield (
             name, str(len(of_it)), str(sum(found.runs for found in counted)), str(faults),

@@ -35,7 +35,7 @@ def families(editions: list[str], names: list[str]) -> Iterator[SignatureFamily]
 def decided(family: SignatureFamily) -> dict[str, int]:
     """The classes of one version by answer, and its calls."""
     made = structures(family)
-    answers = Counter(each.answer for each in made.classes)
+    answers = Counter(class_.answer for class_ in made.classes)
     calls = {"conforming": len(made.positive), "breaking": len(made.negative), "rules without": len(made.unbroken)}
     return {**{name: answers[name] for name in ANSWERS}, **calls}
 
@@ -69,7 +69,7 @@ def main() -> None:
         name = f"{family.signature.operator}-{family.signature.version} {family.edition}"
         if name not in found:
             asked = sha256(problem(family).encode())
-            equal = next((each for each in found.values() if each["problem"] == asked), None)
+            equal = next((entry for entry in found.values() if entry["problem"] == asked), None)
             found[name] = equal or {**decided(family), "problem": asked}
             print(name, found[name], file=sys.stderr, flush=True)
             if options.json:

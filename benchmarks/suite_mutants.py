@@ -71,11 +71,13 @@ class Expectation:
         """The erratum that explains each deviation, None for one without; ONNX's runner has no errata."""
         if self.stored is None:
             return set() if all(map(_close, outputs, self.call.exact)) else {None}
-        lower, upper = (self.stored.arrays(self.number, each) for each in ("lower", "upper"))
+        lower, upper = (self.stored.arrays(self.number, side) for side in ("lower", "upper"))
         return {
-            explanation(self.stored.case, self.number, each, self.call.given)
+            explanation(self.stored.case, self.number, difference, self.call.given)
             for place, (given, exact) in enumerate(zip(outputs, self.call.exact, strict=True))
-            for each in differences(place, given, exact, Ends(lower[place], upper[place]) if place in lower else None)
+            for difference in differences(
+                place, given, exact, Ends(lower[place], upper[place]) if place in lower else None
+            )
         }
 
 
@@ -105,14 +107,14 @@ def _equal(one: Array, other: Array) -> bool:
 def of_suite(suite: Suite, operator: str) -> list[Expectation]:
     """The data sets of the conforming cases of an operator, in an order that mixes calls and value classes."""
     found = []
-    for each in read_cases(suite, operator):
-        if isinstance(each, Stored) and each.case.sets:
-            model = read(each.model)
-            for number in range(len(each.case.sets)):
-                outputs = each.arrays(number, "output")
+    for read_case in read_cases(suite, operator):
+        if isinstance(read_case, Stored) and read_case.case.sets:
+            model = read(read_case.model)
+            for number in range(len(read_case.case.sets)):
+                outputs = read_case.arrays(number, "output")
                 exact = [outputs[place] for place in sorted(outputs)]
-                call = Call(model, each.inputs(number), exact, each.case.edition)
-                found.append((sha256(f"{each.case.id} {number}".encode()), Expectation(call, each, number)))
+                call = Call(model, read_case.inputs(number), exact, read_case.case.edition)
+                found.append((sha256(f"{read_case.case.id} {number}".encode()), Expectation(call, read_case, number)))
     return [each for _, each in sorted(found, key=lambda one: one[0])]
 
 
@@ -123,7 +125,9 @@ def of_onnx(operator: str) -> Iterator[Expectation]:
             continue
         model = read(case.model.SerializeToString())
         for inputs, outputs in case.data_sets or []:
-            given = {each.name: np.asarray(array) for each, array in zip(model.graph.inputs, inputs, strict=False)}
+            given = {
+                operand.name: np.asarray(array) for operand, array in zip(model.graph.inputs, inputs, strict=False)
+            }
             try:
                 exact = [*ModelRunner(model, None, None, unchecked=True).run(given).values.values()]
             except Exception:  # noqa: BLE001  (types and inputs that the executor does not know)
@@ -139,9 +143,9 @@ def conforms(model: onnx.ModelProto) -> bool:
 
 def probes(suite: Suite, operator: str) -> Iterator[Call]:
     """Random inputs for some models of the suite."""
-    for stored in [each for each in read_cases(suite, operator) if isinstance(each, Stored) and each.case.sets][
-        :MODELS
-    ]:
+    for stored in [
+        read_case for read_case in read_cases(suite, operator) if isinstance(read_case, Stored) and read_case.case.sets
+    ][:MODELS]:
         model = read(stored.model)
         runner = ModelRunner(model, None, stored.case.edition)
         for kind in KINDS:
@@ -170,7 +174,7 @@ def fate(kernel: WrongKernel, suite: Sequence[Expectation], tests: Sequence[Expe
             if None in errata:
                 return DETECTED
             answer = READING if errata else WITHIN if answer == NONE else answer
-    elsewhere = [*(each.call for each in tests if each.number), *further]
+    elsewhere = [*(test.call for test in tests if test.number), *further]
     if answer == NONE and not all(same(kernel.outputs(each), each) for each in elsewhere):
         return MISSED
     return answer
@@ -183,17 +187,17 @@ def _signature(operator: str, edition: str) -> Signature:
 
 def _types(suite: Suite, operator: str, calls: Sequence[Expectation]) -> dict[str, set[str]]:
     """The element types that conforming calls have of each input and output."""
-    [part] = [each for each in suite.parts if each.operator == operator]
+    [part] = [suite_part for suite_part in suite.parts if suite_part.operator == operator]
     made = _signature(operator, part.edition)
-    found: dict[str, set[str]] = {each.name: set() for each in (*made.inputs, *made.outputs)}
-    for each in part.classes:
-        name, _, element = each.name.partition(" is ")
-        if each.answer == "satisfiable" and name.partition("[")[0] in found and not each.rule:
-            found[name.partition("[")[0]].add(element)
+    types: dict[str, set[str]] = {operand.name: set() for operand in (*made.inputs, *made.outputs)}
+    for class_ in part.classes:
+        name, _, element = class_.name.partition(" is ")
+        if class_.answer == "satisfiable" and name.partition("[")[0] in types and not class_.rule:
+            types[name.partition("[")[0]].add(element)
     for one in calls:
         for output, exact in zip(made.outputs, one.call.exact, strict=False):
-            found[output.name].add(NAMES[exact.dtype])
-    return found
+            types[output.name].add(NAMES[exact.dtype])
+    return types
 
 
 def measured(suite: Suite, operator: str) -> dict[str, list[str]]:
@@ -205,7 +209,7 @@ def measured(suite: Suite, operator: str) -> dict[str, list[str]]:
     for kernel in map(total, wrong_kernels(_signature(operator, edition), _types(suite, operator, cases))):
         answer = fate(kernel, cases, tests, further)
         found[answer].append(f"[{kernel.family}] {kernel}")
-        if answer not in (NONE, READING) and any(each.answers(kernel.outputs(each.call)) for each in tests):
+        if answer not in (NONE, READING) and any(test.answers(kernel.outputs(test.call)) for test in tests):
             found["onnx"].append(str(kernel))
     return found
 
@@ -239,7 +243,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="replace the table in docs/suite.md")
     options = parser.parse_args()
     suite = read_suite(options.suite)
-    names = options.operator or [*dict.fromkeys(each.operator for each in suite.parts)]
+    names = options.operator or [*dict.fromkeys(part.operator for part in suite.parts)]
     found = json.loads(options.json.read_text("utf-8")) if options.json and options.json.exists() else {}
     for name in names:
         if name in found:

@@ -78,7 +78,9 @@ def milliseconds(data: bytes) -> float:
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     random = np.random.default_rng(1)
-    given = {each.name: random.standard_normal(each.shape).astype(np.float32) for each in session.get_inputs()}
+    given = {
+        get_input.name: random.standard_normal(get_input.shape).astype(np.float32) for get_input in session.get_inputs()
+    }
     times = []
     for _ in range(RUNS):
         start = perf_counter()
@@ -90,7 +92,7 @@ def milliseconds(data: bytes) -> float:
 def row(name: str, data: bytes) -> str:
     """One network as a row of the table."""
     made = fix(data, samples=1).model_bytes()
-    before, after = (list(onnx.ModelProto.FromString(each).graph.node) for each in (data, made))
+    before, after = (list(onnx.ModelProto.FromString(side).graph.node) for side in (data, made))
     turned = sum(node.op_type == "Transpose" for node in before)
     cut = sum(node.op_type == "Slice" for node in after)
     times = milliseconds(data), milliseconds(made)

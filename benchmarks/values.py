@@ -65,8 +65,8 @@ def model(operator: str, arrays: list[Array], element: str, output: tuple[int, .
     given = TensorProto.INT64 if operator == "ArgMax" else number
     node = helper.make_node(operator, names, ["y"], **attributes)
     graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", given, output)])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return made.SerializeToString()
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return model.SerializeToString()
 
 
 def runtimes(source: bytes, arrays: list[Array]) -> Iterator[tuple[str, Action]]:
@@ -143,7 +143,7 @@ def equal_shapes_target(element: str, size: int) -> float | None:
 
 def cases(only: str) -> Iterator[Callable[[], Case]]:
     """Every case, made when its turn comes: all arrays together do not fit."""
-    for element in [each for each in TYPES if only in ("", each)]:
+    for element in [value_type for value_type in TYPES if only in ("", value_type)]:
         for size in (10**3, 10**5, 10**6, 10**7):
             text = f"two of 1e{len(str(size)) - 1}"
             yield partial(max_case, "Max", element, text, [(size,)] * 2, equal_shapes_target(element, size))
@@ -169,8 +169,8 @@ def overhead(count: int = 1000) -> tuple[float, float]:
     nodes = [helper.make_node("Max", [f"v{i}", "b"], [f"v{i + 1}"]) for i in range(count)]
     operand = helper.make_tensor_value_info("b", TensorProto.FLOAT, [4])
     graph = helper.make_graph(nodes, "chain", [info[0], operand], [info[-1]], value_info=info[1:-1])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    read_model, given = read(made.SerializeToString()), {"v0": np.ones(4, "f4"), "b": np.zeros(4, "f4")}
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    read_model, given = read(model.SerializeToString()), {"v0": np.ones(4, "f4"), "b": np.zeros(4, "f4")}
     known = editions()
     rules = ActiveRules(known.editions[known.default])
     domain, checked = RunDomain(rules, conforming=True), stated_facts(read_model, rules)

@@ -49,12 +49,18 @@ class Call:
     @cached_property
     def inputs(self) -> list[Array | None]:
         """The inputs of the node, in order."""
-        known = {each.name: decode(each, None) for each in self.model.graph.initializers} | {**self.given}
+        known = {initializer.name: decode(initializer, None) for initializer in self.model.graph.initializers} | {
+            **self.given
+        }
         return [known[name] if name else None for name in self.model.graph.nodes[0].inputs]
 
     def attributes(self) -> dict[str, Any]:
         """The attributes of the node that are no tensors."""
-        return {each.name: each.value for each in self.model.graph.nodes[0].attributes if each.kind != "tensor"}
+        return {
+            attribute.name: attribute.value
+            for attribute in self.model.graph.nodes[0].attributes
+            if attribute.kind != "tensor"
+        }
 
     def again(
         self, inputs: Mapping[int, Array | None] | None = None, attributes: Mapping[str, Any] | None = None
@@ -72,11 +78,11 @@ class Call:
         node = structs.replace(
             node, inputs=tuple("" if at in left_out else name for at, name in enumerate(names)),
             attributes=tuple(
-                structs.replace(each, value=other[each.name]) if each.name in other else each
-                for each in node.attributes if other.get(each.name, 0) is not None
+                structs.replace(attribute, value=other[attribute.name]) if attribute.name in other else attribute
+                for attribute in node.attributes if other.get(attribute.name, 0) is not None
             ),
         )  # fmt: skip
-        constants = tuple(_constant(each, changed.get(each.name)) for each in graph.initializers)
+        constants = tuple(_constant(initializer, changed.get(initializer.name)) for initializer in graph.initializers)
         model = structs.replace(self.model, graph=structs.replace(graph, nodes=(node,), initializers=constants))
         given = {name: changed.get(name, array) for name, array in self.given.items()}
         return [*ModelRunner(model, None, self.edition, unchecked=True).run(given).values.values()]
@@ -86,7 +92,7 @@ def _constant(tensor: Tensor, array: Array | None) -> Tensor:
     if array is None:
         return tensor
     if array.dtype == TEXT:
-        return structs.replace(tensor, strings=tuple(each.encode() for each in array.ravel()))
+        return structs.replace(tensor, strings=tuple(element.encode() for element in array.ravel()))
     return Tensor(tensor.name, NAMES[array.dtype], array.shape, ("raw_data",), memoryview(packed(array)))
 
 
@@ -177,17 +183,17 @@ def zero(values: Array) -> Array:
 
 def subnormal(values: Array) -> Array:
     """The subnormal numbers."""
-    made = format_of(values.dtype)
-    assert made is not None  # the tables ask for floats
-    magnitude = patterns(np.ascontiguousarray(values)) & made.unsigned.type(made.sign - 1)
-    return np.asarray((magnitude > 0) & (magnitude < least_normal(made))).reshape(values.shape)
+    number_format = format_of(values.dtype)
+    assert number_format is not None  # the tables ask for floats
+    magnitude = patterns(np.ascontiguousarray(values)) & number_format.unsigned.type(number_format.sign - 1)
+    return np.asarray((magnitude > 0) & (magnitude < least_normal(number_format))).reshape(values.shape)
 
 
 def largest(values: Array) -> Array:
     """The largest number of the type with the signs of the values."""
-    made = format_of(values.dtype)
-    assert made is not None
-    return np.copysign(np.array(made.infinity - 1, made.unsigned).view(values.dtype), values)
+    number_format = format_of(values.dtype)
+    assert number_format is not None
+    return np.copysign(np.array(number_format.infinity - 1, number_format.unsigned).view(values.dtype), values)
 
 
 def greatest(values: Array) -> Array:
@@ -428,10 +434,10 @@ GIVEN: Mapping[str, Callable[[Sequence[Array], Array], Array]] = {
 
 def _special(operator: str, marks: Marks, given: Callable[[Sequence[Array], Array], Array], call: Call) -> list[Array]:
     """Another value where the operands, which are floats, are special."""
-    inputs, exact = [each for each in call.inputs if each is not None], call.exact[0]
-    if len(inputs) != (1 if operator in UNARY else 2) or any(not floats(each.dtype) for each in inputs):
+    inputs, exact = [operand for operand in call.inputs if operand is not None], call.exact[0]
+    if len(inputs) != (1 if operator in UNARY else 2) or any(not floats(operand.dtype) for operand in inputs):
         return [*call.exact]
-    inputs = [np.broadcast_to(each, exact.shape) for each in inputs]
+    inputs = [np.broadcast_to(operand, exact.shape) for operand in inputs]
     other = given(inputs, exact).astype(exact.dtype)
     return [np.where(marks(*inputs), other, exact), *call.exact[1:]]
 
@@ -453,7 +459,7 @@ def _special_operands(operator: str) -> Iterator[WrongKernel]:
 
 def _ties(call: Call, choose: Callable[[Array, Array], Array]) -> list[Array]:
     """Quotients in the middle of two integers are rounded in another way."""
-    x, scale = (np.asarray(each, np.float64) for each in call.inputs[:2] if each is not None)
+    x, scale = (np.asarray(operand, np.float64) for operand in call.inputs[:2] if operand is not None)
     exact = call.exact[0]
     if scale.size != 1 or exact.dtype in WIDER or not integers(exact.dtype):
         return [*call.exact]
@@ -468,7 +474,7 @@ def _ties(call: Call, choose: Callable[[Array, Array], Array]) -> list[Array]:
 
 def _floor(call: Call) -> list[Array]:
     """Integer quotients are rounded down."""
-    a, b = (each for each in call.inputs if each is not None)
+    a, b = (operand for operand in call.inputs if operand is not None)
     if not signed(a.dtype):
         return [*call.exact]
     exact = call.exact[0]
@@ -530,7 +536,7 @@ def _with_listed(place: int, change: Callable[[Any], Any], call: Call) -> Sequen
     given = call.inputs[place] if place < len(call.inputs) else None
     if given is None:
         return call.exact
-    changed = np.array(change([int(each) for each in given.ravel()]), given.dtype).reshape(given.shape)
+    changed = np.array(change([int(element) for element in given.ravel()]), given.dtype).reshape(given.shape)
     return call.exact if _equal(changed, given) else call.again({place: changed})
 
 
@@ -562,7 +568,7 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
         signature: its inputs, outputs and parameters.
         types: the element types that the profile admits of each input and output.
     """
-    operator, listed = signature.operator, {each.name for each in signature.values}
+    operator, listed = signature.operator, {value.name for value in signature.values}
     for place, formal in enumerate(signature.inputs):
         if formal.name in listed:
             for family, name, of_list in INTEGER_PARAMETERS:
@@ -581,7 +587,7 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
         for each in _admitted(WRITINGS, types[output.name]):
             title = f"{output.name} written with {each.name}"
             yield WrongKernel(operator, each.family, title, partial(_write, place, each), False)
-    several = any(each.variadic for each in signature.inputs)
+    several = any(operand.variadic for operand in signature.inputs)
     for one, other in combinations(range(2 if several else len(signature.inputs)), 2):
         title = f"inputs {one} and {other} exchanged"
         yield WrongKernel(operator, "broadcast", title, partial(_exchanged, one, other))
@@ -591,8 +597,8 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
         changes: Sequence[tuple[str, str, Callable[[Any], Any]]] = ()
         if parameter.kind in ("int", "ints"):
             scalar = ("reversed", "sorted", "for all", "exchanged", "the last")
-            changes = [each for each in INTEGER_PARAMETERS if parameter.kind == "ints" or not any(
-                word in each[1] for word in scalar)]  # fmt: skip
+            changes = [row for row in INTEGER_PARAMETERS if parameter.kind == "ints" or not any(
+                word in row[1] for word in scalar)]  # fmt: skip
         elif parameter.kind == "float":
             changes = FLOAT_PARAMETERS
         for family, name, of_value in changes:
@@ -609,10 +615,10 @@ def _nothing(given: Any) -> Any:
 
 def _admitted(mistakes: Sequence[Mistake], types: Collection[str]) -> Iterator[Mistake]:
     """The mistakes that a type admits, restricted to these types."""
-    kinds = {ELEMENTS[each] for each in types if each in ELEMENTS}
-    for each in mistakes:
-        if any(map(each.admits, kinds)):
-            yield each
+    kinds = {ELEMENTS[value_type] for value_type in types if value_type in ELEMENTS}
+    for mistake in mistakes:
+        if any(map(mistake.admits, kinds)):
+            yield mistake
 
 
 def total(kernel: WrongKernel) -> WrongKernel:

@@ -168,7 +168,7 @@ def quotient_bound(square: int = 1) -> Obligations:
     known = (n > 0, w >= n, c >= 0, c * w <= e, keeps_order(w, n, c))
     yield Obligation("first part", known, c * n <= e)
     sizes = (n > 0, w >= n, g >= n, d >= 0, f >= 0, d * w * g <= x * f, x >= 0)
-    orders = [keeps_order(*each) for each in ((w, n, d), (g, n, d * n), (d * w, d * n, g), (d * g, d * n, n))]
+    orders = [keeps_order(*part) for part in ((w, n, d), (g, n, d * n), (d * w, d * n, g), (d * g, d * n, n))]
     yield Obligation("second part", (*sizes, *orders), d * n * n <= square * (x * f))
 
 
@@ -192,10 +192,10 @@ PROVED: dict[str, tuple[Callable[..., Obligations], str, int]] = {
 
 def theorems() -> Iterator[Theorem]:
     """The formulas of the pages on accuracy that hold."""
-    for each in accuracy_formulas():
-        if each.holds:
-            claim, title, change = PROVED[each.id]
+    for formula in accuracy_formulas():
+        if formula.holds:
+            claim, title, change = PROVED[formula.id]
             yield Theorem(
-                each.theorem, each.statement, each.formula, claim, (each.place, claim), concerns=(each.operator,),
-                mutants=(Mutant(title, partial(claim, change)),), reals=True,
+                formula.theorem, formula.statement, formula.formula, claim, (formula.place, claim),
+                concerns=(formula.operator,), mutants=(Mutant(title, partial(claim, change)),), reals=True,
             )  # fmt: skip

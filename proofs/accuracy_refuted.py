@@ -50,7 +50,7 @@ def first_order(
 
     def claim() -> Obligations:
         x, e = _ints("x e")
-        inside = [z3.Or([each == place for place in known]) for each in (x, x + e)]
+        inside = [z3.Or([side == place for place in known]) for side in (x, x + e)]
         moved = table(function, x + e) - table(function, x)
         yield Obligation("as printed", tuple(inside), within(unit * moved, (table(slope, x) + 1) * size(e) + 2 * unit))
 
@@ -248,7 +248,7 @@ def branches() -> Obligations:
 
 
 def fails_branches(x: int, y: int, c: int, d: int) -> tuple[bool, str]:
-    made, exact = (x if each > 0 else y for each in (d, c))
+    made, exact = (x if side > 0 else y for side in (d, c))
     return made != exact, f"Where(t > 0, {x}, {y}) with t = {c}, computed as {d}: {made} for {exact}, the bound is 0"
 
 
@@ -356,12 +356,13 @@ REFUTED: dict[str, tuple[Callable[[], Obligations], Fails]] = {
 
 def theorems() -> Iterator[Theorem]:
     """The formulas of the pages on accuracy that do not hold."""
-    for each in accuracy_formulas():
-        if not each.holds:
-            claim, fails = REFUTED[each.id]
+    for formula in accuracy_formulas():
+        if not formula.holds:
+            claim, fails = REFUTED[formula.id]
             yield Theorem(
-                each.theorem, each.statement, each.formula, claim, (each.place,), "refuted", because=each.because,
-                erratum=each.erratum or "", replay=_shown(fails), concerns=(each.operator,),
+                formula.theorem, formula.statement, formula.formula, claim, (formula.place,), "refuted",
+                because=formula.because, erratum=formula.erratum or "", replay=_shown(fails),
+                concerns=(formula.operator,),
             )  # fmt: skip
 
 

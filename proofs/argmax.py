@@ -121,7 +121,7 @@ def show_zeros(found: Counterexample) -> str:
     """The element at ArgMax and the maximum of the slice, by the functions that run."""
     sign, infinity = found.get("sign", 1 << 15), found.get("infinity", 31 << 10)
     x, y = found["x"], found["y"]
-    places = [order.equal_zeros_key(each, sign, infinity) for each in (x, y)]
+    places = [order.equal_zeros_key(side, sign, infinity) for side in (x, y)]
     index = int(order.replaces(places[0], places[1], 0))
     most = order.maximum(x, y, sign, infinity)
     if (x, y)[index] == most:

@@ -62,8 +62,8 @@ def by_pairs(known: Known = None, least: int = 1) -> Iterator[Obligation]:
     s = BroadcastAxis(known)
     together = s.terms.call("broadcastable", SHAPES)
     hypotheses = s.known(least, s.p, s.q)
-    both = [together.instance(s.k, each) for each in (s.p, s.q)]
-    (most, _, place), *_ = [each for each in s.terms.maxima.values() if not each[0].eq(s.widest)]
+    both = [together.instance(s.k, side) for side in (s.p, s.q)]
+    (most, _, place), *_ = [maximum for maximum in s.terms.maxima.values() if not maximum[0].eq(s.widest)]
     yield Obligation("together, so each two", (*hypotheses, *both), s.pair(s.p, s.q))
     facts = [*s.terms.maximum_facts(most, s.p), *s.known(least, place), s.pair(s.p, place)]
     yield Obligation("each two, so together", (*hypotheses, *facts), together.instance(s.k, s.p))
@@ -73,7 +73,7 @@ def onnx_by_pairs(known: Known = None) -> Iterator[Obligation]:
     """The rule of ONNX and NumPy is the join of every two, whatever the extents, 0 too."""
     s = BroadcastAxis(known)
     together = s.terms.call("onnx_broadcastable", SHAPES)
-    both = [together.instance(s.k, each) for each in (s.p, s.q)]
+    both = [together.instance(s.k, side) for side in (s.p, s.q)]
     ((_, first),) = s.terms.first_items.values()
     facts = s.terms.first_item_facts(s.p, s.q)
     hypotheses = (*s.known(0, s.p, s.q), *facts)
@@ -87,7 +87,7 @@ def profile_restricts(known: Known = None) -> Iterator[Obligation]:
     profile, onnx = (s.terms.call(word, SHAPES) for word in ("broadcastable", "onnx_broadcastable"))
     at_p, onnx_at_p = profile.instance(s.k, s.p), onnx.instance(s.k, s.p)
     ((_, first),) = s.terms.first_items.values()
-    (most, _, place), *_ = [each for each in s.terms.maxima.values() if not each[0].eq(s.widest)]
+    (most, _, place), *_ = [maximum for maximum in s.terms.maxima.values() if not maximum[0].eq(s.widest)]
     facts = (*s.known(0, s.p), *s.terms.first_item_facts(s.p))
     yield Obligation("restricts", (*facts, at_p, profile.instance(s.k, first)), onnx_at_p)
     facts = (*s.known(1, s.p, place), *s.terms.first_item_facts(s.p, place), *s.terms.maximum_facts(most, s.p))
@@ -100,7 +100,7 @@ def axis_rules(known: Known = None, shift: int = 0) -> Iterator[Obligation]:
     together = s.terms.call("broadcastable", SHAPES)
     i = s.widest - 1 - s.k
     at_p = together.instance(s.k, s.p)
-    (most, items, _), *_ = [each for each in s.terms.maxima.values() if not each[0].eq(s.widest)]
+    (most, items, _), *_ = [maximum for maximum in s.terms.maxima.values() if not maximum[0].eq(s.widest)]
 
     def padded(m: Term) -> Term:
         leading = s.widest - RANK(m) + shift
@@ -153,8 +153,8 @@ def fold_equals_joint(least: int = 1) -> Iterator[Obligation]:
     """One after another is all together: what the fold gives at its end is the largest extent, and decides E1."""
     s, (result, place) = BroadcastAxis(), z3.Ints("result place")
     together = s.terms.call("broadcastable", SHAPES).instance(s.k, s.p)
-    (most, _, at), *_ = [each for each in s.terms.maxima.values() if not each[0].eq(s.widest)]
-    end = [folded(s, result, COUNT, each, place) for each in (s.p, at)]
+    (most, _, at), *_ = [maximum for maximum in s.terms.maxima.values() if not maximum[0].eq(s.widest)]
+    end = [folded(s, result, COUNT, side, place) for side in (s.p, at)]
     hypotheses = (*s.known(least, s.p, at), *end, *s.terms.maximum_facts(most, s.p, place), s.aligned(place) >= least)
     yield Obligation("the largest extent", hypotheses, result == most)
     yield Obligation("no E1", hypotheses, together)

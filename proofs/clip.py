@@ -59,7 +59,7 @@ def least(x: int, y: int, sign: int, infinity: int) -> int:
 def _template(name: str, function: Function, width: int) -> tuple[list[Term], Execution]:
     """The function executed once, for arbitrary patterns and places."""
     names = [f"clip{i}" for i in range(7)]
-    formals = [z3.BitVec(each, width + 2) if width else z3.Int(each) for each in names]
+    formals = [z3.BitVec(text, width + 2) if width else z3.Int(text) for text in names]
     return formals, execute(function, *formals)
 
 
@@ -69,7 +69,7 @@ class Clip:
     def __init__(self, f: SymbolicFormat, function: Function = clipped) -> None:
         self.f, self.patterns = f, f.patterns("x low high")
         self.x, self.low, self.high = self.patterns
-        self.at, self.lowest, self.highest = (f.value(order.equal_zeros_key, each) for each in self.patterns)
+        self.at, self.lowest, self.highest = (f.value(order.equal_zeros_key, pattern) for pattern in self.patterns)
         formals, self.execution = _template(f.name, function, f.width)
         infinity = f.infinity if not f.width else z3.BitVecVal(f.infinity, f.width + 2)
         actuals = [*self.patterns, self.at, self.lowest, self.highest, infinity]
@@ -78,7 +78,7 @@ class Clip:
     @property
     def numbers(self) -> list[z3.BoolRef]:
         """No NaN among them."""
-        return [z3.Not(nan(each, self.f)) for each in self.patterns]
+        return [z3.Not(nan(pattern, self.f)) for pattern in self.patterns]
 
     @property
     def crossed(self) -> z3.BoolRef:
@@ -93,7 +93,7 @@ def is_between(f: SymbolicFormat, d: Definitions, function: Function = clipped) 
     above = z3.Implies(c.lowest <= f.infinity, at >= c.lowest)
     under = z3.Implies(at <= f.infinity, at <= c.highest)
     yield Obligation("between the bounds", straight, z3.And(above, under))
-    yield Obligation("one of the three", f.hypotheses, z3.Or(*[c.result == each for each in c.patterns]))
+    yield Obligation("one of the three", f.hypotheses, z3.Or(*[c.result == pattern for pattern in c.patterns]))
     inside = z3.And(z3.Implies(c.lowest <= f.infinity, c.at >= c.lowest), c.at <= c.highest)
     yield Obligation("inside it stays", (*straight, inside), c.result == c.x)
     yield Obligation("NaN stays", (*straight, nan(c.x, f)), c.result == c.x)
@@ -119,8 +119,8 @@ def is_minimum_of_maximum(f: SymbolicFormat, d: Definitions, function: Function 
 def is_ieee(f: SymbolicFormat, d: Definitions, function: Function = clipped) -> Obligations:
     """The text with the comparisons of the theory of floating point; an infinity replaces a bound that is NaN."""
     c = Clip(f, function)
-    x, low, high = (f.number(each) for each in c.patterns)
-    lowest, highest = (f.number(z3.BitVecVal(each, f.width + 2)) for each in (f.sign + f.infinity, f.infinity))
+    x, low, high = (f.number(pattern) for pattern in c.patterns)
+    lowest, highest = (f.number(z3.BitVecVal(side, f.width + 2)) for side in (f.sign + f.infinity, f.infinity))
     bottom, top = z3.If(z3.fpIsNaN(low), lowest, low), z3.If(z3.fpIsNaN(high), highest, high)
     text = z3.If(bottom > top, c.high, z3.If(x < bottom, c.low, z3.If(x > top, c.high, c.x)))
     yield Obligation("equal", (), c.result == text)
@@ -139,7 +139,7 @@ def keeps_not_a_number(f: SymbolicFormat, d: Definitions) -> Obligations:
 def _show(found: Counterexample) -> tuple[int, int, tuple[int, int, int], int]:
     sign, infinity = found["sign"], found["infinity"]
     x, low, high = found["x"], found["low"], found["high"]
-    at, lowest, highest = (order.equal_zeros_key(each, sign, infinity) for each in (x, low, high))
+    at, lowest, highest = (order.equal_zeros_key(part, sign, infinity) for part in (x, low, high))
     return sign, infinity, (x, low, high), clipped(x, low, high, at, lowest, highest, infinity)
 
 

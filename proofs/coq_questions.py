@@ -160,7 +160,7 @@ def _named(name: str, kind: str, there: bool = True) -> str:
 
 def _formal(signature: Signature, formal: Formal, names: list[str], facts: list[str]) -> None:
     """An input or output: a tensor, which has a value where it is connected."""
-    parameter = any(each.name == formal.name for each in signature.values)
+    parameter = any(value.name == formal.name for value in signature.values)
     called = input_key(formal.name) if parameter else formal.name
     kind = f"KTensor {'true' if formal.name in inputs_with_values(signature) else 'false'}"
     if isinstance(formal, Input) and formal.variadic:

@@ -337,8 +337,8 @@ def _confirmed(
 ) -> Iterator[str]:
     """What a check of the call says in each version and edition; `read` has the codes of its strings."""
     codes = read.variables.interpretation.codes
-    for each in members:
-        yield confirm_broken(each.signature, _own(each, rule), codes, values, each.edition, skipped)
+    for member in members:
+        yield confirm_broken(member.signature, _own(member, rule), codes, values, member.edition, skipped)
 
 
 def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tuple[Counterexample, frozenset[str]]:
@@ -354,13 +354,13 @@ def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tu
 
 def _own(family: SignatureFamily, rule: Rule) -> Rule:
     """The rule as this version and edition has it."""
-    return next(each for each in family.rules if each.name == rule.name)
+    return next(family_rule for family_rule in family.rules if family_rule.name == rule.name)
 
 
 def _equals(family: SignatureFamily, name: str, value: int) -> z3.BoolRef:
     if name.endswith(")"):  # given(X), written(axis), constant(W)
         return z3.Bool(name) == z3.BoolVal(bool(value))
-    fractions = {each.decl().name() for each in family.variables.fractions}
+    fractions = {fraction.decl().name() for fraction in family.variables.fractions}
     return (z3.Real if name in fractions else z3.Int)(name) == value
 
 

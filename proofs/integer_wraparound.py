@@ -51,7 +51,7 @@ def of(function: Function, value: Term) -> Term:
 
 def in_type(*numbers: Term) -> tuple[z3.BoolRef, ...]:
     """The numbers are in the range of the type."""
-    return tuple(z3.And(each >= LEAST, each < LEAST + SIZE) for each in numbers)
+    return tuple(z3.And(number >= LEAST, number < LEAST + SIZE) for number in numbers)
 
 
 def unique(x: Term, y: Term, k: Term) -> z3.BoolRef:

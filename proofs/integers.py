@@ -54,7 +54,7 @@ def compares(kinds: Kinds = KINDS) -> Iterator[Obligation]:
 def is_maximum(kinds: Kinds = KINDS) -> Iterator[Obligation]:
     for kind, above, is_signed, (x, y) in _each(kinds, "x y"):
         top = largest(x, y, above)
-        bound = [value(top, is_signed) >= value(each, is_signed) for each in (x, y)]
+        bound = [value(top, is_signed) >= value(side, is_signed) for side in (x, y)]
         yield Obligation(kind, (), z3.And(*bound, z3.Or(top == x, top == y)))
 
 

@@ -39,9 +39,9 @@ HALVES, WHOLES = ("float16", "bfloat16"), ("float32", "float64")
 
 def made_of(kind: np.dtype[Any]) -> Format:
     """What a kernel knows of a format."""
-    found = format_of(kind)
-    assert found is not None  # noqa: S101  every kind here has one
-    return found
+    number_format = format_of(kind)
+    assert number_format is not None  # noqa: S101  every kind here has one
+    return number_format
 
 
 def run_combine(function: str) -> Kernel:
@@ -96,9 +96,9 @@ def keys_are_ordered(changed: Changed | None = None) -> Obligations:
         f = bit_format(name)
         x, y = (z3.BitVec(each, f.width) for each in "xy")
         place = order.equal_zeros_key if zeros_are_equal else order.key
-        a, b = (f.value(place, wide(each)) for each in (x, y))
+        a, b = (f.value(place, wide(side)) for side in (x, y))
         paths = [
-            [*block_paths(argmax, run_keys(zeros_are_equal), KINDS[name], [each], **(changed or {}))] for each in (x, y)
+            [*block_paths(argmax, run_keys(zeros_are_equal), KINDS[name], [side], **(changed or {}))] for side in (x, y)
         ]
         zeros = "equal zeros" if zeros_are_equal else "zeros apart"
         for number, (one, other) in enumerate(product(*paths), 1):

@@ -133,7 +133,7 @@ def by_extremes(f: SymbolicFormat, d: Definitions, formula: Formula = of_extreme
 def by_keys(f: SymbolicFormat, d: Definitions, formula: Formula = ordered) -> Iterator[Obligation]:
     x, y = raw(f, "x y")
     numbers = (z3.Not(nan(x.wide, f)), z3.Not(nan(y.wide, f)))
-    a, b = (formula(each.bits, f.width - 1, f.sign) for each in (x, y))
+    a, b = (formula(side.bits, f.width - 1, f.sign) for side in (x, y))
     yield Obligation("order", numbers, (a > b) == (f.value(d.key, x.wide) > f.value(d.key, y.wide)))
     yield Obligation("NaN shows", (), nan(x.wide, f) == z3.Or(a > f.infinity, a < -f.infinity - 1))
     yield Obligation("a number is below the key of NaN", numbers[:1], a < f.sign - 1)
@@ -142,8 +142,8 @@ def by_keys(f: SymbolicFormat, d: Definitions, formula: Formula = ordered) -> It
 def by_keys_with_equal_zeros(f: SymbolicFormat, d: Definitions, formula: Formula = ordered) -> Iterator[Obligation]:
     x, y = raw(f, "x y")
     shift, numbers = f.width - 1, (z3.Not(nan(x.wide, f)), z3.Not(nan(y.wide, f)))
-    a, b = (formula(each.bits, shift, f.sign) - (each.bits >> shift) for each in (x, y))
-    defined = [f.value(d.equal_zeros_key, each.wide) for each in (x, y)]
+    a, b = (formula(side.bits, shift, f.sign) - (side.bits >> shift) for side in (x, y))
+    defined = [f.value(d.equal_zeros_key, side.wide) for side in (x, y)]
     yield Obligation("greater", numbers, (a > b) == (defined[0] > defined[1]))
     yield Obligation("equal", numbers, (a == b) == (defined[0] == defined[1]))
     yield Obligation("NaN shows", (), nan(x.wide, f) == z3.Or(a > f.infinity, a < -f.infinity))

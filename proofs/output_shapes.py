@@ -55,7 +55,7 @@ class Stated:
 def _joined(case: str, parts: tuple[Obligation, ...]) -> Obligations:
     """One obligation for a case of many: the shape exists, and the claims hold."""
     exists, *others = parts
-    yield Obligation(case, exists.hypotheses, conjunction([exists.goal, *(each.goal for each in others)]))
+    yield Obligation(case, exists.hypotheses, conjunction([exists.goal, *(other.goal for other in others)]))
 
 
 def convolution(operator: str, version: int) -> Callable[[ExpressionChange | None], Iterator[tuple[str, SymbolicCall]]]:
@@ -232,7 +232,7 @@ def _together(
         yield by_form(Obligation(f"rule {number} of the other order", hypotheses, goal))
     equal = left.claim("one == other", one=left.shape("Y")[1], other=right.shape("Y")[1])
     whole = Obligation("one shape", hypotheses, equal)
-    parts = [Obligation("", hypotheses, each).trivial for each in equal.children()]
+    parts = [Obligation("", hypotheses, child).trivial for child in equal.children()]
     yield replace(whole, computed=parts[0] if all(parts) else "")
 
 

@@ -230,7 +230,7 @@ def show_accumulation(found: Counterexample) -> str:
 
 def range_difference() -> Obligations:
     start, limit = z3.Ints("start limit")
-    number = [z3.And(each >= -(2**15), each < 2**15) for each in (start, limit)]
+    number = [z3.And(side >= -(2**15), side < 2**15) for side in (start, limit)]
     difference = limit - start
     yield Obligation("int16", tuple(number), z3.And(difference >= -(2**15), difference < 2**15))
 

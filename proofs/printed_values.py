@@ -30,7 +30,7 @@ def finite(number: Term) -> z3.BoolRef:
 
 
 def _numbers(f: SymbolicFormat, names: str) -> list[Term]:
-    return [f.number(each) for each in f.patterns(names)]
+    return [f.number(pattern) for pattern in f.patterns(names)]
 
 
 def _pattern(f: SymbolicFormat, bits: int) -> Term:
@@ -124,7 +124,7 @@ def _shown(fails: Numbers) -> Callable[[Counterexample], str]:
         import numpy as np
 
         kinds = {"a": (np.uint16, np.float16), "b": (np.uint16, np.float16), "e": (np.uint32, np.float32)}
-        known = {name: each for name, each in kinds.items() if name in found}
+        known = {name: kind for name, kind in kinds.items() if name in found}
         numbers = {name: np.array([found[name]], raw).view(kind)[0] for name, (raw, kind) in known.items()}
         with np.errstate(all="ignore"):
             failed, sentence = fails(np, **numbers)

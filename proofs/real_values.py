@@ -75,11 +75,11 @@ def signs(above: Callable[..., z3.BoolRef] = greater) -> Iterator[Obligation]:
     f = all_formats()
     size = z3.Function("size", z3.IntSort(), z3.IntSort())
     x, y = f.patterns("x y")
-    a, b = (z3.If(each >= f.sign, each - f.sign, each) for each in (x, y))
+    a, b = (z3.If(side >= f.sign, side - f.sign, side) for side in (x, y))
     known = [size(a) >= 0, size(b) >= 0, (size(a) == 0) == (a == 0), (size(b) == 0) == (b == 0),
              (size(a) > size(b)) == (a > b), (size(b) > size(a)) == (b > a)]  # fmt: skip
     u, v = (z3.If(p >= f.sign, -size(q), size(q)) for p, q in ((x, a), (y, b)))
-    finite = [z3.Not(z3.Or(classes(each, f)[0], classes(each, f)[1], classes(each, f)[6])) for each in (x, y)]
+    finite = [z3.Not(z3.Or(classes(side, f)[0], classes(side, f)[1], classes(side, f)[6])) for side in (x, y)]
     hypotheses = (*f.hypotheses, *known, *finite)
     yield Obligation("greater value", (*hypotheses, u > v), above(x, y, f))
     yield Obligation("equal value", (*hypotheses, u == v), z3.Or(x == y, conjunction([a == 0, b == 0])))

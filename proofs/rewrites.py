@@ -122,10 +122,10 @@ DIVIDES = "cvc5 does not decide divisions by a variable within its limits."
 
 def both_ends() -> Iterator[Obligation]:
     """Both halves of both modes."""
-    yield from (Obligation(f"upper, {each.name}", each.hypotheses, each.goal) for each in halves())
+    yield from (Obligation(f"upper, {half.name}", half.hypotheses, half.goal) for half in halves())
     yield from (
-        Obligation(f"lower, {each.name}", each.hypotheses, each.goal)
-        for each in halves(shape_arithmetic.odd_at_beginning, -1)
+        Obligation(f"lower, {half.name}", half.hypotheses, half.goal)
+        for half in halves(shape_arithmetic.odd_at_beginning, -1)
     )
 
 

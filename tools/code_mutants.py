@@ -97,14 +97,14 @@ def module_path(module: str) -> Path:
 
 def places(source: str) -> list[Place]:
     """All mutants of a module that differ from it and compile, in the order of the text."""
-    found, seen = [], Counter[Mutant]()
+    places, seen = [], Counter[Mutant]()
     for node, function in _nodes(ast.parse(source), ""):
-        for made in _changed(node, function, source):
-            seen[made.mutant] += 1
-            number = seen[made.mutant]  # the same change of the same text in one line
-            own = made.mutant._replace(old=f"{made.mutant.old} ({number})") if number > 1 else made.mutant
-            found.append(replace(made, mutant=own))
-    return found
+        for place in _changed(node, function, source):
+            seen[place.mutant] += 1
+            number = seen[place.mutant]  # the same change of the same text in one line
+            own = place.mutant._replace(old=f"{place.mutant.old} ({number})") if number > 1 else place.mutant
+            places.append(replace(place, mutant=own))
+    return places
 
 
 def _nodes(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
@@ -310,32 +310,32 @@ def patch(module: str, text: str) -> None:
             variables.
     """
     path = str(module_path(module))
-    before, after = (dict(_codes(compile(each, path, "exec"))) for each in (module_path(module).read_text(), text))
+    before, after = (dict(_codes(compile(name, path, "exec"))) for name in (module_path(module).read_text(), text))
     differing = {key for key in before if before[key] != after.get(key)}
     innermost = {key for key in differing if not any(_inside(other, key) for other in differing)}
     if not innermost or differing - after.keys() or any(key[0] == "<module>" for key in innermost):
         raise ValueError
-    found = 0
-    for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__code__.co_filename == path:
-            key = (each.__code__.co_qualname, each.__code__.co_firstlineno)
+    number = 0
+    for get_object in gc.get_objects():
+        if isinstance(get_object, FunctionType) and get_object.__code__.co_filename == path:
+            key = (get_object.__code__.co_qualname, get_object.__code__.co_firstlineno)
             if key in differing:
-                each.__code__ = after[key]
-                found += 1
-    if not found:
+                get_object.__code__ = after[key]
+                number += 1
+    if not number:
         raise ValueError
-    for each in gc.get_objects():  # what the functions have computed before
-        if isinstance(each, _lru_cache_wrapper) and each.__wrapped__.__module__.startswith(tuple(TESTS)):
-            each.cache_clear()
+    for get_object in gc.get_objects():  # what the functions have computed before
+        if isinstance(get_object, _lru_cache_wrapper) and get_object.__wrapped__.__module__.startswith(tuple(TESTS)):
+            get_object.cache_clear()
     in_use().forget()
 
 
 def _codes(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
     """The code objects in a code object, by qualified name and first line."""
     yield (code.co_qualname, code.co_firstlineno), code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
+    for co_const in code.co_consts:
+        if isinstance(co_const, CodeType):
+            yield from _codes(co_const)
 
 
 def _inside(inner: tuple[str, int], outer: tuple[str, int]) -> bool:
@@ -376,8 +376,8 @@ class Trials(Quick):
                 status = in_child(run, 20 + 3 * job.seconds) if tests else 0
                 if status is not None and 0 < status <= len(tests):
                     self.detections[tests[status - 1]] += 1
-                found = {None: ENDED, 0: SURVIVED, OTHERWISE: NOT_TRIED}.get(status, DETECTED)
-                file.write(f"{found}\n")
+                name = {None: ENDED, 0: SURVIVED, OTHERWISE: NOT_TRIED}.get(status, DETECTED)
+                file.write(f"{name}\n")
                 file.flush()
         return True
 
@@ -405,7 +405,7 @@ def tests_of(module: str, function: str = "") -> tuple[str, ...]:
     """The folders of tests of a function of a module."""
     if module.startswith("sonnx.operators.") and function.partition(".")[0] == "bound":
         return TESTS_OF_BOUNDS
-    prefix = max((each for each in TESTS if f"{module}.".startswith(f"{each}.")), key=len)
+    prefix = max((test for test in TESTS if f"{module}.".startswith(f"{test}.")), key=len)
     return TESTS[prefix]
 
 
@@ -442,7 +442,7 @@ def reaching(module: str, place: Place, source: str) -> Job:
         ways += [(usual, None)]
     for folders, lines in ways:
         seen = traced(folders)
-        running = {test: own for test, each in seen.items() if (own := set(each["lines"].get(name, ())))}
+        running = {test: own for test, entry in seen.items() if (own := set(entry["lines"].get(name, ())))}
         if lines is not None:
             running = {test: own for test, own in running.items() if own & lines}
         if running:
@@ -525,8 +525,8 @@ def mutation_test(module: str, sample: int, seed: int, end: float, before: Modul
     in_child(lambda: 0 * run_tests(files, Trials(jobs, target, end)), 3600)
     outcomes = target.read_text().split()
     result.tried -= len(chosen) - len(outcomes)
-    for job, found in zip(jobs, outcomes, strict=False):
-        if found == SURVIVED or (found == NOT_TRIED and imported_anew(job) == SURVIVED):
+    for job, outcome in zip(jobs, outcomes, strict=False):
+        if outcome == SURVIVED or (outcome == NOT_TRIED and imported_anew(job) == SURVIVED):
             result.survivors[job.place.mutant] = ""
             print(f"{module}:{job.place.first}: {job.place.mutant.old}  ->  {job.place.mutant.new}", flush=True)
     print(f"{module}: {result.tried - len(result.survivors)} of {result.tried} mutants detected", flush=True)

@@ -82,17 +82,17 @@ def main() -> int:
     parser.add_argument("--command", choices=COMMANDS, help="only this one; the record keeps the others")
     options = parser.parse_args()
     (ROOT / "build" / "mutants").mkdir(parents=True, exist_ok=True)
-    entries = {each: [] for each in COMMANDS} if options.command is None else recorded()
+    entries = {name: [] for name in COMMANDS} if options.command is None else recorded()
     for command in COMMANDS if options.command is None else (options.command,):
         pattern, cases = COMMANDS[command]
         known = list(cases())
         if failed := [case.title for case in known if case.wrong()]:
             sys.exit(f"a case fails without a mutant: {failed[0]}")
-        paths = sorted(each for each in ROOT.glob(pattern) if each.stem not in OF_DIFF)
+        paths = sorted(path for path in ROOT.glob(pattern) if path.stem not in OF_DIFF)
         entries[command] = [
             entry for path in paths if (entry := tried(command, path, known, options.sample, options.seed))
         ]
-    written = "\n".join(entry for each in entries.values() for entry in each)
+    written = "\n".join(entry for texts in entries.values() for entry in texts)
     COMMAND_RECORD.write_text(HEADER.format(sample=options.sample, seed=options.seed) + written, "utf-8")
     return 0
 
@@ -100,7 +100,11 @@ def main() -> int:
 def recorded() -> dict[str, list[str]]:
     """The entries of the record, by command."""
     return {
-        command: [entry_text(each) for each in command_mutants().module if each.command == command]
+        command: [
+            entry_text(module_mutants)
+            for module_mutants in command_mutants().module
+            if module_mutants.command == command
+        ]
         for command in COMMANDS
     }
 
@@ -121,11 +125,11 @@ def tried(command: str, path: Path, cases: list[KitCase], sample: int, seed: int
     every = places(module_path(module).read_text("utf-8"))
     chosen = random.Random(f"{seed} {module}").sample(every, min(sample or len(every), len(every)))  # noqa: S311
     results = [(place, outcome(module, place, cases)) for place in chosen]
-    results = [(place, found) for place, found in results if found != NOT_TRIED]
+    results = [(place, number) for place, number in results if number != NOT_TRIED]
     if not results:
         return ""
-    lost = [place.mutant for place, found in results if found == SURVIVED]
-    survivors = tuple((each.function, each.old, each.new) for each in lost)
+    lost = [place.mutant for place, number in results if number == SURVIVED]
+    survivors = tuple((mutant.function, mutant.old, mutant.new) for mutant in lost)
     print(f"{module}: {len(results) - len(survivors)} of {len(results)} mutants detected", flush=True)
     return entry_text(ModuleMutants(command, module, sha256(path.read_bytes()), len(every), len(results), survivors))
 
@@ -138,9 +142,11 @@ def outcome(module: str, place: Place, cases: list[KitCase]) -> int:
             patch(module, place.text)
         except ValueError:
             return NOT_TRIED
-        for each in gc.get_objects():  # answers that the module gave before
-            if isinstance(each, _lru_cache_wrapper) and (each.__module__ or "").startswith(module.rpartition(".")[0]):
-                each.cache_clear()
+        for get_object in gc.get_objects():  # answers that the module gave before
+            if isinstance(get_object, _lru_cache_wrapper) and (get_object.__module__ or "").startswith(
+                module.rpartition(".")[0]
+            ):
+                get_object.cache_clear()
         in_use().forget()
         for number, case in enumerate(cases):
             if _differs(case):

@@ -122,8 +122,8 @@ def definitions(theorem: Theorem) -> Definitions:
     finally:
         sys.setprofile(None)
     known = functions()
-    codes = {each: None for each in codes if not known.get(each, "").startswith(LEMMAS)}  # hypotheses, unless named
-    named = {each.__code__: None for each in theorem.sources if isinstance(each, FunctionType)}
+    codes = {code: None for code in codes if not known.get(code, "").startswith(LEMMAS)}  # hypotheses, unless named
+    named = {source.__code__: None for source in theorem.sources if isinstance(source, FunctionType)}
     found = [name for code in named | codes if (name := known.get(code))]
     found.sort(key=lambda name: not name.startswith(RUNNING))
     return Definitions(tuple(found), tuple(readings), tuple(texts or evaluated))
@@ -132,14 +132,19 @@ def definitions(theorem: Theorem) -> Definitions:
 @cache
 def functions() -> dict[CodeType, str]:
     """The code of the functions that define something, with their full names."""
-    found: dict[CodeType, str] = {}
-    for module in (*RUNNING, *(each.__module__ for each in registry.MODULES), "sonnx.proofs.float_order", LEMMAS):
+    functions: dict[CodeType, str] = {}
+    for module in (
+        *RUNNING,
+        *(registry_module.__module__ for registry_module in registry.MODULES),
+        "sonnx.proofs.float_order",
+        LEMMAS,
+    ):
         for name, function in _members(module):
             text = str(function.__annotations__.get("return", ""))
             generated = bool(function.__code__.co_flags & inspect.CO_GENERATOR)
-            if not generated and not function.__code__.co_freevars and not any(each in text for each in STATING):
-                found[function.__code__] = f"{module}.{name}"
-    return found
+            if not generated and not function.__code__.co_freevars and not any(word in text for word in STATING):
+                functions[function.__code__] = f"{module}.{name}"
+    return functions
 
 
 def _members(module: str) -> Iterator[tuple[str, FunctionType]]:
@@ -158,7 +163,9 @@ def _members(module: str) -> Iterator[tuple[str, FunctionType]]:
 
 def resolved(name: str) -> FunctionType:
     """The function of a full name."""
-    module = next(each for each in sorted(sys.modules, key=len, reverse=True) if name.startswith(f"{each}."))
+    module = next(
+        sys_module for sys_module in sorted(sys.modules, key=len, reverse=True) if name.startswith(f"{sys_module}.")
+    )
     return next(function for inner, function in _members(module) if f"{module}.{inner}" == name)
 
 
@@ -174,7 +181,7 @@ def named(name: str) -> Mutant | None:
         found = of_text(change.split(" → ")[0])
     else:
         found = of_execution() if place.startswith(EXECUTION) else of_function(f"sonnx.{place}")
-    return next((each for each in found if each.name == name), None)
+    return next((mutant for mutant in found if mutant.name == name), None)
 
 
 def of_function(name: str) -> Iterator[Mutant]:
@@ -193,8 +200,8 @@ def _of(function: FunctionType, name: str) -> Iterator[Mutant]:
 
 def of_reading(name: str) -> Iterator[Mutant]:
     """The changes of a built-in function as the rule language reads it."""
-    found = built_ins()[name]
-    tree = ast.parse(found.source).body[0]
+    built_in = built_ins()[name]
+    tree = ast.parse(built_in.source).body[0]
     assert isinstance(tree, ast.FunctionDef)  # noqa: S101
     for body, old, new in _changed_bodies(tree):
         changed = ast.FunctionDef(tree.name, tree.args, body, [], tree.returns)
@@ -202,7 +209,7 @@ def of_reading(name: str) -> Iterator[Mutant]:
             read = read_built_in(changed, ast.unparse(ast.fix_missing_locations(changed)), built_ins(), builtins)
         except RuleError:
             continue
-        yield Mutant(f"{READING}{name}", old, new, found._definition, "body", read.body)
+        yield Mutant(f"{READING}{name}", old, new, built_in._definition, "body", read.body)
 
 
 def of_text(text: str) -> Iterator[Mutant]:
@@ -233,11 +240,11 @@ def _changed_bodies(tree: ast.FunctionDef, partial: bool = True) -> Iterator[tup
     nothing.
     """
     body = tree.body[1:] if ast.get_docstring(tree) else tree.body
-    parameters = [each.arg for each in tree.args.args if each.arg != "self"]
+    parameters = [argument.arg for argument in tree.args.args if argument.arg != "self"]
 
     def other_parameters(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Name) and node.id in parameters:
-            yield from (ast.Name(each, ast.Load()) for each in parameters if each != node.id)
+            yield from (ast.Name(parameter, ast.Load()) for parameter in parameters if parameter != node.id)
 
     def other_results(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Return) and node.value is not None:
@@ -247,10 +254,10 @@ def _changed_bodies(tree: ast.FunctionDef, partial: bool = True) -> Iterator[tup
 
     seen: dict[tuple[str, str], int] = {}
     for replacements in (of_definition, other_parameters, other_results):
-        for each in changes(ast.Module(body, []), replacements):
-            assert isinstance(each.tree, ast.Module)  # noqa: S101
-            place = seen[each.old, each.new] = seen.get((each.old, each.new), 0) + 1
-            yield each.tree.body, each.old + (f" ({place})" if place > 1 else ""), each.new
+        for change in changes(ast.Module(body, []), replacements):
+            assert isinstance(change.tree, ast.Module)  # noqa: S101
+            place = seen[change.old, change.new] = seen.get((change.old, change.new), 0) + 1
+            yield change.tree.body, change.old + (f" ({place})" if place > 1 else ""), change.new
 
 
 def _compiled(tree: ast.FunctionDef, body: list[ast.stmt]) -> CodeType | None:
@@ -261,4 +268,7 @@ def _compiled(tree: ast.FunctionDef, body: list[ast.stmt]) -> CodeType | None:
         made = compile(module, f"<mutant of {tree.name}>", "exec", __future__.annotations.compiler_flag)
     except (SyntaxError, ValueError, TypeError):
         return None
-    return next((each for each in made.co_consts if isinstance(each, CodeType) and each.co_name == tree.name), None)
+    return next(
+        (co_const for co_const in made.co_consts if isinstance(co_const, CodeType) and co_const.co_name == tree.name),
+        None,
+    )

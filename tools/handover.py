@@ -66,10 +66,10 @@ def pages() -> Iterator[tuple[str, str]]:
     first = sorted(every.values(), key=urgency)[:FIRST]
     yield "first.md", page("Errata to begin with", map(erratum_text, first))
     by_page = defaultdict[str, list[Erratum]](list)
-    for each in every.values():
-        by_page[page_of(each)].append(each)
-    for name, found in sorted(by_page.items()):
-        yield f"errata/{name}.md", page(f"Errata of {name}", map(erratum_text, found))
+    for erratum in every.values():
+        by_page[page_of(erratum)].append(erratum)
+    for name, erratums in sorted(by_page.items()):
+        yield f"errata/{name}.md", page(f"Errata of {name}", map(erratum_text, erratums))
     yield "accuracy.md", page("Formulas of the pages on accuracy", formulas())
     yield "bounds.md", page("Operators with bounds", bounds())
     yield "requirements.md", page("Requirements of the texts", requirements())
@@ -91,17 +91,17 @@ def urgency(erratum: Erratum) -> tuple[bool, bool, bool, str]:
 @cache
 def named() -> frozenset[str]:
     """The errata that rules, outputs or parameters name: without their reading a verdict or a value is open."""
-    found = {name for rule in rules_by_slug().values() for name in rule.errata}
+    texts = {name for rule in rules_by_slug().values() for name in rule.errata}
     for described in catalogue.operators():
-        found.update(name for output in described.outputs for name in output.errata)
-        found.update(name for parameter in described.parameters for name in parameter.errata)
-    return frozenset(found)
+        texts.update(name for output in described.outputs for name in output.errata)
+        texts.update(name for parameter in described.parameters for name in parameter.errata)
+    return frozenset(texts)
 
 
 def page_of(erratum: Erratum) -> str:
     """The page that an erratum is about, "onnx" for texts of ONNX: the first file of its place, without the ending."""
-    found = re.match(r"([\w-]+)\.(?:md|rst)", erratum.place)
-    return found[1] if found else "onnx" if "onnx" in erratum.document else "several-pages"
+    match_ = re.match(r"([\w-]+)\.(?:md|rst)", erratum.place)
+    return match_[1] if match_ else "onnx" if "onnx" in erratum.document else "several-pages"
 
 
 def erratum_text(each: Erratum) -> str:
@@ -144,9 +144,9 @@ def defects(operators: Sequence[str]) -> Iterator[tuple[str, str]]:
         make_suite(Path(folder) / "suite", MakeOptions(operator=tuple(operators)))
         run = run_suite(Path(folder) / "suite", RunOptions())
     found = defaultdict[str, list[Deviation]](list)
-    for each in run.deviations:
-        if each.standing is Standing.BAD:
-            found[each.operator].append(each)
+    for deviation in run.deviations:
+        if deviation.standing is Standing.BAD:
+            found[deviation.operator].append(deviation)
     kinds = plural(sum(map(len, found.values())), "kind")
     lines = [f"{kinds} of deviation in {plural(len(found), 'operator')}, by operator and element type.", ""]
     lines += ["| operator | kind | element type | data sets |", "|---|---|---|---|"]
@@ -160,18 +160,18 @@ def defect_page(operator: str, deviations: Iterable[Deviation], runtime: str) ->
     """The page of an operator: each kind with its smallest example."""
     command = f"sonnx suite make FOLDER --operator {operator}`, `sonnx suite run FOLDER"
     lines = [f"Runtime: {runtime}. Repeat with `{command}`.", ""]
-    for each in deviations:
-        difference = each.difference
+    for deviation in deviations:
+        difference = deviation.difference
         lines += [
-            f"## {each.kind}, {each.element}: {plural(each.number, 'data set')}",
+            f"## {deviation.kind}, {deviation.element}: {plural(deviation.number, 'data set')}",
             "",
-            f"*Node.* `{each.call}`",
+            f"*Node.* `{deviation.call}`",
             "",
-            *[f"*{name}.* `{value}`\n" for name, value in each.inputs.items()],
+            *[f"*{name}.* `{value}`\n" for name, value in deviation.inputs.items()],
             f"*Output {difference.output}.* expected `{difference.expected}`, the runtime gives `{difference.actual}`",
             "",
-            *([f"*Breaks.* {each.broken}", ""] if each.broken else []),
-            *([f"*Decided by.* {', '.join(each.errata)}", ""] if each.errata else []),
+            *([f"*Breaks.* {deviation.broken}", ""] if deviation.broken else []),
+            *([f"*Decided by.* {', '.join(deviation.errata)}", ""] if deviation.errata else []),
         ]
     return page(f"{operator}: deviations of {runtime}", lines)
 
@@ -187,10 +187,10 @@ def formulas() -> Iterator[str]:
     yield ""
     yield "| operator | place | formula | holds | why not | instead |"
     yield "|---|---|---|---|---|---|"
-    for each in sorted(listed, key=lambda each: (each["holds"], each["operator"])):
+    for entry in sorted(listed, key=lambda each: (each["holds"], each["operator"])):
         cells = (
-            each["operator"], each["place"], f"`{each['formula']}`", "yes" if each["holds"] else "no",
-            each.get("because", ""), f"`{each['ours']}`" if "ours" in each else "",
+            entry["operator"], entry["place"], f"`{entry['formula']}`", "yes" if entry["holds"] else "no",
+            entry.get("because", ""), f"`{entry['ours']}`" if "ours" in entry else "",
         )  # fmt: skip
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -198,12 +198,12 @@ def formulas() -> Iterator[str]:
 def bounds() -> Iterator[str]:
     """For each operator of the profile whether the texts and this tool have bounds of its errors."""
     listed = tomllib.loads((data_folder("restrictions") / "accuracy.toml").read_text("utf-8"))["formula"]
-    paged = {each["operator"] for each in listed}
+    paged = {entry["operator"] for entry in listed}
     yield "| operator | page on accuracy | bounds in `sonnx bound` |"
     yield "|---|---|---|"
     for described in catalogue.operators():
-        found = find_operator(described.name)
-        bounded = found is not None and found.bound is not None
+        operator = find_operator(described.name)
+        bounded = operator is not None and operator.bound is not None
         yield f"| {described.name} | {yes(described.name in paged)} | {yes(bounded)} |"
 
 
@@ -219,15 +219,15 @@ def requirements() -> Iterator[str]:
     yield "|---|---|---|---|"
     for path in sorted(LABELS.glob("*.toml")):
         found = tomllib.loads(path.read_text("utf-8"))
-        for each in found["statements"]:
-            if not REQUIREMENT.match(each["label"]):
+        for entry in found["statements"]:
+            if not REQUIREMENT.match(entry["label"]):
                 continue
-            shown = [requirement_identifier(rules[name], edition) for name in each.get("rules", ()) if name in rules]
-            shown += [f"value: {name}" for name in each.get("values", ())]
-            shown += [f"erratum {name}" for name in each.get("errata", ())]
-            shown += [f"`sonnx {name}`" for name in each.get("commands", ())]
-            text = "; ".join(shown) or each.get("none", "")
-            yield f"| {Path(found['page']).stem} | {each['label']} | {each.get('quote', '')} | {text} |"
+            shown = [requirement_identifier(rules[name], edition) for name in entry.get("rules", ()) if name in rules]
+            shown += [f"value: {name}" for name in entry.get("values", ())]
+            shown += [f"erratum {name}" for name in entry.get("errata", ())]
+            shown += [f"`sonnx {name}`" for name in entry.get("commands", ())]
+            text = "; ".join(shown) or entry.get("none", "")
+            yield f"| {Path(found['page']).stem} | {entry['label']} | {entry.get('quote', '')} | {text} |"
 
 
 if __name__ == "__main__":

@@ -25,24 +25,24 @@ INDUCTIONS = {"Why3": "in Why3", "Coq": "in Coq", "prose": "in prose, which a re
 def lines() -> Iterator[str]:
     """The results by kind; the theorems by size, domain and induction; what is not confirmed."""
     entries = record.read(record.usual_path())
-    stated = [each for each in registry.theorems() if each.id in entries]
-    kinds = Counter(entries[each.id]["kind"] for each in stated)
+    stated = [theorem for theorem in registry.theorems() if theorem.id in entries]
+    kinds = Counter(entries[theorem.id]["kind"] for theorem in stated)
     yield ", ".join(f"{kinds[kind]:,} {KIND_NAMES[kind]}" for kind in KINDS)
-    proved = [each for each in stated if entries[each.id]["kind"] == "theorem"]
-    scopes = Counter(each.scope for each in proved)
+    proved = [theorem for theorem in stated if entries[theorem.id]["kind"] == "theorem"]
+    scopes = Counter(theorem.scope for theorem in proved)
     yield (
         f"of the {len(proved)} theorems, {scopes['any size']} hold for any size, {scopes['finite domain']} for all of "
         f"a finite domain, and {scopes['bounded']} are bounded"
     )
-    bounded = [each for each in proved if each.scope == "bounded"]
-    derived = sum(each.id.startswith("derived.") for each in bounded)
-    reasons = sum(bool(each.bound_reason) for each in bounded)
+    bounded = [theorem for theorem in proved if theorem.scope == "bounded"]
+    derived = sum(theorem.id.startswith("derived.") for theorem in bounded)
+    reasons = sum(bool(theorem.bound_reason) for theorem in bounded)
     yield f"of the bounded ones, {derived} are derived from the rules of operators, and {reasons} say why"
-    domains = Counter(each.domain for each in proved)
+    domains = Counter(theorem.domain for theorem in proved)
     yield f"domains: {', '.join(f'{name} {number}' for name, number in sorted(domains.items()))}"
-    made = Counter(each.induction.partition(":")[0] for each in proved)
-    yield f"inductions: {', '.join(f'{made[each]} {text}' for each, text in INDUCTIONS.items())}"
-    single = sum(not entries[each.id]["confirmed"] for each in proved)
+    counter = Counter(theorem.induction.partition(":")[0] for theorem in proved)
+    yield f"inductions: {', '.join(f'{counter[name]} {text}' for name, text in INDUCTIONS.items())}"
+    single = sum(not entries[theorem.id]["confirmed"] for theorem in proved)
     yield f"decided by one solver only: {single}"
     lacking = len(registry.theorems()) - len(stated)
     yield f"statements without a recorded result: {lacking}"

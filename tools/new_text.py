@@ -51,14 +51,14 @@ def changes(entries: Sequence[Mapping[str, Any]], after: Sequence[Statement], wh
     """
     known = {key(each["at"], each["label"]): each for each in entries}
     found, used = [], set[str]()
-    for each in after:
-        name = key(each.place, each.label)
+    for statement in after:
+        name = key(statement.place, statement.label)
         if name in known:
             used.add(name)
-            same = whole.get(name) == each.quote if whole else known[name]["quote"] == recorded(each)
-            found.append(Change(KEPT if same else CHANGED, each, known[name]))
+            same = whole.get(name) == statement.quote if whole else known[name]["quote"] == recorded(statement)
+            found.append(Change(KEPT if same else CHANGED, statement, known[name]))
         else:
-            found.append(Change(NEW, each, {}))
+            found.append(Change(NEW, statement, {}))
     left = {entry["quote"]: entry for name, entry in known.items() if name not in used and entry["quote"]}
     for place, change in enumerate(found):
         entry = left.pop(recorded(change.statement), None) if change.kind == NEW else None
@@ -92,18 +92,18 @@ def listed(found: Sequence[Change], page: Mapping[str, Any]) -> Iterator[str]:
     number = {kind: sum(each.kind == kind for each in found) for kind in KINDS}
     yield f"# {Path(page['page']).name}: {', '.join(f'{number[kind]} {kind}' for kind in KINDS)}"
     editions = catalogue.editions().editions.values()
-    taking = [each.name for each in editions if each.operators.get(page.get("operator", "")) == page["text"]]
+    taking = [edition.name for edition in editions if edition.operators.get(page.get("operator", "")) == page["text"]]
     yield ""
     yield f"Editions that take the text {page['text']} of this page: {', '.join(taking) or 'none by an operator'}."
-    for each in found:
-        if each.kind != KEPT:
+    for change in found:
+        if change.kind != KEPT:
             yield ""
-            yield f"## {each.kind}: {key(each.statement.place, each.statement.label).removeprefix(' / ')}"
+            yield f"## {change.kind}: {key(change.statement.place, change.statement.label).removeprefix(' / ')}"
             yield ""
-            if each.kind in (CHANGED, RENAMED):
-                yield f"* before, {each.entry['label']}: {each.entry['quote']}"
-            yield f"* {'before' if each.kind == GONE else 'now'}: {each.statement.quote}"
-            yield from concerned(each.entry)
+            if change.kind in (CHANGED, RENAMED):
+                yield f"* before, {change.entry['label']}: {change.entry['quote']}"
+            yield f"* {'before' if change.kind == GONE else 'now'}: {change.statement.quote}"
+            yield from concerned(change.entry)
 
 
 def concerned(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -130,7 +130,7 @@ def new_map(found: Sequence[Change], page: Mapping[str, Any], text: str, content
     heads |= {"sha256": hashlib.sha256(content).hexdigest()}
     lines = [f"{name:8} = {json.dumps(value)}" for name, value in heads.items()]
     lines += ["", "statements = ["]
-    lines += [f"  {{ {', '.join(_fields(each))} }}," for each in found if each.kind != GONE]
+    lines += [f"  {{ {', '.join(_fields(change))} }}," for change in found if change.kind != GONE]
     return "\n".join([*lines, "]"]) + "\n"
 
 
@@ -145,10 +145,10 @@ def _fields(change: Change) -> Iterator[str]:
 
 def newest_map(name: str) -> Path:
     """The map of the newest text that has a page of this name."""
-    found = [path for path in MAPS.glob("*.toml") if Path(tomllib.loads(path.read_text("utf-8"))["page"]).name == name]
-    if not found:
+    paths = [path for path in MAPS.glob("*.toml") if Path(tomllib.loads(path.read_text("utf-8"))["page"]).name == name]
+    if not paths:
         sys.exit(f"no map in {MAPS} is of a page {name}; name one with --map")
-    return max(found, key=lambda path: path.name)
+    return max(paths, key=lambda path: path.name)
 
 
 def main() -> int:
@@ -164,7 +164,8 @@ def main() -> int:
     content, whole = options.page.read_bytes(), {}
     if options.before is not None:
         whole = {
-            key(each.place, each.label): each.quote for each in statements(options.before.read_text("utf-8"), True)
+            key(statement.place, statement.label): statement.quote
+            for statement in statements(options.before.read_text("utf-8"), True)
         }
     found = changes(page["statements"], statements(content.decode("utf-8"), True), whole)
     print("\n".join(listed(found, page)))

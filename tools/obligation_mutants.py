@@ -58,7 +58,7 @@ class Reached:
 
 def texts_of(stated: Mapping[str, Obligation]) -> tuple[dict[str, str], str]:
     """The questions in SMT-LIB by the name of the obligation, and the hash of all of them."""
-    texts = {name: solvers.export(each) for name, each in stated.items()}
+    texts = {name: solvers.export(obligation) for name, obligation in stated.items()}
     return texts, questions_hash((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in texts.items())
 
 
@@ -82,7 +82,7 @@ def candidates(theorem: Theorem) -> Iterator[Mutant]:
 def attempts(theorem: Theorem) -> Iterator[tuple[str, dict[str, Obligation]]]:
     """The obligations under each change by name: of its own mutants, then of the changes of all definitions."""
     for stated in theorem.mutants:
-        yield f"{STATED}{stated.name}", {each.name: each for each in stated.obligations()}
+        yield f"{STATED}{stated.name}", {obligation.name: obligation for obligation in stated.obligations()}
     for mutant in () if theorem.id.startswith(DERIVED) else candidates(theorem):
         yield mutant.name, changed_obligations(theorem, mutant)
 
@@ -91,57 +91,57 @@ def changed_obligations(theorem: Theorem, mutant: Mutant) -> dict[str, Obligatio
     """The obligations under a change, by name; none if it makes a definition that has no terms of the right sort."""
     with mutant.applied():
         try:
-            made = {each.name: each for each in theorem.obligations()}
+            made = {obligation.name: obligation for obligation in theorem.obligations()}
         except REFUSED:
             return {}
-    conditions = (part for each in made.values() for part in (*each.hypotheses, each.goal))
+    conditions = (part for obligation in made.values() for part in (*obligation.hypotheses, obligation.goal))
     return made if all(isinstance(part, z3.BoolRef) for part in conditions) else {}
 
 
 def reach(theorem: Theorem, known: str = "") -> Reached | None:
     """Try the changes one after another until every obligation is reached; None if the questions have this hash."""
-    stated = {each.name: each for each in theorem.obligations()}
+    stated = {obligation.name: obligation for obligation in theorem.obligations()}
     texts, questions = texts_of(stated)
     if questions == known:
         return None
-    found = Reached(questions)
-    found.computed = [name for name, each in stated.items() if each.computed]
-    missing = [name for name in stated if name not in found.computed]
+    reached = Reached(questions)
+    reached.computed = [name for name, obligation in stated.items() if obligation.computed]
+    missing = [name for name in stated if name not in reached.computed]
     weaker: dict[str, str] = {}
     idle = 0
     for name, made in attempts(theorem):
         idle += 1
         if idle > MAX_IDLE:
             break
-        for each in list(missing):
-            changed = made.get(each)
-            if changed is None or solvers.export(changed) == texts[each]:
+        for text in list(missing):
+            changed = made.get(text)
+            if changed is None or solvers.export(changed) == texts[text]:
                 continue
-            same_goal = changed.goal.eq(stated[each].goal)
-            if (same_goal and each in weaker) or not refuted(changed, name):
+            same_goal = changed.goal.eq(stated[text].goal)
+            if (same_goal and text in weaker) or not refuted(changed, name):
                 continue
             if same_goal:
-                weaker[each] = name
+                weaker[text] = name
             else:
                 idle = 0
-                missing.remove(each)
-                found.mutants.setdefault(name, []).append(each)
+                missing.remove(text)
+                reached.mutants.setdefault(name, []).append(text)
         if not missing:
             break
     for name in missing:
         if name in weaker:
-            found.mutants.setdefault(weaker[name], []).append(name)
+            reached.mutants.setdefault(weaker[name], []).append(name)
         elif (needed := needed_hypothesis(stated[name])) is not None:
-            found.hypotheses.setdefault(needed, []).append(name)
+            reached.hypotheses.setdefault(needed, []).append(name)
         else:
-            found.unreached.append(name)
-    return found
+            reached.unreached.append(name)
+    return reached
 
 
 def needed_hypothesis(obligation: Obligation) -> str | None:
     """A hypothesis without which the obligation is refuted; None if there is none."""
     for left_out in obligation.hypotheses:
-        rest = tuple(each for each in obligation.hypotheses if not each.eq(left_out))
+        rest = tuple(hypothesis for hypothesis in obligation.hypotheses if not hypothesis.eq(left_out))
         if refuted(Obligation(obligation.name, rest, obligation.goal)):
             return " ".join(str(left_out).split())
     return None
@@ -173,18 +173,18 @@ def entry(found: Reached) -> dict[str, Any]:
 
 def proved(found: Iterable[Theorem]) -> list[Theorem]:
     """The theorems that hold for all values."""
-    return [each for each in found if each.expected == "proved"]
+    return [theorem for theorem in found if theorem.expected == "proved"]
 
 
 def still_refuted(theorem: Theorem, recorded: Mapping[str, Any]) -> dict[str, list[str]]:
     """Decide an entry again: the obligations that a recorded mutant or missing hypothesis does not refute."""
     survive: dict[str, list[str]] = {}
-    stated = {each.name: each for each in theorem.obligations()}
+    stated = {obligation.name: obligation for obligation in theorem.obligations()}
     for name, refutes in recorded.get("mutants", {}).items():
         made = obligations_under(theorem, name)
-        survive[name] = [each for each in refutes if each not in made or not refuted(made[each], name)]
+        survive[name] = [refute for refute in refutes if refute not in made or not refuted(made[refute], name)]
     for text, refutes in recorded.get("hypotheses", {}).items():
-        survive[text] = [each for each in refutes if needed_hypothesis(stated[each]) != text]
+        survive[text] = [refute for refute in refutes if needed_hypothesis(stated[refute]) != text]
     return {name: names for name, names in survive.items() if names}
 
 
@@ -192,7 +192,12 @@ def obligations_under(theorem: Theorem, name: str) -> dict[str, Obligation]:
     """The obligations under the mutant of this name; none if the definition does not have it."""
     if name.startswith(STATED):
         title = name.removeprefix(STATED)
-        return {each.name: each for mutant in theorem.mutants if mutant.name == title for each in mutant.obligations()}
+        return {
+            obligation.name: obligation
+            for mutant in theorem.mutants
+            if mutant.name == title
+            for obligation in mutant.obligations()
+        }
     mutant = named(name)
     return changed_obligations(theorem, mutant) if mutant else {}
 
@@ -200,7 +205,9 @@ def obligations_under(theorem: Theorem, name: str) -> dict[str, Obligation]:
 def reasons() -> dict[tuple[str, str], str]:
     """Why no mutant reaches an obligation, by theorem and name, from proofs/unreached.toml."""
     document = tomllib.loads((folder("proofs") / "unreached.toml").read_text("utf-8"))
-    return {(each["theorem"], name): each["reason"] for each in document["unreached"] for name in each["obligations"]}
+    return {
+        (entry["theorem"], name): entry["reason"] for entry in document["unreached"] for name in entry["obligations"]
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -214,14 +221,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = proved(driver.select(tuple(theorems.values()), options.select))
     for theorem in sorted(chosen, key=lambda each: ("int", "bits", "float").index(each.sort)):  # the quick ones first
         known = {} if options.again else read(usual_path()).get(theorem.id, {})
-        found = reach(theorem, known.get("questions", ""))
-        if found is None:
+        reached = reach(theorem, known.get("questions", ""))
+        if reached is None:
             continue
         others = {name: each for name, each in read(usual_path()).items() if name in theorems}
-        write(usual_path(), others | {theorem.id: entry(found)})
-        lacking = [name for name in found.unreached if (theorem.id, name) not in reasons()]
+        write(usual_path(), others | {theorem.id: entry(reached)})
+        lacking = [name for name in reached.unreached if (theorem.id, name) not in reasons()]
         unexplained += len(lacking)
-        print(f"{theorem.id}: {', '.join(found.mutants) or 'no change'}", flush=True)
+        print(f"{theorem.id}: {', '.join(reached.mutants) or 'no change'}", flush=True)
         print(*(f"    no change refutes {name!r}, and no reason is recorded\n" for name in lacking), end="", flush=True)
     print(summary(read(usual_path()).values()))
     return int(bool(unexplained))
@@ -230,9 +237,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def summary(entries: Iterable[Mapping[str, Any]]) -> str:
     """How many obligations are reached, and how."""
     counts: dict[str, int] = dict.fromkeys(("mutants", "hypotheses", "computed", "unreached"), 0)
-    for each in entries:
+    for entry in entries:
         for key in counts:
-            found = each.get(key, ())
+            found = entry.get(key, ())
             counts[key] += sum(map(len, found.values())) if isinstance(found, dict) else len(found)
     changed, needed, computed, unreached = counts.values()
     return (

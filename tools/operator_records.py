@@ -77,10 +77,10 @@ def main(operator: str) -> int:
         subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
         for module, arguments in steps
     ]
-    found = rule_mutants.mutation_test([])
-    unexplained = found.unexplained(mutation_record())
+    mutation_test = rule_mutants.mutation_test([])
+    unexplained = mutation_test.unexplained(mutation_record())
     by_type = [one for one in unexplained if one.rule.endswith("-allowed") and one.mutant in one.text.split(" and ")]
-    RECORD.write_text(with_survivors(RECORD.read_text("utf-8"), found.mutants, by_type), "utf-8")
+    RECORD.write_text(with_survivors(RECORD.read_text("utf-8"), mutation_test.mutants, by_type), "utf-8")
     mutation_record.cache_clear()
     for file, figures in (
         ("trust.md", with_figures),

@@ -62,7 +62,7 @@ def path_of(name: str) -> str:
 def prover_mutants() -> tuple[ProverMutant, ...]:
     """All changes of the data file."""
     listed = tomllib.loads(MUTANTS.read_text("utf-8"))["mutant"]
-    return tuple(ProverMutant(**{**each, "tests": tuple(each["tests"])}) for each in listed)
+    return tuple(ProverMutant(**{**entry, "tests": tuple(entry["tests"])}) for entry in listed)
 
 
 def survivors(mutants: Sequence[ProverMutant]) -> Iterator[ProverMutant]:
@@ -117,8 +117,8 @@ def main(arguments: Sequence[str]) -> int:
     surviving = list(survivors(chosen))
     unexplained = [each for each in surviving if not each.survives]
     unneeded = [each for each in chosen if each.survives and each not in surviving]
-    for each in unneeded:
-        sys.stdout.write(f"detected, though a reason is given: {_line(each)}\n")
+    for prover_mutant in unneeded:
+        sys.stdout.write(f"detected, though a reason is given: {_line(prover_mutant)}\n")
     sys.stdout.write(
         f"{len(chosen)} changes: {len(chosen) - len(surviving)} detected, {len(surviving)} survive, "
         f"{len(surviving) - len(unexplained)} of them for a written reason\n"

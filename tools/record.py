@@ -49,9 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.check and not options.no_cache:
             driver.require_solver(SOLVER)
             hashes = question_hashes(found, place, line)
-            decided = tuple(each for each in found if not as_recorded(each, recorded.get(each.id), hashes[each.id]))
+            decided = tuple(
+                theorem for theorem in found if not as_recorded(theorem, recorded.get(theorem.id), hashes[theorem.id])
+            )
         results, _ = prove_theorems(decided, SOLVER, cache.folder, place, line) if decided else ((), False)
-    lacking = sum(each.unanswered is not None for each in results)
+    lacking = sum(result.unanswered is not None for result in results)
     if lacking:
         print(f"{lacking} theorems have no result; {options.output} is left as it is", file=sys.stderr)
         return 3
@@ -60,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{same} of {len(found)} statements are as recorded: the same questions, answered by these versions of "
               f"the solvers; {len(decided)} are decided now")  # fmt: skip
         return _compared(TheoremReport(results), recorded) if results else 0
-    record.write(options.output, results, [each.id for each in known], cache)
-    return int(not all(each.expected for each in results))
+    record.write(options.output, results, [theorem.id for theorem in known], cache)
+    return int(not all(result.expected for result in results))
 
 
 def as_recorded(theorem: Theorem, entry: Entry | None, asked: str) -> bool:
@@ -85,7 +87,9 @@ def as_recorded(theorem: Theorem, entry: Entry | None, asked: str) -> bool:
 def _compared(report: TheoremReport, recorded: Mapping[str, Entry]) -> int:
     """Print the report, and the entries that differ from it; the exit code of the report, 1 where entries differ."""
     sys.stdout.write(report.to_format("text"))
-    stale = [each.theorem.id for each in report.results if not record.describes(recorded.get(each.theorem.id), each)]
+    stale = [
+        result.theorem.id for result in report.results if not record.describes(recorded.get(result.theorem.id), result)
+    ]
     for name in stale:
         print(f"{name}: proofs/record.json is stale; python -m tools.record --select {name}", file=sys.stderr)
     return report.exit_code or int(bool(stale))

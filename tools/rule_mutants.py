@@ -48,9 +48,9 @@ class Evaluation:
 def mutants(text: str, replacements: Replacements = of_condition) -> list[str]:
     """The expressions that differ from this one in one small way, each once."""
     tree = ast.parse(text.strip(), mode="eval").body
-    found = {ast.unparse(ast.fix_missing_locations(each.tree)): None for each in changes(tree, replacements)}
+    found = {ast.unparse(ast.fix_missing_locations(change.tree)): None for change in changes(tree, replacements)}
     found.pop(ast.unparse(tree), None)
-    return [each for each in found if _parses(each)]
+    return [name for name in found if _parses(name)]
 
 
 def _parses(text: str) -> bool:
@@ -67,12 +67,12 @@ def _parses(text: str) -> bool:
 @cache
 def evaluations() -> Mapping[tuple[str, str], list[Evaluation]]:
     """Every condition that checking the cases evaluates, by rule and expression."""
-    found: dict[tuple[str, str], list[Evaluation]] = defaultdict(list)
+    evaluations: dict[tuple[str, str], list[Evaluation]] = defaultdict(list)
     for case in cases():
         for edition in case.expected:
-            with _recording(found, case, edition):
+            with _recording(evaluations, case, edition):
                 sonnx.check(model_bytes(case), edition or None, strict_versions=case.strict_versions)
-    return found
+    return evaluations
 
 
 @contextmanager
@@ -97,11 +97,11 @@ def _recording(found: dict[tuple[str, str], list[Evaluation]], case: RuleCase, e
 def outcomes(condition: Expression, those: Sequence[Evaluation]) -> dict[str, frozenset[str]]:
     """The outcomes of the rule in each case, in the vocabulary of docs/cases.md; "pass" only where it must pass."""
     found: dict[str, set[str]] = defaultdict(set)
-    for each in those:
-        outcome = _outcome(condition, each)
-        if outcome != "not-applicable" and (outcome != "pass" or each.conforms):
-            found[each.case].add(outcome)
-    return {case: frozenset(each) for case, each in found.items()}
+    for evaluation in those:
+        outcome = _outcome(condition, evaluation)
+        if outcome != "not-applicable" and (outcome != "pass" or evaluation.conforms):
+            found[evaluation.case].add(outcome)
+    return {case: frozenset(texts) for case, texts in found.items()}
 
 
 def _outcome(condition: Expression, each: Evaluation) -> str:
@@ -148,8 +148,8 @@ def score(slug: str, text: str) -> Score:
     """Evaluate every mutant of one condition of a rule on the facts of all cases."""
     those = evaluations()[slug, text]
     expected = outcomes(parse(text), those)
-    made = mutants(text)
-    return Score(len(made), tuple(each for each in made if outcomes(parse(each), those) == expected))
+    texts = mutants(text)
+    return Score(len(texts), tuple(name for name in texts if outcomes(parse(name), those) == expected))
 
 
 def conditions(names: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -168,12 +168,12 @@ class MutationTest:
     def unexplained(self, record: MutationRecord) -> list[Survivor]:
         """Survivors for which the record has no reason."""
         known = set(record.survivors)
-        return [each for each in self.survivors if each not in known]
+        return [survivor for survivor in self.survivors if survivor not in known]
 
     def obsolete(self, record: MutationRecord) -> list[Survivor]:
         """Recorded survivors that a case detects, or that are no longer mutants."""
         found = set(self.survivors)
-        return [each for each in record.survivors if each not in found]
+        return [survivor for survivor in record.survivors if survivor not in found]
 
 
 def mutation_test(names: Sequence[str] = ()) -> MutationTest:
@@ -191,8 +191,8 @@ def main(names: Sequence[str]) -> int:
     found, record = mutation_test(names), mutation_record()
     unexplained, obsolete = found.unexplained(record), [] if names else found.obsolete(record)
     for title, survivors in (("no case detects, no reason recorded", unexplained), ("obsolete record", obsolete)):
-        for each in survivors:
-            print(f"{title}: {each.rule}\n    {each.text}\n    {each.mutant}")
+        for survivor in survivors:
+            print(f"{title}: {survivor.rule}\n    {survivor.text}\n    {survivor.mutant}")
     print(f"cases detect {found.mutants - len(found.survivors)} of {found.mutants} mutants")
     if not names and found.mutants != record.mutants:
         print(f"the record states {record.mutants} mutants")

@@ -123,7 +123,11 @@ def _limited(kind: Any, printed: bool) -> Any:
         return msgspec.defstruct(
             kind.__name__, list(shown), namespace=namespace, kw_only=True, forbid_unknown_fields=True
         )
-    inner = tuple(_limited(each, printed) for each in get_args(kind) if not isinstance(each, Limit | Marker))
+    inner = tuple(
+        _limited(get_argument, printed)
+        for get_argument in get_args(kind)
+        if not isinstance(get_argument, Limit | Marker)
+    )
     if get_origin(kind) is Annotated:
         limits = [each for each in kind.__metadata__ if isinstance(each, Limit)]
         limited = _within(inner[0], limits[0]) if limits else inner[0]
@@ -147,10 +151,10 @@ def _printed_fields(kind: type[msgspec.Struct]) -> Iterator[tuple[str, Any]]:
 
 def _read_fields(kind: type[msgspec.Struct]) -> Iterator[tuple[str, Any, Any]]:
     hints = get_type_hints(kind, include_extras=True)
-    for each in msgspec.structs.fields(kind):
-        default = each.default if each.default_factory is msgspec.NODEFAULT else msgspec.NODEFAULT
-        made = msgspec.field(default=default, default_factory=each.default_factory, name=each.encode_name)  # type: ignore[call-overload]
-        yield each.name, _limited(hints[each.name], False), made
+    for field in msgspec.structs.fields(kind):
+        default = field.default if field.default_factory is msgspec.NODEFAULT else msgspec.NODEFAULT
+        made = msgspec.field(default=default, default_factory=field.default_factory, name=field.encode_name)  # type: ignore[call-overload]
+        yield field.name, _limited(hints[field.name], False), made
 
 
 def _title(kind: Any) -> str:
@@ -170,15 +174,17 @@ def _without_null(value: dict[str, Any]) -> dict[str, Any]:
 def _descriptions(kind: type[msgspec.Struct]) -> dict[str, str]:
     """The text below each field of a type and of its bases, by the key in the file."""
     found: dict[str, str] = {}
-    for each in reversed(kind.__mro__):
-        if issubclass(each, msgspec.Struct) and each is not msgspec.Struct:
-            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+    for value_type in reversed(kind.__mro__):
+        if issubclass(value_type, msgspec.Struct) and value_type is not msgspec.Struct:
+            body = ast.parse(textwrap.dedent(inspect.getsource(value_type))).body[0]
             assert isinstance(body, ast.ClassDef)  # noqa: S101  (the source of a class)
             for field, text in zip(body.body, body.body[1:], strict=False):
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                     found[field.target.id] = inspect.cleandoc(_text(text))
             found |= {
-                name: inspect.getdoc(value) or "" for name, value in vars(each).items() if isinstance(value, property)
+                name: inspect.getdoc(value) or ""
+                for name, value in vars(value_type).items()
+                if isinstance(value, property)
             }
     keys = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     keys |= {key.attribute: key.name for key in json_keys(kind)}
@@ -193,17 +199,17 @@ def _text(statement: ast.stmt) -> str:
 
 def _structs(kind: Any, printed: bool) -> dict[str, type[msgspec.Struct]]:
     """Every structure in a type, by its name."""
-    found: dict[str, type[msgspec.Struct]] = {}
+    structs: dict[str, type[msgspec.Struct]] = {}
     waiting = [kind]
     while waiting:
         one = waiting.pop()
         if not (isinstance(one, type) and issubclass(one, msgspec.Struct)):
             waiting += get_args(one)
-        elif one.__name__ not in found:
-            found[one.__name__] = one
+        elif one.__name__ not in structs:
+            structs[one.__name__] = one
             hints = get_type_hints(one, include_extras=True) if not printed else {}
             waiting += [key.type for key in json_keys(one)] if printed else hints.values()
-    return found
+    return structs
 
 
 def main() -> int:

@@ -84,7 +84,11 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
         broken.insert(0, BoundViolation(f"nothing was compared: {reason}"))
     if compared.runs and compared.runs == len(compared.without_bounds):
         broken.insert(0, BoundViolation(f"no run has bounds for all values: {compared.without_bounds[0]}"))
-    broken += [BoundViolation(other_function(each)) for each in compared.optimizations if each.answer == "different"]
+    broken += [
+        BoundViolation(other_function(optimization))
+        for optimization in compared.optimizations
+        if optimization.answer == "different"
+    ]
     return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=name)
 
 

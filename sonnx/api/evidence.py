@@ -48,9 +48,9 @@ def verify(
         UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
     """
     files = (None if file is None else Path(file) for file in (model, derived_from))
-    found = tuple(dict.fromkeys(differences(Path(pack), *files)))
+    texts = tuple(dict.fromkeys(differences(Path(pack), *files)))
     fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
-    return (*found, fault) if fault else found
+    return (*texts, fault) if fault else texts
 
 
 def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> qualification_kit.Kit:

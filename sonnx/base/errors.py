@@ -27,7 +27,7 @@ EXIT_CODES = {
 
 def worst_exit_code(codes: Collection[int]) -> int:
     """The exit code of several files: the first of 4, 2, 1, 3, 0 that one of them has."""
-    return next(each for each in (TOOL_FAILED, USAGE, 1, 3, 0) if each in codes)
+    return next(number for number in (TOOL_FAILED, USAGE, 1, 3, 0) if number in codes)
 
 
 class Stop(Exception):

@@ -21,10 +21,10 @@ def folder(name: str) -> Path:
     Raises:
         FileNotFoundError: the folder is missing.
     """
-    found = PACKAGE / name
-    if not found.is_dir():
+    path = PACKAGE / name
+    if not path.is_dir():
         raise FileNotFoundError(f"the folder {name} of the installation is missing; install sonnx again")
-    return found
+    return path
 
 
 def tool_version() -> str:
@@ -39,7 +39,7 @@ def tool_version() -> str:
 
 def own_files() -> Iterator[tuple[str, Path]]:
     """Each file of the tool with its name, which is the same in a wheel and in a checkout."""
-    for name, base in (("sonnx", PACKAGE), *((each, folder(each)) for each in DATA_FOLDERS)):
+    for name, base in (("sonnx", PACKAGE), *((data_folder, folder(data_folder)) for data_folder in DATA_FOLDERS)):
         for path in sorted(base.rglob("*")):
             parts = path.relative_to(base).parts
             if path.is_file() and "__pycache__" not in parts and not (base == PACKAGE and parts[0] in DATA_FOLDERS):

@@ -47,9 +47,9 @@ class Pending:
             heapq.heappush(self.queue, -value.serial)
             self.rows[value.serial] = value, rows
             return None
-        made: Array = found[1] + rows
-        self.rows[value.serial] = value, made
-        return np.asarray(np.abs(made))
+        array: Array = found[1] + rows
+        self.rows[value.serial] = value, array
+        return np.asarray(np.abs(array))
 
     def pop(self) -> tuple[Value, Array] | None:
         """The latest value with its rows."""
@@ -74,12 +74,12 @@ def errors(target: Value, rows: Array) -> Array:
             continue
         bound = bound + _against(g, value.transfer.noise)
         steps += 2
-        for each, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
-            if not each.has_error:
+        for operand, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
+            if not operand.has_error:
                 continue
-            size = pending.add(each, pull(g))
+            size = pending.add(operand, pull(g))
             if size is not None:
-                bound = bound + _against(2 * UNIT * size, each.error)
+                bound = bound + _against(2 * UNIT * size, operand.error)
                 steps += 1
     return grown(bound, steps + 2)
 
@@ -90,19 +90,19 @@ def _visited(target: Value, rows: Array, *, every: bool = False) -> Iterator[tup
     pending.add(target, rows)
     while (found := pending.pop()) is not None:
         value, g = found
-        made = value.transfer
-        yield value, g, made
-        for each, pull in zip(made.inputs, made.pulls, strict=True) if made is not None else ():
-            if every or each.has_error:
-                pending.add(each, pull(g))
+        transfer = value.transfer
+        yield value, g, transfer
+        for operand, pull in zip(transfer.inputs, transfer.pulls, strict=True) if transfer is not None else ():
+            if every or operand.has_error:
+                pending.add(operand, pull(g))
 
 
 def contributions(target: Value, row: Array) -> dict[str, float]:
     """What the noise of each node adds to the bound of one row; an account, not a bound."""
     parts = dict[str, float]()
-    for value, g, made in _visited(target, row):
-        if made is not None:
-            parts[value.node] = parts.get(value.node, 0.0) + float(_against(g, made.noise)[0])
+    for value, g, transfer in _visited(target, row):
+        if transfer is not None:
+            parts[value.node] = parts.get(value.node, 0.0) + float(_against(g, transfer.noise)[0])
     return parts
 
 
@@ -112,21 +112,21 @@ def deviations(target: Value, rows: Array) -> Array:
     The n roundings of a sum deviate by at most their bound over the root of n; a residual error counts whole.
     """
     variance = np.zeros(len(rows))
-    for value, g, made in _visited(target, rows):
-        if made is not None:
-            own = spread(made.introduced / max(made.terms, 1) ** 0.5 + made.residual, value.shape)
+    for value, g, transfer in _visited(target, rows):
+        if transfer is not None:
+            own = spread(transfer.introduced / max(transfer.terms, 1) ** 0.5 + transfer.residual, value.shape)
             variance = variance + (g.reshape(len(g), -1) ** 2) @ (own.reshape(-1) ** 2)
     return np.sqrt(variance)
 
 
 def signs(target: Value, row: Array) -> dict[str, Array]:
     """For each value the introduced errors with the signs that add up most in the row: what attains the bound."""
-    return {v.name: np.sign(g[0]) * v.introduced for v, g, made in _visited(target, row) if made is not None}
+    return {v.name: np.sign(g[0]) * v.introduced for v, g, transfer in _visited(target, row) if transfer is not None}
 
 
 def sensitivity(target: Value, row: Array) -> dict[str, Array]:
     """The row over each model input, by the maps C_k: an estimate, for choosing what to halve."""
-    return {value.name: g[0] for value, g, made in _visited(target, row, every=True) if made is None}
+    return {value.name: g[0] for value, g, transfer in _visited(target, row, every=True) if transfer is None}
 
 
 def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) -> Array:
@@ -138,7 +138,7 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
     def ends(g: Array, low: Array, high: Array) -> None:
         nonlocal total, size, steps
         flat = g.reshape(len(g), -1)
-        low, high = (spread(each, g.shape[1:]).reshape(-1) for each in (low, high))
+        low, high = (spread(array, g.shape[1:]).reshape(-1) for array in (low, high))
         total = total + (np.maximum(flat, 0) @ high + np.minimum(flat, 0) @ low)
         size = size + np.abs(flat) @ magnitude(low, high) * (flat.shape[1] + 4)
         steps += 1
@@ -146,12 +146,12 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
     pending.add(target, rows)
     while (found := pending.pop()) is not None:
         value, g = found
-        made = value.transfer
-        if made is None or (how := made.relaxation) is None or not made.inputs:
+        transfer = value.transfer
+        if transfer is None or (how := transfer.relaxation) is None or not transfer.inputs:
             ends(g, value.low, value.high)
             continue
         if isinstance(how, Lines):
-            x, lines, choice = made.inputs[0], how, chosen.get(value.serial)
+            x, lines, choice = transfer.inputs[0], how, chosen.get(value.serial)
             up, down = np.maximum(g, 0), np.minimum(g, 0)
             if choice is None:
                 h = up * lines.upper_slope + down * lines.lower_slope
@@ -162,7 +162,7 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
             total = total + (flat_up @ lines.upper_offset.reshape(-1) + flat_down @ lines.lower_offset.reshape(-1))
             offsets = np.maximum(np.abs(lines.upper_offset), np.abs(lines.lower_offset)).reshape(-1)
             size = size + np.abs(g).reshape(len(g), -1) @ offsets * (flat_up.shape[1] + 4)
-            slack = slack + _against(g, made.slack)
+            slack = slack + _against(g, transfer.slack)
             after = pending.add(x, h)
             if after is not None:
                 slack = slack + _against(2 * UNIT * after, x.magnitude)
@@ -170,11 +170,11 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
             continue
         if how.low.any() or how.high.any():
             ends(g, how.low, how.high)
-        slack = slack + _against(g, made.slack)
-        for each, pull in zip(made.inputs, made.pulls, strict=True):
-            after = pending.add(each, pull(g))
+        slack = slack + _against(g, transfer.slack)
+        for operand, pull in zip(transfer.inputs, transfer.pulls, strict=True):
+            after = pending.add(operand, pull(g))
             if after is not None:
-                slack = slack + _against(2 * UNIT * after, each.magnitude)
+                slack = slack + _against(2 * UNIT * after, operand.magnitude)
         steps += 2
     return np.asarray(total + grown(size * 2 * UNIT * (steps + 2) + slack, 6 + steps))
 

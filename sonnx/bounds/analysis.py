@@ -77,18 +77,21 @@ class Analyser:
         """A value for the output of each node, with its name, its node and how many read it."""
         graph = self.model.graph
         readers: dict[str, int] = {}
-        for name in (*(each for node in graph.nodes for each in node.inputs), *(value.name for value in graph.outputs)):
+        for name in (
+            *(node_input for node in graph.nodes for node_input in node.inputs),
+            *(value.name for value in graph.outputs),
+        ):
             readers[name] = readers.get(name, 0) + 1
-        made: dict[str, Value] = {}
+        places: dict[str, Value] = {}
         facts = {value.name: declared_facts(value.type) for value in (*graph.value_info, *graph.outputs)}
         unknown = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
         for index, node in enumerate(graph.nodes):
             for name in filter(None, node.outputs):
                 why = f"the value {quote(name)} is read before its node"
-                made[name] = empty(
+                places[name] = empty(
                     name, facts.get(name, unknown), why, node=place_of(node, index), readers=readers.get(name, 0)
                 )
-        return made
+        return places
 
     def run(self, box: Box, kind: type[BoundsDomain] = BoundsDomain) -> Run:
         """The bounds of every value on a box, in a domain.
@@ -98,20 +101,20 @@ class Analyser:
         """
         domain = kind(
             self.hypotheses, self.folder, self.memory, tighten=self.tighten,
-            relax=self.relax, at_point=all(each.is_point for each in box.values()), rounds=self.rounds,
+            relax=self.relax, at_point=all(interval.is_point for interval in box.values()), rounds=self.rounds,
         )  # fmt: skip
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
-        given = {name: _input(name, elements[name], each) for name, each in box.items()}
+        given = {name: _input(name, elements[name], interval) for name, interval in box.items()}
         with np.errstate(all="ignore"):
-            found = interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
-        scope = found.scopes[0]
+            interpretation = interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
+        scope = interpretation.scopes[0]
         values: dict[str, Value] = {}
-        made = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
-        defined = {*made, *(tensor.name for tensor in self.model.graph.initializers)}
-        for name in dict.fromkeys((*made, *(each.name for each in self.model.graph.outputs))):
+        texts = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
+        defined = {*texts, *(tensor.name for tensor in self.model.graph.initializers)}
+        for name in dict.fromkeys((*texts, *(output.name for output in self.model.graph.outputs))):
             if name not in defined:
                 raise NotBounded(f"a graph output is {quote(name)}, which nothing before it defines")
-            value = found.values[scope.values[name]]
+            value = interpretation.values[scope.values[name]]
             if value is not None:
                 values[name] = domain.latest(value)
         return Run(values, domain.conditions, domain)
@@ -128,7 +131,7 @@ class Analyser:
         """
         domain = NodesDomain(self.hypotheses, self.folder, self.memory, computed)
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
-        given = {name: _input(name, elements[name], each) for name, each in box.items()}
+        given = {name: _input(name, elements[name], interval) for name, interval in box.items()}
         with np.errstate(all="ignore"):
             interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
         return domain.nodes
@@ -192,8 +195,8 @@ def bound_model(
         check_conforming(model, analyser.active, name, path.parent if path else None)
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
-    final = {each: tightened(run, each) for each in outputs if each in run.values}
-    tensors = [tensor_of(final.get(each, value), each in final) for each, value in run.values.items()]
+    final = {output: tightened(run, output) for output in outputs if output in run.values}
+    tensors = [tensor_of(final.get(text, value), text in final) for text, value in run.values.items()]
     decisions = []
     if outputs and outputs[0] in final and (differences or argmax):
         decisions = decide(final[outputs[0]], differences, argmax=argmax)
@@ -226,7 +229,7 @@ def decide(
     """
     size = output.low.size
     for pair in differences:
-        if not all(0 <= each < size for each in pair) or pair[0] == pair[1]:
+        if not all(0 <= number < size for number in pair) or pair[0] == pair[1]:
             raise UsageError(f"--difference {pair[0]}-{pair[1]}: the output has elements 0 to {size - 1}")
     if output.unbounded:
         return [DecisionBounds(f"{i} - {j}", -np.inf, np.inf, np.inf, False) for i, j in differences] + (
@@ -267,7 +270,7 @@ def _largest(output: Value, rounds: int) -> DecisionBounds:
 
 def _apart(output: Value, i: Array, j: Array) -> tuple[Array, Array, Array]:
     """The ranges of the elements i minus the elements j, and the errors of these differences, by those of each."""
-    low, high, error = (each.reshape(-1) for each in (output.low, output.high, output.error))
+    low, high, error = (array.reshape(-1) for array in (output.low, output.high, output.error))
     return below(low[i] - high[j]), above(high[i] - low[j]), above(error[i] + error[j])
 
 
@@ -275,7 +278,7 @@ def _closer(
     output: Value, i: Array, j: Array, apart: tuple[Array, Array, Array], rounds: int
 ) -> tuple[Array, Array, Array]:
     """The same by the adjoint pass, where it gives more."""
-    least, most, error = (np.array(each) for each in apart)
+    least, most, error = (np.array(array) for array in apart)
     if output.transfer is None:
         return least, most, error
     with np.errstate(all="ignore"):

@@ -76,18 +76,20 @@ def box_of(
         return box_of_arrays(model, box)
 
     def array(name: str) -> Array:
-        made = only_array(name, model.limits)
+        part = only_array(name, model.limits)
         if read_files is not None:
             read_files[name] = sha256(Path(name))
-        return made
+        return part
 
     return box_of_texts(model, box, array)
 
 
 def constant_files(model: Model, folder: Path) -> dict[str, str]:
     """The hashes of the files beside a model that its constants stand in."""
-    places = {each.external.location for each in model.graph.initializers if each.external is not None}
-    return {each: sha256(folder / each) for each in sorted(places) if (folder / each).is_file()}
+    places = {
+        initializer.external.location for initializer in model.graph.initializers if initializer.external is not None
+    }
+    return {place: sha256(folder / place) for place in sorted(places) if (folder / place).is_file()}
 
 
 def only_array(name: str, limits: Limits = DEFAULT_LIMITS) -> Array:

@@ -80,7 +80,7 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
         if not equals:
             raise BadInput(f"--input takes NAME=[LOW,HIGH] or NAME=FILE, not {quote(text)}")
         if name not in known:
-            listed = ", ".join(quote(each) for each in known) or "none"
+            listed = ", ".join(quote(word) for word in known) or "none"
             raise BadInput(f"the model has no input {quote(name)}; it has {listed}")
         if name in made:
             raise BadInput(f"the input {quote(name)} is given twice")
@@ -91,9 +91,9 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
 def _ends(name: str, text: str, value: ValueInfo, read: ReadArray) -> tuple[Array, Array]:
     interval = INTERVAL.fullmatch(text.replace(" ", ""))
     if interval:
-        low, high = (_number(name, each) for each in interval.groups())
+        low, high = (_number(name, group) for group in interval.groups())
         shape = value.type.shape
-        if shape is None or not all(isinstance(each, int) and each >= 0 for each in shape):
+        if shape is None or not all(isinstance(extent, int) and extent >= 0 for extent in shape):
             raise BadInput(f"the input {quote(name)} has no shape of numbers, so an interval does not say its elements")
         return np.full(shape, low), np.full(shape, high)
     if "+-" in text:
@@ -147,7 +147,7 @@ def _interval(value: ValueInfo, ends: Array | tuple[Array, Array], symbols: dict
     if low.shape != high.shape:
         raise BadInput(f"{called} has a low end of shape {list(low.shape)} and a high end of shape {list(high.shape)}")
     if not _fits(low.shape, value, symbols):
-        shape = ", ".join("?" if each is None else str(each) for each in value.type.shape or ())
+        shape = ", ".join("?" if extent is None else str(extent) for extent in value.type.shape or ())
         raise BadInput(f"{called} has the shape {list(low.shape)}; the model declares [{shape}]")
     if np.isnan(low).any() or np.isnan(high).any():
         raise BadInput(f"{called} has NaN in its box")
@@ -189,10 +189,10 @@ def _fits(shape: tuple[int, ...], value: ValueInfo, symbols: dict[str, int]) -> 
         return True
     if len(stated) != len(shape):
         return False
-    for number, each in zip(shape, stated, strict=True):
-        if isinstance(each, str):
-            if symbols.setdefault(each, number) != number:
+    for number, name in zip(shape, stated, strict=True):
+        if isinstance(name, str):
+            if symbols.setdefault(name, number) != number:
                 return False
-        elif each is not None and each != number:
+        elif name is not None and name != number:
             return False
     return True

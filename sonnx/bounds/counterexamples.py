@@ -74,8 +74,8 @@ def decide_on_parts(
         shown_on: the assumptions that the bounds show on a part, and how many elements were bounded.
         run: the executor.
     """
-    made = Decided()
-    missing: dict[Assumption, list[tuple[float, Box]]] = {each: [] for each in assumptions}
+    decided = Decided()
+    missing: dict[Assumption, list[tuple[float, Box]]] = {assumption: [] for assumption in assumptions}
     queue, parts, numbers = deque([(1.0, box, tuple(assumptions))]), 0, 0
     while queue:
         volume, part, waiting = queue.popleft()
@@ -83,13 +83,13 @@ def decide_on_parts(
             try:
                 run(point)
             except ErrorCondition as error:
-                for each in waiting:
-                    if each[1] == error.rule and str(error).startswith(each[0]):
-                        why = str(error).removeprefix(f"{each[0]}: ").removesuffix(f" ({each[1]})")
-                        made.failing.setdefault(each, Counterexample(point, why))
+                for row in waiting:
+                    if row[1] == error.rule and str(error).startswith(row[0]):
+                        why = str(error).removeprefix(f"{row[0]}: ").removesuffix(f" ({row[1]})")
+                        decided.failing.setdefault(row, Counterexample(point, why))
             except Stop:
                 pass  # another value that does not exist decides nothing
-        waiting = tuple(each for each in waiting if each not in made.failing)
+        waiting = tuple(each for each in waiting if each not in decided.failing)
         if parts and waiting and parts < MAX_PARTS and numbers < MAX_NUMBERS:
             shown, size = shown_on(part)
             numbers, waiting = numbers + size, tuple(each for each in waiting if each not in shown)
@@ -101,27 +101,27 @@ def decide_on_parts(
             for each in waiting:
                 missing[each].append((volume, part))
     for each, places in missing.items():
-        if each in made.failing:
+        if each in decided.failing:
             continue
         if not places:
-            made.shown.add(each)
+            decided.shown.add(each)
             continue
         volume = sum(volume for volume, _ in places)
-        made.undecided[each] = Undecided(volume, _part(places[0][1], box))
-    return made
+        decided.undecided[each] = Undecided(volume, _part(places[0][1], box))
+    return decided
 
 
 def _points(part: Box, types: Mapping[str, np.dtype[np.generic]]) -> Iterator[Mapping[str, Array]]:
     """The middle and the ends of a part, where they are numbers of the element types."""
     for share in (0.5, 0.0, 1.0):
         point = {}
-        for name, each in part.items():
-            exact = (1 - share) * each.low + share * each.high
-            made = (np.floor(exact) if types[name].kind in "iub" else exact).astype(types[name])
-            wide = made.astype(np.float64)
-            if not ((wide >= each.low) & (wide <= each.high)).all():
+        for name, interval in part.items():
+            exact = (1 - share) * interval.low + share * interval.high
+            array = (np.floor(exact) if types[name].kind in "iub" else exact).astype(types[name])
+            wide = array.astype(np.float64)
+            if not ((wide >= interval.low) & (wide <= interval.high)).all():
                 break
-            point[name] = made
+            point[name] = array
         else:
             yield point
 
@@ -129,18 +129,18 @@ def _points(part: Box, types: Mapping[str, np.dtype[np.generic]]) -> Iterator[Ma
 def _listed(point: Mapping[str, Array]) -> str:
     """The elements of an input, the first ones where they are many."""
     return ", ".join(
-        f"{quote(name)} = [{', '.join(f'{x:.9g}' for x in each.reshape(-1)[:MAX_LISTED].astype(float))}"
-        f"{', …' if each.size > MAX_LISTED else ''}]"
-        for name, each in point.items()
+        f"{quote(name)} = [{', '.join(f'{x:.9g}' for x in array.reshape(-1)[:MAX_LISTED].astype(float))}"
+        f"{', …' if array.size > MAX_LISTED else ''}]"
+        for name, array in point.items()
     )
 
 
 def _part(part: Box, box: Box) -> str:
     """A part by the intervals that are smaller than those of the box."""
-    made = []
-    for name, each in part.items():
-        smaller = np.flatnonzero((each.low != box[name].low) | (each.high != box[name].high))
-        low, high = each.low.reshape(-1), each.high.reshape(-1)
-        made += [f"element {i} of {quote(name)} is in [{low[i]:.9g}, {high[i]:.9g}]" for i in smaller]
-    more = f", and {len(made) - MAX_LISTED} more" if len(made) > MAX_LISTED else ""
-    return (", ".join(made[:MAX_LISTED]) + more) or "each input is"
+    texts = []
+    for name, interval in part.items():
+        smaller = np.flatnonzero((interval.low != box[name].low) | (interval.high != box[name].high))
+        low, high = interval.low.reshape(-1), interval.high.reshape(-1)
+        texts += [f"element {i} of {quote(name)} is in [{low[i]:.9g}, {high[i]:.9g}]" for i in smaller]
+    more = f", and {len(texts) - MAX_LISTED} more" if len(texts) > MAX_LISTED else ""
+    return (", ".join(texts[:MAX_LISTED]) + more) or "each input is"

@@ -59,35 +59,35 @@ def discharge(
 ) -> Discharge:
     """What a box of inputs shows; `texts` say it."""
     try:
-        found = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
+        bounds = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
     except NotBounded as reason:
         return Discharge(
             replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), (), (), None
         )
-    waiting = {each: key for each in report.findings if (key := _assumption(model, each)) is not None}
-    known = _shown(found.conditions, model)
+    waiting = {finding: key for finding in report.findings if (key := _assumption(model, finding)) is not None}
+    known = _shown(bounds.conditions, model)
     decided = _on_parts(model, path, box, hypotheses, report.edition, [k for k in waiting.values() if k not in known])
-    shown = tuple(each for each, key in waiting.items() if key in known | decided.shown)
-    failing = {each: decided.failing[key] for each, key in waiting.items() if key in decided.failing}
-    left = [replace(each, verdict=Verdict.FAIL, actual=str(failing[each])) if each in failing else each
-            for each in report.findings if each not in shown]  # fmt: skip
-    open_ = sum(each.verdict is Verdict.ASSUMED for each in left)
+    shown = tuple(finding for finding, key in waiting.items() if key in known | decided.shown)
+    failing = {finding: decided.failing[key] for finding, key in waiting.items() if key in decided.failing}
+    left = [replace(finding, verdict=Verdict.FAIL, actual=str(failing[finding])) if finding in failing else finding
+            for finding in report.findings if finding not in shown]  # fmt: skip
+    open_ = sum(finding.verdict is Verdict.ASSUMED for finding in left)
     text = (
         f"assumptions shown by the box {', '.join(map(quote, texts))}: {len(shown)}, for each of its inputs and in "
         f"every implementation within the hypotheses {hypotheses.name}"
     )
     if open_:
-        why = next((f": {each.unbounded}" for each in found.tensors if each.unbounded), "")
+        why = next((f": {tensor.unbounded}" for tensor in bounds.tensors if tensor.unbounded), "")
         text += f"; not shown: {open_}{why}"
     told = [f"{place}: {rule} is {why}" for (place, rule), why in decided.undecided.items()]
-    counts = _moved(report.counts, Counter(each.rule for each in shown), Verdict.PASS)
-    counts = _moved(counts, Counter(each.rule for each in failing), Verdict.FAIL)
+    counts = _moved(report.counts, Counter(finding.rule for finding in shown), Verdict.PASS)
+    counts = _moved(counts, Counter(finding.rule for finding in failing), Verdict.FAIL)
     made = replace(
-        report, findings=tuple(left), counts=counts, verdict=overall({each.verdict for each in counts}),
+        report, findings=tuple(left), counts=counts, verdict=overall({count.verdict for count in counts}),
         notes=(*report.notes, text, *told),
     )  # fmt: skip
-    undecided = tuple((each, decided.undecided[key]) for each, key in waiting.items() if key in decided.undecided)
-    return Discharge(made, shown, tuple(failing.items()), undecided, found)
+    undecided = tuple((finding, decided.undecided[key]) for finding, key in waiting.items() if key in decided.undecided)
+    return Discharge(made, shown, tuple(failing.items()), undecided, bounds)
 
 
 def _on_parts(
@@ -103,7 +103,7 @@ def _on_parts(
             run = analyser.run(part)
         except NotBounded:
             return set(), MAX_NUMBERS
-        return _shown(run.conditions, model), sum(each.low.size for each in run.values.values())
+        return _shown(run.conditions, model), sum(value.low.size for value in run.values.values())
 
     types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in wanted(model)}
     return decide_on_parts(box, types, waiting, shown_on, runner.run)
@@ -123,8 +123,8 @@ def _assumption(model: Model, finding: Finding) -> Assumption | None:
 def _shown(conditions: Iterable[Condition], model: Model) -> set[Assumption]:
     """The assumptions that conditions show: recorded for the node, which has bounded inputs then, and each holds."""
     held: dict[tuple[str, str], bool] = {}
-    for each in conditions:
-        held[each.node, each.name] = each.holds and held.get((each.node, each.name), True)
+    for condition in conditions:
+        held[condition.node, condition.name] = condition.holds and held.get((condition.node, condition.name), True)
     return {
         (place, rule)
         for index, node in enumerate(model.graph.nodes)
@@ -137,14 +137,14 @@ def _shown(conditions: Iterable[Condition], model: Model) -> set[Assumption]:
 def _moved(counts: tuple[Count, ...], shown: Counter[str], verdict: Verdict) -> tuple[Count, ...]:
     """The counts with results that moved from assumed to a verdict."""
     made: dict[tuple[str, Verdict, str], int] = {}
-    for each in counts:
-        number = each.number
-        if each.verdict is Verdict.ASSUMED and shown[each.rule]:
-            moved = min(number, shown[each.rule])
+    for count in counts:
+        number = count.number
+        if count.verdict is Verdict.ASSUMED and shown[count.rule]:
+            moved = min(number, shown[count.rule])
             number -= moved
-            key = each.rule, verdict, ""
+            key = count.rule, verdict, ""
             made[key] = made.get(key, 0) + moved
         if number:
-            key = each.rule, each.verdict, each.reason
+            key = count.rule, count.verdict, count.reason
             made[key] = made.get(key, 0) + number
     return tuple(Count(*key, number) for key, number in made.items())

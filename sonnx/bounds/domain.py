@@ -115,10 +115,10 @@ class BoundsDomain:
 
     def constant(self, tensor: Tensor, replaceable: bool) -> Value:
         """The value of an initializer; a default that a caller may replace is taken as it is."""
-        found = self.memory.constants.get(id(tensor))
-        if found is None:
-            found = self.memory.constants[id(tensor)] = _finite_constant(tensor.name, decode(tensor, self.folder))
-        return found
+        value = self.memory.constants.get(id(tensor))
+        if value is None:
+            value = self.memory.constants[id(tensor)] = _finite_constant(tensor.name, decode(tensor, self.folder))
+        return value
 
     def sparse(self, tensor: SparseTensor) -> Value:
         """Sparse tensors have no bounds."""
@@ -128,17 +128,17 @@ class BoundsDomain:
         self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
     ) -> Transferred[Value, tuple[Condition, ...]]:
         """The bounds of the outputs of a call."""
-        first = next((each for each in outputs if each is not None), None)
+        first = next((output for output in outputs if output is not None), None)
         if first is None:  # a node without outputs computes nothing
             return Transferred(list(outputs), ())
-        stopped = next((each.unbounded for each in inputs if each is not None and each.unbounded), "")
+        stopped = next((operand.unbounded for operand in inputs if operand is not None and operand.unbounded), "")
         before = len(self.conditions)
         if stopped:
-            made = [each and replace(each, unbounded=stopped) for each in outputs]
-            return Transferred(made, ())
+            values = [output and replace(output, unbounded=stopped) for output in outputs]
+            return Transferred(values, ())
         try:
             with np.errstate(all="ignore"):
-                made = self._made(call, list(inputs), outputs, first.node)
+                values = self._made(call, list(inputs), outputs, first.node)
         except NoValue as error:
             raise NotBounded(f"{first.node}: {error} ({error.rule})") from None
         except Stop as error:
@@ -150,7 +150,7 @@ class BoundsDomain:
         except UNDEFINED_INPUT_ERRORS as error:
             text = f"{first.node}: its operator has no bounds for inputs of these types and shapes"
             raise NotBounded(text) from error
-        return Transferred(made, tuple(self.conditions[before:]))
+        return Transferred(values, tuple(self.conditions[before:]))
 
     def _made(
         self, call: Call, inputs: list[Value | None], outputs: Sequence[Value | None], node: str
@@ -158,18 +158,18 @@ class BoundsDomain:
         if call.calls_function or call.domain:
             raise NotBounded(f"{node}: calls of functions and operators of other domains have no bounds")
         self.memory.validity.require(call)
-        inputs = [None if each is None else self.refined.get(each.serial, each) for each in inputs]
+        inputs = [None if operand is None else self.refined.get(operand.serial, operand) for operand in inputs]
         application = self._application(call, inputs, len(outputs))
-        present = [each for each in inputs if each is not None]
+        present = [operand for operand in inputs if operand is not None]
         if inputs and inputs[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
         operator = find_operator(call.operator)
         if operator is not None and _stays_exact(operator, present):
-            made = _exact(operator, application, inputs, outputs)
-            if operator.bound is None or not _rounded(present[:1], made):
-                return made
+            values = _exact(operator, application, inputs, outputs)
+            if operator.bound is None or not _rounded(present[:1], values):
+                return values
         function = operator.bound if operator is not None else None
-        varying = next((each for each in present if not each.is_point), present[0] if present else None)
+        varying = next((value for value in present if not value.is_point), present[0] if present else None)
         if function is None or varying is None:
             raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
         element = _computed_in(present)
@@ -186,7 +186,7 @@ class BoundsDomain:
         )
         recorded = operator is not None and NO_WRAP_AROUND in operator.shown_by.values()
         transfers = [_whole(context, transfer, recorded) for transfer in function(context, inputs)]
-        failed = next((each for each in reversed(self.conditions) if not each.holds), None)
+        failed = next((condition for condition in reversed(self.conditions) if not condition.holds), None)
         why = "" if held or failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
         return [
             place and self._value(place, transfer, element, why, node)
@@ -207,27 +207,34 @@ class BoundsDomain:
 
     def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
-        facts = [None if each is None else each.facts for each in inputs]
+        facts = [None if operand is None else operand.facts for operand in inputs]
         key = call, tuple(facts), outputs
-        found = self.memory.applications.get(key)
-        if found is not None:
-            return found
+        application = self.memory.applications.get(key)
+        if application is not None:
+            return application
         operator = find_operator(call.operator)
         attributes = {attribute.name: attribute for attribute in call.attributes}
-        version, names, made = call.version or call.operator_set or 0, dict[str, Any](), call.signature
-        if made is not None:
-            version = made.version
-            names = environment(made, call.attributes, facts, [NOTHING_STATED] * outputs)
-            explicit = explicit_attributes(operator.explicit_attributes if operator is not None else None, made, names)
+        version, names, signature = call.version or call.operator_set or 0, dict[str, Any](), call.signature
+        if signature is not None:
+            version = signature.version
+            names = environment(signature, call.attributes, facts, [NOTHING_STATED] * outputs)
+            explicit = explicit_attributes(
+                operator.explicit_attributes if operator is not None else None, signature, names
+            )
             if explicit and not isinstance(explicit, Unknown):
-                attributes |= {each.name: each for each in explicit}
-                names = environment(made, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
+                attributes |= {attribute.name: attribute for attribute in explicit}
+                names = environment(signature, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
         if "broadcast" in attributes or (
             operator is not None and operator.axis_broadcasting and version < NUMPY_SINCE and "axis" in attributes
         ):
             raise NotExecutable("broadcasting along an axis, as before operator set 7, has no bounds")
         made_application = Application(
-            call.operator, version, made.text if made is not None else "onnx", names, attributes, outputs=outputs
+            call.operator,
+            version,
+            signature.text if signature is not None else "onnx",
+            names,
+            attributes,
+            outputs=outputs,
         )
         self.memory.applications[key] = made_application
         return made_application
@@ -301,8 +308,8 @@ class NodesDomain(BoundsDomain):
         self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
     ) -> Transferred[Value, tuple[Condition, ...]]:
         """The bounds of the outputs of a call; what follows sees the computed values."""
-        made, conditions = super().call(call, inputs, outputs)
-        return Transferred([each and self._following(each) for each in made], conditions)
+        values, conditions = super().call(call, inputs, outputs)
+        return Transferred([value and self._following(value) for value in values], conditions)
 
     def _following(self, value: Value) -> Value:
         """What the nodes after it see of a value: what was computed, without error."""
@@ -355,15 +362,18 @@ def _error(made: Transfer, element: str) -> Array:
 
 def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:
     """Whether the outputs are the same in every implementation: shapes, or constants that nothing rounds."""
-    constants = all(each.is_point for each in inputs)
-    whole = all(each.element not in FORMATS for each in inputs)
+    constants = all(operand.is_point for operand in inputs)
+    whole = all(operand.element not in FORMATS for operand in inputs)
     return operator.reads_shapes_only or (constants and (operator.exact or whole))
 
 
 def _exact(
     operator: Operator, application: Application, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
 ) -> list[Value | None]:
-    given = [None if each is None else np.zeros(each.shape) if each.exact is None else each.exact for each in inputs]
+    given = [
+        None if operand is None else np.zeros(operand.shape) if operand.exact is None else operand.exact
+        for operand in inputs
+    ]
     return [
         place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
         for place, array in zip(outputs, operator.define(application, given), strict=True)
@@ -383,22 +393,22 @@ def _ancestors_size(value: Value) -> int:
     """The elements of a value and of all values it is made of."""
     seen, waiting = {value.serial: value.low.size}, [value]
     while waiting:
-        made = waiting.pop().transfer
-        for each in made.inputs if made is not None else ():
-            if each.serial not in seen:
-                seen[each.serial] = each.low.size
-                waiting.append(each)
+        transfer = waiting.pop().transfer
+        for operand in transfer.inputs if transfer is not None else ():
+            if operand.serial not in seen:
+                seen[operand.serial] = operand.low.size
+                waiting.append(operand)
     return sum(seen.values())
 
 
 def blocks(marked: Array, value: Value) -> list[Array]:
     """The elements in blocks whose rows fit into memory."""
     widest = max(1, value.low.size)
-    each = value
+    operand = value
     seen = 0
-    while each.transfer is not None and each.transfer.inputs and seen < 64:
-        each, seen = each.transfer.inputs[0], seen + 1
-        widest = max(widest, each.low.size)
+    while operand.transfer is not None and operand.transfer.inputs and seen < 64:
+        operand, seen = operand.transfer.inputs[0], seen + 1
+        widest = max(widest, operand.low.size)
     step = max(1, adjoint.BLOCK_ELEMENTS // widest)
     return [marked[start : start + step] for start in range(0, len(marked), step)]
 
@@ -406,8 +416,8 @@ def blocks(marked: Array, value: Value) -> list[Array]:
 def _finite_constant(name: str, array: Array) -> Value:
     if array.dtype == TEXT or array.dtype.kind == "c":
         raise NotBounded(f"the constant {quote(name)} is of type {NAMES[array.dtype]}, which has no bounds")
-    made = constant(name, array)
+    value = constant(name, array)
     float_like = format_of(array.dtype) is not None or is_small_float(array.dtype)
-    if float_like and not np.isfinite([made.low.min(initial=0.0), made.low.max(initial=0.0)]).all():
+    if float_like and not np.isfinite([value.low.min(initial=0.0), value.low.max(initial=0.0)]).all():
         return replace(constant(name, np.zeros_like(array)), unbounded=f"the constant {quote(name)} is infinite or NaN")
-    return made
+    return value

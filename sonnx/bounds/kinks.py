@@ -55,7 +55,7 @@ class Choice(NamedTuple):
 
     def of(self, places: Array) -> Choice:
         """The rows at these places."""
-        return Choice(*(each[places] for each in self))
+        return Choice(*(array[places] for array in self))
 
 
 class Layer(NamedTuple):
@@ -132,7 +132,7 @@ class Network:
     def chosen(self, made: Choice) -> dict[int, Chosen]:
         """A choice as `adjoint.upper` takes it."""
         return {
-            serial: Chosen(layer.elements, *(each[:, layer.at] for each in made))
+            serial: Chosen(layer.elements, *(array[:, layer.at] for array in made))
             for serial, layer in self.layers.items() if layer.at.stop > layer.at.start
         }  # fmt: skip
 
@@ -201,25 +201,25 @@ def _affine(value: Value, rows: Array) -> tuple[Array, dict[int, Array], list[tu
     constant, maps, met = np.zeros(n), dict[int, Array](), list[tuple[Value, Array]]()
     pending.add(value, rows)
     while (found := pending.pop()) is not None:
-        each, g = found
-        flat, made = g.reshape(n, -1), each.transfer
-        how = made.relaxation if made is not None and made.inputs else None
-        if made is None or how is None or isinstance(how, Lines):
+        operand, g = found
+        flat, transfer = g.reshape(n, -1), operand.transfer
+        how = transfer.relaxation if transfer is not None and transfer.inputs else None
+        if transfer is None or how is None or isinstance(how, Lines):
             places = np.arange(flat.shape[1])
             if isinstance(how, Lines) and how.left is not None:
                 places = np.flatnonzero(how.upper_offset)
             if len(places):
-                maps[each.serial] = flat[:, places]
-                met.append((each, places))
-            if made is not None and isinstance(how, Lines) and len(places) < flat.shape[1]:
+                maps[operand.serial] = flat[:, places]
+                met.append((operand, places))
+            if transfer is not None and isinstance(how, Lines) and len(places) < flat.shape[1]:
                 rest = flat * how.upper_slope.reshape(-1)
                 rest[:, places] = 0
-                pending.add(made.inputs[0], rest.reshape(g.shape))
+                pending.add(transfer.inputs[0], rest.reshape(g.shape))
             continue
         constant = constant + flat @ (0.5 * how.low + 0.5 * how.high).reshape(-1)
-        if max(x.low.size for x in made.inputs) * n > MOST:
+        if max(x.low.size for x in transfer.inputs) * n > MOST:
             return None
-        for x, pull in zip(made.inputs, made.pulls, strict=True):
+        for x, pull in zip(transfer.inputs, transfer.pulls, strict=True):
             pending.add(x, pull(g))
     return constant, maps, met
 
@@ -258,9 +258,9 @@ def _followed(network: Network, target: Value, rows: Array, high: Array, rounds:
         bound = np.fmin(bound, adjoint.upper(target, rows[owner], network.chosen(choice)))
         np.maximum.at(attained, owner, reached)
         owner, bound, cost = (
-            np.concatenate(each) for each in zip((kept[0], kept[1], kept[3]), (owner, bound, cost), strict=True)
+            np.concatenate(row) for row in zip((kept[0], kept[1], kept[3]), (owner, bound, cost), strict=True)
         )
-        choice = Choice(*(np.concatenate(each) for each in zip(kept[2], choice, strict=True)))
+        choice = Choice(*(np.concatenate(row) for row in zip(kept[2], choice, strict=True)))
         width = attained + np.roll(attained, m // 2)
         above = bound - attained[owner] - CLOSE * width[owner]
         worth = (above > 0) & (cost.max(1) > -np.inf)

@@ -69,11 +69,11 @@ def _finite(model: Model) -> Box:
     ends: dict[str, tuple[Array, Array]] = {}
     for value in wanted(model):
         kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
-        if kind is None or shape is None or not all(isinstance(each, int) for each in shape):
+        if kind is None or shape is None or not all(isinstance(extent, int) for extent in shape):
             raise BadInput(f"the input {quote(value.name)} has no shape of numbers")
-        made = format_of(kind)
-        if made is not None:
-            largest = float(widened(np.array([made.infinity - 1], made.unsigned).view(kind))[0])
+        number_format = format_of(kind)
+        if number_format is not None:
+            largest = float(widened(np.array([number_format.infinity - 1], number_format.unsigned).view(kind))[0])
             least = -largest
         else:
             least, largest = limits_of(kind) if is_integer(kind) else (0.0, 1.0)
@@ -89,13 +89,13 @@ class _Exclusions:
     def __init__(self, run: Run, analyser: Analyser) -> None:
         self.run, self.model, self.folder = run, analyser.model, analyser.folder
         self.makers = {name: node for node in self.model.graph.nodes for name in node.outputs if name}
-        self.constants = {each.name: each for each in self.model.graph.initializers}
+        self.constants = {initializer.name: initializer for initializer in self.model.graph.initializers}
         self.known: dict[str, Excludes | None] = {}
 
     def __getitem__(self, name: str) -> Excludes | None:
         waiting = [name]
         while waiting:  # no recursion: a model may have thousands of nodes in a row
-            needed = [each for each in self._needed(waiting[-1]) if each not in self.known]
+            needed = [text for text in self._needed(waiting[-1]) if text not in self.known]
             if needed:
                 waiting += needed
             else:
@@ -108,21 +108,31 @@ class _Exclusions:
         maker = self.makers.get(name)
         if maker is None or not self._operator(maker).selects:
             return []
-        return [each for each in maker.inputs if each and self._type(each) == self._type(name)]
+        return [
+            maker_input for maker_input in maker.inputs if maker_input and self._type(maker_input) == self._type(name)
+        ]
 
     def _excludes(self, name: str) -> Excludes | None:
         by_range, maker = _by_range(self.run.values.get(name)), self.makers.get(name)
-        found = [] if by_range is None else [by_range]
+        functions = [] if by_range is None else [by_range]
         if maker is None:
-            found += [self._constant(self.constants[name])] if name in self.constants else []
+            functions += [self._constant(self.constants[name])] if name in self.constants else []
         else:
             operator = self._operator(maker)
-            found += [] if operator.ends is None else [_outside(operator.ends)]
-            sources = [self.known[each] for each in self._needed(name)]
-            known = [each for each in sources if each is not None]
-            if sources and len(known) == len(sources) and all(self._is_filled(each) for each in maker.inputs if each):
-                found.append(lambda special: np.array([all(each(special).all() for each in known)]))
-        return (lambda special: np.any(np.broadcast_arrays(*(each(special) for each in found)), 0)) if found else None
+            functions += [] if operator.ends is None else [_outside(operator.ends)]
+            sources = [self.known[text] for text in self._needed(name)]
+            known = [source for source in sources if source is not None]
+            if (
+                sources
+                and len(known) == len(sources)
+                and all(self._is_filled(maker_input) for maker_input in maker.inputs if maker_input)
+            ):
+                functions.append(lambda special: np.array([all(function(special).all() for function in known)]))
+        return (
+            (lambda special: np.any(np.broadcast_arrays(*(function(special) for function in functions)), 0))
+            if functions
+            else None
+        )
 
     def _operator(self, node: Node) -> Operator:
         return operator_of(node.operator, node.domain)

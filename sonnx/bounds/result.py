@@ -324,18 +324,18 @@ class Bounds(Result, frozen=True, eq=False):
 
     def exit_code(self, *, every_node: bool = False) -> int:
         """0 if every listed tensor has bounds and everything asked is shown, else 3."""
-        if self.max_error is not None and any(each.largest_error > self.max_error for each in self.outputs[:1]):
+        if self.max_error is not None and any(output.largest_error > self.max_error for output in self.outputs[:1]):
             return 3
         return 0 if replace(self, tensors=tuple(self.listed(every_node))).holds else 3
 
     def __getitem__(self, name: str) -> TensorBounds:
         """The tensor of a name."""
-        return next(each for each in self.tensors if each.name == name)
+        return next(tensor for tensor in self.tensors if tensor.name == name)
 
     @property
     def outputs(self) -> tuple[TensorBounds, ...]:
         """The tensors of the graph outputs."""
-        return tuple(each for each in self.tensors if each.is_output)
+        return tuple(tensor for tensor in self.tensors if tensor.is_output)
 
     def listed(self, every_node: bool) -> Iterator[TensorBounds]:
         """The outputs, or every tensor."""
@@ -344,8 +344,8 @@ class Bounds(Result, frozen=True, eq=False):
     def arrays(self) -> dict[str, Array]:
         """All bounds by name, for an .npz file: NAME.low, NAME.high, NAME.introduced, NAME.error."""
         return {
-            f"{each.name}.{part}": np.ascontiguousarray(getattr(each, part))
-            for each in self.tensors if not each.unbounded
+            f"{tensor.name}.{part}": np.ascontiguousarray(getattr(tensor, part))
+            for tensor in self.tensors if not tensor.unbounded
             for part in ("low", "high", "introduced", "error")
         }  # fmt: skip
 

@@ -53,7 +53,7 @@ class Goal:
         if output.unbounded:
             return False
         small = self.error is None or float(output.error.max(initial=0.0)) <= self.error
-        return small and all(each.same for each in decisions)
+        return small and all(decision.same for decision in decisions)
 
     @property
     def is_stated(self) -> bool:
@@ -286,7 +286,7 @@ def halves_along(box: Box, element: Element) -> tuple[Box, Box] | None:
     """The two halves along an element, None where its interval has no number between its ends."""
     name, place = element
     interval = box[name]
-    low, high = (np.array(each) for each in (interval.low, interval.high))
+    low, high = (np.array(array) for array in (interval.low, interval.high))
     middle = 0.5 * low.reshape(-1)[place] + 0.5 * high.reshape(-1)[place]
     if not low.reshape(-1)[place] < middle < high.reshape(-1)[place]:
         return None
@@ -303,11 +303,11 @@ def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
     name = outputs[0].name
     tensors = []
     for tensor in whole.tensors:
-        if tensor.name == name and not any(each.unbounded for each in outputs):
-            low = np.minimum.reduce([each.low for each in outputs])
-            high = np.maximum.reduce([each.high for each in outputs])
-            error = np.maximum.reduce([each.error for each in outputs])
-            introduced = np.maximum.reduce([each.introduced for each in outputs])
+        if tensor.name == name and not any(output.unbounded for output in outputs):
+            low = np.minimum.reduce([output.low for output in outputs])
+            high = np.maximum.reduce([output.high for output in outputs])
+            error = np.maximum.reduce([output.error for output in outputs])
+            introduced = np.maximum.reduce([output.introduced for output in outputs])
             tensors.append(replace(tensor, low=low, high=high, error=error, introduced=introduced, unbounded=""))
         else:
             tensors.append(tensor)
@@ -321,8 +321,8 @@ def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
 
 
 def _together(found: Sequence[DecisionBounds]) -> DecisionBounds:
-    what = found[0].what if all(each.what == found[0].what for each in found) else "argmax, by part"
+    what = found[0].what if all(bounds.what == found[0].what for bounds in found) else "argmax, by part"
     return DecisionBounds(
-        what, min(each.low for each in found), max(each.high for each in found), max(each.error for each in found),
-        all(each.same for each in found),
+        what, min(bounds.low for bounds in found), max(bounds.high for bounds in found),
+        max(bounds.error for bounds in found), all(bounds.same for bounds in found),
     )  # fmt: skip

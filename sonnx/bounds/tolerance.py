@@ -92,7 +92,7 @@ class BoundTolerance:
         if (excess > 0).any():
             at = np.unravel_index(int(np.argmax(excess)), excess.shape)
             far, usual = float(outside[at]), SIGMAS * float(self.deviations[name][at])
-            place = [int(each) for each in at]
+            place = [int(coordinate) for coordinate in at]
             text = (
                 f"{name} is {far:.3g} outside the ideal range at {place}; {SIGMAS} standard deviations are {usual:.3g}"
             )

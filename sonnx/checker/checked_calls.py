@@ -36,9 +36,9 @@ class _RecordingDomain(FactsDomain):
         self.calls: list[CheckedCall] = []
 
     def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
-        found = super().own_results(made, demands, views)
-        self.calls.append(CheckedCall(made, dict(views.names), tuple(found)))
-        return found
+        rule_results = super().own_results(made, demands, views)
+        self.calls.append(CheckedCall(made, dict(views.names), tuple(rule_results)))
+        return rule_results
 
 
 def checked_calls(model: Model, request: CheckRequest) -> list[CheckedCall]:

@@ -117,8 +117,8 @@ class _Check:
         self._decide("model", Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
             self._function(function, f"function[{index}]")
-        for found in self.facts.scopes:
-            self._scope(found)
+        for facts_scope in self.facts.scopes:
+            self._scope(facts_scope)
         for place, graph in self.model.training:
             for scope in nested_scopes(Scope(escape(place), graph, {})):
                 self._values(scope, {})
@@ -136,14 +136,16 @@ class _Check:
         """
         builder, faultless = self.builder, True
         for rule, decide in self.rules.decided_about(kind):
-            found: Violation | None = None
-            for found in decide(*subject):
-                if builder.lists_failure(rule, found.verdict):
-                    place = "/".join(filter(None, (where.place, found.place))) or "model"
-                    what = "node" if found.operator else "value" if found.name else where.kind
-                    name = found.name or ("" if found.operator else where.name)
-                    builder.list_failure(rule, found.actual, Where(place, what, name, found.operator), found.verdict)
-            if found is None:
+            violation: Violation | None = None
+            for violation in decide(*subject):
+                if builder.lists_failure(rule, violation.verdict):
+                    place = "/".join(filter(None, (where.place, violation.place))) or "model"
+                    what = "node" if violation.operator else "value" if violation.name else where.kind
+                    name = violation.name or ("" if violation.operator else where.name)
+                    builder.list_failure(
+                        rule, violation.actual, Where(place, what, name, violation.operator), violation.verdict
+                    )
+            if violation is None:
                 builder.add_pass(rule)
             else:
                 faultless = False

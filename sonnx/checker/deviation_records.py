@@ -114,7 +114,7 @@ def _checked(written: DeviationRecord) -> DeviationRecord:
     record = replace(
         written,
         **{key: sentence(getattr(written, key), f"{place}.{key}") for key in _SENTENCES},
-        findings=tuple(_covered(each, f"{place}.findings") for each in written.findings),
+        findings=tuple(_covered(finding, f"{place}.findings") for finding in written.findings),
     )
     if not re.fullmatch("[0-9a-f]{64}", record.model):
         raise CatalogueError(f"{place}.model is not a SHA-256 in 64 lower-case hexadecimal digits")

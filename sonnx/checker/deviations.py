@@ -63,7 +63,7 @@ def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report
     """
     known = {report.sha256 for report in reports}
     return tuple(
-        _applied(report, file, on, [each for each in file.records if each.model not in known - {report.sha256}])
+        _applied(report, file, on, [record for record in file.records if record.model not in known - {report.sha256}])
         for report in reports
     )
 
@@ -76,12 +76,12 @@ def _applied(report: Report, file: Deviations, on: date, records: Sequence[Devia
         of_record = list(_evaluate(record, report, on, matches, justified))
         results += [(rule, record, actual) for rule, actual in of_record]
         if not any(actual for _, actual in of_record):
-            justified |= {index: record.id for found in matches for index in found}
+            justified |= {index: record.id for match_ in matches for index in match_}
     places = {record.id: f"deviation[{index}]" for index, record in enumerate(file.records)}
     failures = tuple(_finding(rule, record, actual, places) for rule, record, actual in results if actual)
     findings = tuple(
-        replace(each, verdict=Verdict.DEVIATED, deviation=justified[index]) if index in justified else each
-        for index, each in enumerate(report.findings)
+        replace(finding, verdict=Verdict.DEVIATED, deviation=justified[index]) if index in justified else finding
+        for index, finding in enumerate(report.findings)
     )
     counts = _counts(report.counts, Counter(report.findings[index].rule for index in justified), results)
     return replace(
@@ -99,12 +99,16 @@ def _applied(report: Report, file: Deviations, on: date, records: Sequence[Devia
 def _matches(record: DeviationRecord, report: Report) -> list[list[int]]:
     """For each finding that a record names, the indices of the failures it matches."""
     failures = [
-        (index, each)
-        for index, each in enumerate(report.findings)
-        if each.rule == record.rule and each.verdict is Verdict.FAIL
+        (index, finding)
+        for index, finding in enumerate(report.findings)
+        if finding.rule == record.rule and finding.verdict is Verdict.FAIL
     ]
     return [
-        [index for index, each in failures if each.where.place == covered.place and covered.states in ("", each.actual)]
+        [
+            index
+            for index, finding in failures
+            if finding.where.place == covered.place and covered.states in ("", finding.actual)
+        ]
         for covered in record.findings
     ]
 
@@ -129,18 +133,21 @@ def _forbidden(record: DeviationRecord, report: Report, matches: Iterable[Sequen
     rule = report.rules.get(record.rule) or rules_by_slug()[record.rule]
     if rule.kind != "restriction":
         return f"{record.rule} is {FORBIDDEN[rule.kind]}"
-    broken = [index for found in matches for index in found if report.findings[index].breaks_onnx]
+    broken = [index for match_ in matches for index in match_ if report.findings[index].breaks_onnx]
     return f"the model is not valid ONNX at {report.findings[broken[0]].where.place}" if broken else ""
 
 
 def _instead(record: DeviationRecord, report: Report) -> str:
     """The places without a failure, and the verdict that is there instead."""
-    places = [each.place for each in record.findings]
-    there = {each.verdict for each in report.findings if each.rule == record.rule and each.where.place in places} - {
-        Verdict.FAIL
-    }
+    places = [finding.place for finding in record.findings]
+    there = {
+        finding.verdict for finding in report.findings if finding.rule == record.rule and finding.where.place in places
+    } - {Verdict.FAIL}
     at = f"at {', '.join(places[:3])}{' and others' if len(places) > 3 else ''}"
-    if record.rule in {each.rule for each in report.findings if each.where.place in places} - there and not there:
+    if (
+        record.rule in {finding.rule for finding in report.findings if finding.where.place in places} - there
+        and not there
+    ):
         return f"{at} that states what the record says"
     return f"{at}{f' (the verdict is {sorted(there)[0]}, which no record can justify)' if there else ''}"
 
@@ -149,18 +156,18 @@ def _inexact(
     record: DeviationRecord, report: Report, matches: Sequence[Sequence[int]], taken: Mapping[int, str]
 ) -> Iterator[str]:
     seen: set[int] = set()
-    for covered, found in zip(record.findings, matches, strict=True):
-        stated = {report.findings[index].actual for index in found}
-        other = next((taken[index] for index in found if index in taken), "")
-        if not found:
+    for covered, match_ in zip(record.findings, matches, strict=True):
+        stated = {report.findings[index].actual for index in match_}
+        other = next((taken[index] for index in match_ if index in taken), "")
+        if not match_:
             yield f"the report has no such failure at {covered.place}"
         elif len(stated) > 1:
             yield f"{covered.place} has {len(stated)} different failures of {record.rule}: name each with `states`"
         elif other:
             yield f"the failure at {covered.place} is already justified by {other!r}"
-        elif seen.intersection(found):
+        elif seen.intersection(match_):
             yield f"the failure at {covered.place} is named twice"
-        seen.update(found)
+        seen.update(match_)
 
 
 def _finding(rule: Rule, record: DeviationRecord, actual: str, places: Mapping[str, str]) -> Finding:
@@ -173,10 +180,10 @@ def _counts(
 ) -> tuple[Count, ...]:
     """The counts with the justified failures moved from fail to deviated, and with the results for the records."""
     moved: Counter[tuple[str, Verdict, str]] = Counter()
-    for each in counts:
-        gone = justified.get(each.rule, 0) if each.verdict is Verdict.FAIL else 0
-        moved[each.rule, each.verdict, each.reason] += each.number - gone
-        moved[each.rule, Verdict.DEVIATED, ""] += gone
+    for count in counts:
+        gone = justified.get(count.rule, 0) if count.verdict is Verdict.FAIL else 0
+        moved[count.rule, count.verdict, count.reason] += count.number - gone
+        moved[count.rule, Verdict.DEVIATED, ""] += gone
     moved.update((rule.slug, Verdict.FAIL if actual else Verdict.PASS, "") for rule, _, actual in results)
     return tuple(Count(*key, number) for key, number in sorted(moved.items()) if number)
 
@@ -188,6 +195,6 @@ def _coverage(whole: Coverage, counts: tuple[Count, ...]) -> Coverage:
 
 def _notes(findings: Iterable[Finding]) -> Iterator[str]:
     """The note on nodes outside the profile that were accepted."""
-    outside = sum(each.rule == "operator-in-profile" and each.verdict is Verdict.DEVIATED for each in findings)
+    outside = sum(finding.rule == "operator-in-profile" and finding.verdict is Verdict.DEVIATED for finding in findings)
     if outside:
         yield f"rules of the profile do not apply to {plural(outside, 'node')} outside it, accepted by deviations"

@@ -219,23 +219,23 @@ def _general(old: Edition, new: Edition) -> list[Changed]:
 
 
 def _operators(old: Edition, new: Edition) -> list[Changed]:
-    found = []
+    operators = []
     for name in sorted(old.operators.keys() & new.operators.keys()):
         pairs = (("text", old.operators[name], new.operators[name]), ("status", old.status(name), new.status(name)))
-        found += [Changed(name, what, was, now) for what, was, now in pairs if was != now]
-    return found
+        operators += [Changed(name, what, was, now) for what, was, now in pairs if was != now]
+    return operators
 
 
 def compare_verdicts(model: Model, request: CheckRequest, name: str, before: str, after: str) -> ModelDifference:
     """The difference between the reports on a model under two editions."""
     old, new = (check_model(model, "", replace(request, edition=edition), name) for edition in (before, after))
-    keys_old, keys_new = ({_key(each) for each in report.findings} for report in (old, new))
+    keys_old, keys_new = ({_key(finding) for finding in report.findings} for report in (old, new))
     return ModelDifference(
         name=name,
         before=old,
         after=new,
-        gone=tuple(each for each in old.findings if _key(each) not in keys_new),
-        new=tuple(each for each in new.findings if _key(each) not in keys_old),
+        gone=tuple(finding for finding in old.findings if _key(finding) not in keys_new),
+        new=tuple(finding for finding in new.findings if _key(finding) not in keys_old),
     )
 
 

@@ -78,18 +78,18 @@ class FactsDomain:
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
-        made, after = call.signature, [NOTHING_STATED if each is None else each for each in outputs]
-        if made is None:
+        signature, after = call.signature, [NOTHING_STATED if output is None else output for output in outputs]
+        if signature is None:
             results = self._results.of(self._without_facts(call))
         else:
-            names = environment(made, call.attributes, inputs, outputs)
-            complete_types(made, names)
-            results, open_rules = self._with_facts(call, made, self.rules.demands(made), names)
+            names = environment(signature, call.attributes, inputs, outputs)
+            complete_types(signature, names)
+            results, open_rules = self._with_facts(call, signature, self.rules.demands(signature), names)
             after = output_facts(
-                made, names, after, open_rules, lambda output: evaluate(made.shapes[output.name], names)
+                signature, names, after, open_rules, lambda output: evaluate(signature.shapes[output.name], names)
             )
-            if made.elements and all(map(leaves_values, results.reported)):
-                after = with_derived_values(made, names, after)
+            if signature.elements and all(map(leaves_values, results.reported)):
+                after = with_derived_values(signature, names, after)
         self._listing.listed(results)
         return Transferred(after, results)
 
@@ -98,10 +98,10 @@ class FactsDomain:
         return list(_own_results(made, demands, views, self.rules, self._listing))
 
     def _without_facts(self, call: Call) -> list[RuleResult]:
-        found = self._of_calls.get(call)
-        if found is None:
-            found = self._of_calls[call] = without_facts(call, self.rules)
-        return found
+        facts = self._of_calls.get(call)
+        if facts is None:
+            facts = self._of_calls[call] = without_facts(call, self.rules)
+        return facts
 
     def _with_facts(
         self, call: Call, made: Signature, demands: Demands, names: Mapping[str, Any]
@@ -201,9 +201,9 @@ def group_results(
     """The rules about tensors of one type, for each group of them."""
     for condition in rules.conditions_about("group"):
         for group in _groups(made, names, () if onnx_only else made.one_type):
-            found = condition.result(Views({"group": members(group, names)}), listing)
-            result = _naming(found, group, names)
-            tags = dict.fromkeys(tag for each in made.formals if each.name in group for tag in each.type_tags)
+            rule_result = condition.result(Views({"group": members(group, names)}), listing)
+            result = _naming(rule_result, group, names)
+            tags = dict.fromkeys(tag for formal in made.formals if formal.name in group for tag in formal.type_tags)
             by_onnx = group in made.groups.values()
             yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
 
@@ -221,7 +221,7 @@ def _naming(result: RuleResult, group: tuple[str, ...], names: Mapping[str, Any]
     if not shown:
         return result
     formals = member_names(group, names)
-    actual = re.sub(_MEMBER, lambda found: formals[int(found[1])], result.actual)
+    actual = re.sub(_MEMBER, lambda match_: formals[int(match_[1])], result.actual)
     return replace(result, actual=actual, names=tuple([formals[index] for index in sorted(shown)]))
 
 
@@ -271,7 +271,7 @@ def _read(
     made: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]
 ) -> Iterator[tuple[str, TensorFacts]]:
     """The inputs whose values conditions read, also through definitions."""
-    waiting, found = [each for each in conditions if each is not None], dict[str, Expression]()
+    waiting, found = [condition for condition in conditions if condition is not None], dict[str, Expression]()
     while waiting:
         expression = waiting.pop()
         found[expression.text] = expression
@@ -281,12 +281,14 @@ def _read(
             if name in made.define and made.define[name].text not in found
         ]
     used = {name for expression in found.values() for name in expression.names}
-    for each in made.inputs:
-        tensor = names.get(input_key(each.name), names[each.name])
-        if each.name not in used or not isinstance(tensor, TensorFacts):
+    for operand in made.inputs:
+        tensor = names.get(input_key(operand.name), names[operand.name])
+        if operand.name not in used or not isinstance(tensor, TensorFacts):
             continue
-        if input_key(each.name) in names or any(Read(each.name, "values") in reads(one) for one in found.values()):
-            yield each.name, tensor
+        if input_key(operand.name) in names or any(
+            Read(operand.name, "values") in reads(one) for one in found.values()
+        ):
+            yield operand.name, tensor
 
 
 def _stating(result: RuleResult, actual: str) -> RuleResult:

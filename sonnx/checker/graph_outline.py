@@ -88,7 +88,7 @@ def _first_users(graph: Graph) -> dict[int, int]:
         for name in node.inputs:
             user_of.setdefault(name, index)
     seen: set[str] = set()
-    found: dict[int, int] = {}
+    first_users: dict[int, int] = {}
     kept = {value.name for value in graph.outputs}
     for index, node in enumerate(graph.nodes):
         early = any(name in produced and name not in seen for name in node.inputs)
@@ -96,10 +96,10 @@ def _first_users(graph: Graph) -> dict[int, int]:
         user = min((user_of[name] for name in node.outputs if name in user_of), default=None)
         still = not moving.intersection(node.inputs) and not early and not any(True for _ in subgraphs(node))
         if still and user is not None and user > index and kept.isdisjoint(node.outputs):
-            found[index] = user
+            first_users[index] = user
         else:
             moving.update(node.outputs)
-    return found
+    return first_users
 
 
 def _drawn(index: int, users: dict[int, int]) -> int:

@@ -159,9 +159,9 @@ def _tags(who: str, tags: Iterable[Tag], known: Editions) -> Iterator[str]:
 def _errata(who: str, ids: Iterable[str]) -> Iterator[str]:
     if not (in_use().folder / "errata.toml").is_file():
         return
-    for each in ids:
-        if each not in catalogue.errata():
-            yield f"{who} names an erratum {each} that does not exist."
+    for name in ids:
+        if name not in catalogue.errata():
+            yield f"{who} names an erratum {name} that does not exist."
 
 
 def _general_rule(rule: Rule, known: Editions) -> Iterator[str]:
@@ -187,12 +187,12 @@ VALUES = ListType("float")
 
 def _typed(who: str, text: Expression, wanted: RuleType, names: Mapping[str, RuleType]) -> Iterator[str]:
     try:
-        found = type_of(text, names)
+        value_type = type_of(text, names)
     except RuleError as error:
         yield f"{who}: {error}."
         return
-    if not _fits(found, wanted):
-        yield f"{who}: {text.text!r} has the type {show_type(found)}, not {show_type(wanted)}."
+    if not _fits(value_type, wanted):
+        yield f"{who}: {text.text!r} has the type {show_type(value_type)}, not {show_type(wanted)}."
 
 
 def _fits(found: RuleType, wanted: RuleType) -> bool:
@@ -236,8 +236,8 @@ def _operator(definition: OperatorDefinition, known: Editions) -> Iterator[str]:
     if not signatures:
         yield f"No edition names {definition.name}."
     yield from _status(definition, known)
-    yield from dict.fromkeys(chain.from_iterable(_signature(each, known) for each in signatures))
-    active = {rule.slug for each in signatures for rule in each.rules}
+    yield from dict.fromkeys(chain.from_iterable(_signature(signature, known) for signature in signatures))
+    active = {rule.slug for signature in signatures for rule in signature.rules}
     for rule in definition.rules:
         if rule.slug not in active and not rule.inert:
             yield f"{rule.slug} is not active in any version and edition."
@@ -267,9 +267,9 @@ def _operator_types(definition: OperatorDefinition, known: Editions) -> Iterator
         if variable not in definition.types:
             yield f"{definition.name} restricts the types of {variable}, which it does not have."
     formals: tuple[Formal, ...] = (*definition.inputs, *definition.outputs)
-    for each in formals:
-        if each.type not in definition.types:
-            yield from _element_types(f"{definition.name}.{each.name}", (each.type,))
+    for formal in formals:
+        if formal.type not in definition.types:
+            yield from _element_types(f"{definition.name}.{formal.name}", (formal.type,))
 
 
 def _relies(definition: OperatorDefinition) -> Iterator[str]:
@@ -290,8 +290,8 @@ def _implied(definition: OperatorDefinition) -> Iterator[str]:
     """A rule or a shape is implied by rules of the file, rules derived from its types, or general ones."""
     known = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
     known |= {rule.slug for rule in catalogue.general_rules()}
-    stated = [(each.name, each.implied_by) for each in definition.rules]
-    stated += [(each.name, each.implied_by) for each in definition.outputs]
+    stated = [(rule.name, rule.implied_by) for rule in definition.rules]
+    stated += [(output.name, output.implied_by) for output in definition.outputs]
     for name, implied_by in stated:
         for unknown in sorted(set().union(*implied_by.values()) - known):
             yield f"{definition.name}.{name} is implied by {unknown}, which is not a rule of the file or a general one."
@@ -346,11 +346,11 @@ def signature_types(signature: Signature) -> dict[str, RuleType]:
 
 
 def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
-    for each in signature.inputs:
-        yield each.name, ListType(TENSOR) if each.variadic else TENSOR
-        if not each.variadic:
-            yield given_key(each.name), "bool"
-            yield constant_key(each.name), "bool"
+    for operand in signature.inputs:
+        yield operand.name, ListType(TENSOR) if operand.variadic else TENSOR
+        if not operand.variadic:
+            yield given_key(operand.name), "bool"
+            yield constant_key(operand.name), "bool"
     for output in signature.outputs:
         yield output.name, ListType(TENSOR) if output.variadic else TENSOR
         if not output.variadic:
@@ -359,13 +359,13 @@ def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
 
 def selfcheck() -> tuple[list[str], bool]:
     """The output of `sonnx selfcheck`, and whether no problem was found."""
-    found = list(problems())
+    texts = list(problems())
     known = catalogue.editions()
     lines = [
         f"editions {len(known.editions)}, texts {len(known.texts)}, errata {len(catalogue.errata())}",
         f"rules {len(rules_by_slug())}, operators with rules {len(catalogue.operators())}",
         f"built-in functions {len(built_ins())}, cases {len(cases())}",
-        *(f"problem: {problem}" for problem in found),
-        "this installation is sound" if not found else f"{len(found)} problems",
+        *(f"problem: {problem}" for problem in texts),
+        "this installation is sound" if not texts else f"{len(texts)} problems",
     ]
-    return lines, not found
+    return lines, not texts

@@ -226,9 +226,9 @@ class NoVerdictSentence(str):
 
     def __new__(cls, sentence: str, why: NoVerdict = NoVerdict.UNREADABLE) -> NoVerdictSentence:
         """The sentence, with the reason."""
-        made = super().__new__(cls, sentence)
-        made.why = why
-        return made
+        no_verdict_sentence = super().__new__(cls, sentence)
+        no_verdict_sentence.why = why
+        return no_verdict_sentence
 
     why: NoVerdict
 

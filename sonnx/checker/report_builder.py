@@ -90,9 +90,9 @@ class ReportBuilder:
             places = self.places[names, signature] = _places(names, signature)
         inputs, outputs = node.inputs, node.outputs
         found = list[tuple[str, str]]()
-        for name, given, made in places:
-            if made < len(outputs):
-                found.append((name, outputs[made]))
+        for name, given, number in places:
+            if number < len(outputs):
+                found.append((name, outputs[number]))
             elif given < len(inputs):
                 found.append((name, inputs[given]))
         return tuple(found)

@@ -39,8 +39,8 @@ def encode(report: Report) -> Data:
     """The report as JSON data."""
     heads: dict[tuple[Any, ...], int] = {}
     rows = [
-        (heads.setdefault(_shared(each), len(heads)), *_place(each.where), each.actual, each.operands)
-        for each in report.findings
+        (heads.setdefault(_shared(finding), len(heads)), *_place(finding.where), finding.actual, finding.operands)
+        for finding in report.findings
     ]
     rest = {name: _plain(getattr(report, name)) for name in Report.__struct_fields__ if name != "findings"}
     return {"report": rest, "shared": [_plain(head) for head in heads], "findings": rows}

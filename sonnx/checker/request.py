@@ -105,9 +105,9 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
         drawn=drawn,
     )
     notes = tuple(
-        f"the name {quote(each)} of dimensions is not taken for one symbol: --input-shape gives the sizes of inputs, "
+        f"the name {quote(text)} of dimensions is not taken for one symbol: --input-shape gives the sizes of inputs, "
         "the other dimensions of this name are unknown"
-        for each in placeholders_of(model, request.bind, request.input_shapes)
+        for text in placeholders_of(model, request.bind, request.input_shapes)
     )
     report = replace(report, notes=(*report.notes, *notes)) if notes else report
     if not (request.select or request.ignore):

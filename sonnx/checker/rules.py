@@ -77,14 +77,16 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
 
     def general_rules_about(self, subject: str) -> tuple[tuple[Rule, Expression], ...]:
         """The active general rules about a subject, each with its condition."""
-        return tuple(each for each in self.general if each[0].subject == subject)
+        return tuple(row for row in self.general if row[0].subject == subject)
 
     def conditions_about(self, subject: str) -> tuple[RuleCondition, ...]:
         """The active general rules about a subject, with their results so far."""
-        found = self._by_subject.get(subject)
-        if found is None:
-            found = self._by_subject[subject] = tuple(starmap(self.condition, self.general_rules_about(subject)))
-        return found
+        rule_conditions = self._by_subject.get(subject)
+        if rule_conditions is None:
+            rule_conditions = self._by_subject[subject] = tuple(
+                starmap(self.condition, self.general_rules_about(subject))
+            )
+        return rule_conditions
 
     def decided_about(self, subject: str) -> tuple[tuple[Rule, Decision], ...]:
         """The active rules about a subject that a function decides, each with the function."""
@@ -114,10 +116,10 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     def condition(self, rule: Rule, demand: Expression) -> RuleCondition:
         """The rule under its active condition, with its results so far."""
         key = rule, demand.text  # functions have versions of their own, and a rule of each may demand the same
-        found = self._conditions.get(key)
-        if found is None:
-            found = self._conditions[key] = RuleCondition(rule, demand)
-        return found
+        rule_condition = self._conditions.get(key)
+        if rule_condition is None:
+            rule_condition = self._conditions[key] = RuleCondition(rule, demand)
+        return rule_condition
 
 
 class Listing:
@@ -144,14 +146,16 @@ class Listing:
             return ()
         keys = self._keys.get(results)
         if keys is None:
-            keys = self._keys[results] = [(each.rule.slug, each.verdict) for each in results.reported]
-        found, numbers, most = list[bool](), self.numbers, self.most
+            keys = self._keys[results] = [
+                (rule_result.rule.slug, rule_result.verdict) for rule_result in results.reported
+            ]
+        flags, numbers, most = list[bool](), self.numbers, self.most
         for key in keys:  # as `takes`, which is too slow for thousands of findings
             number = numbers[key] = numbers[key] + 1
             self.full += number == most
-            found.append(number <= most)
-        if True in found:
-            return found
+            flags.append(number <= most)
+        if True in flags:
+            return flags
         self._unread.add(results)
         return ()
 
@@ -180,7 +184,9 @@ class RuleCondition:
 
     def __init__(self, rule: Rule, demand: Expression) -> None:
         self.rule, self.demand = rule, demand
-        self.parts = tuple(view(tuple([each for each in (demand, rule.when, rule.onnx) if each is not None])).items())
+        self.parts = tuple(
+            view(tuple([expression for expression in (demand, rule.when, rule.onnx) if expression is not None])).items()
+        )
         """What it sees of each name."""
         self._key = key_of_parts(self.parts)
         self._results = RuleMemory[RuleResult]()
@@ -208,10 +214,15 @@ class Demands:
         listed = list(demands(made, rules.editions))
         self.rules = [(rule, None if demand is None else rules.condition(rule, demand)) for rule, demand in listed]
         """The rules in order, each under the text in force; None where it has no condition."""
-        fields = {field for each in rules.conditions_about("group") for _, listed in each.parts for field in listed}
-        values = {each.name for each in made.values}
-        tensors = [input_key(each.name) if each.name in values else each.name for each in made.formals]
-        given = [(given_key(each.name), ()) for each in made.formals]
+        fields = {
+            field
+            for rule_condition in rules.conditions_about("group")
+            for _, listed in rule_condition.parts
+            for field in listed
+        }
+        values = {value.name for value in made.values}
+        tensors = [input_key(formal.name) if formal.name in values else formal.name for formal in made.formals]
+        given = [(given_key(formal.name), ()) for formal in made.formals]
         self.of_groups = key_of_parts((*((name, tuple(sorted(fields))) for name in tensors), *given))
         """What the rules about groups see of a call."""
         self.groups = RuleMemory[list[RuleResult]]()
@@ -220,11 +231,11 @@ class Demands:
 
     def relying(self, rule: Rule, cause: str) -> RuleResult:
         """The result of a rule that cannot be evaluated because another one failed."""
-        found = self._relying.get((rule, cause))
-        if found is None:
+        rule_result = self._relying.get((rule, cause))
+        if rule_result is None:
             result = RuleResult(rule, Verdict.UNDECIDED, f"relies on {cause}", "", False, cause)
-            found = self._relying[rule, cause] = result
-        return found
+            rule_result = self._relying[rule, cause] = result
+        return rule_result
 
 
 class RuleResult(Struct, frozen=True, eq=False):

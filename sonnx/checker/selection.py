@@ -24,7 +24,7 @@ def select(report: Report, chosen: Collection[str], ignored: Collection[str]) ->
     findings = (finding for finding in report.findings if finding.rule in keep)
     return replace(
         report,
-        findings=tuple(each if each.cause in keep else replace(each, cause="") for each in findings),
+        findings=tuple(finding if finding.cause in keep else replace(finding, cause="") for finding in findings),
         coverage=_coverage(report.coverage, counts),
         counts=counts,
         verdict=overall({count.verdict for count in counts}),

@@ -189,19 +189,19 @@ def _sizes(largest: Largest) -> Iterator[tuple[Rule, Expression]]:
 
 
 def _expressions(rules: Iterable[OwnRule]) -> Iterator[tuple[Rule, Expression]]:
-    for index, each in enumerate(rules):
-        place, name = f"rule[{index}]", each.name
+    for index, rule in enumerate(rules):
+        place, name = f"rule[{index}]", rule.name
         if not is_slug(name) or "." in name or name in _RESERVED_NAMES:
             raise CatalogueError(f"{place}.name is {name!r}, not an unused name such as batch-is-one")
         try:
-            condition = parse(each.require)
+            condition = parse(rule.require)
             kind = type_of(condition, {"value": VALUE})
         except RuleError as error:
             raise CatalogueError(f"{place}.require: {error}") from None
         if kind != "bool":
             raise CatalogueError(f"{place}.require is not a condition")
         statement, remedy, because = (
-            sentence(getattr(each, key), f"{place}.{key}") for key in ("statement", "remedy", "because")
+            sentence(getattr(rule, key), f"{place}.{key}") for key in ("statement", "remedy", "because")
         )
         yield _rule(name, "value", statement, remedy, because, condition), condition
 
@@ -264,9 +264,9 @@ def _counts(largest: Largest) -> Iterator[tuple[Rule, Decision]]:
 
 def _limit(count: Callable[[Model], int], most: int, what: str) -> Decision:
     def decide(model: Model, *_: object) -> Iterator[Violation]:
-        found = count(model)
-        if found > most:
-            yield Violation(f"the model has {shown(found)} {what}, more than the {most} allowed")
+        number = count(model)
+        if number > most:
+            yield Violation(f"the model has {shown(number)} {what}, more than the {most} allowed")
 
     return decide
 

@@ -36,24 +36,26 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     first = arguments[0] if arguments else ""
-    made = parser(first)
-    if first.startswith("-") and first not in made._option_string_actions:
-        made.error(f"unrecognized arguments: {first}")  # argparse would ask for a command
-    return made.parse_args(arguments)
+    command_parser = parser(first)
+    if first.startswith("-") and first not in command_parser._option_string_actions:
+        command_parser.error(f"unrecognized arguments: {first}")  # argparse would ask for a command
+    return command_parser.parse_args(arguments)
 
 
 def parser(named: str = "") -> CommandParser:
     """The parser of the command line, with all commands, or only those that the first argument needs."""
-    made = CommandParser(
+    command_parser = CommandParser(
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
-    made.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    each = made.add_subparsers(title="commands", required=True, metavar="COMMAND", prog=made.prog)
+    command_parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    sub_parsers_action = command_parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", prog=command_parser.prog
+    )
     names = _names()
     for name in [named] if named in names else [] if named == "--version" else names:
         module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
-        module.add_arguments(each.add_parser(name, help=module.HELP))
-    return made
+        module.add_arguments(sub_parsers_action.add_parser(name, help=module.HELP))
+    return command_parser
 
 
 EPILOG = "examples:"
@@ -140,8 +142,8 @@ def _nested(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for each in action.choices.values():
-                yield from _nested(each)
+            for choice in action.choices.values():
+                yield from _nested(choice)
 
 
 class _Version(argparse.Action):

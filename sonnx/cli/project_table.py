@@ -47,7 +47,7 @@ class ProjectOptions(Struct, frozen=True):
 
     def stated(self, reports: Sequence[Report]) -> list[Report]:
         """The reports with the note."""
-        return [replace(each, notes=(*each.notes, self.note)) for each in reports] if self.note else list(reports)
+        return [replace(report, notes=(*report.notes, self.note)) for report in reports] if self.note else list(reports)
 
 
 def project_options(folder: Path = Path()) -> ProjectOptions:
@@ -70,10 +70,13 @@ def project_options(folder: Path = Path()) -> ProjectOptions:
         table = structure(tools["sonnx"], ProjectTable, f"{FILE}: {TABLE}")
         words = [f"edition {table.edition}"] if table.edition is not None else []
         words += [f"tailoring {table.tailoring}"] if table.tailoring is not None else []
-        words += [f"{each.rule} is ignored because: {sentence(each.reason, 'reason')}" for each in table.ignore]
+        words += [
+            f"{ignored_rule.rule} is ignored because: {sentence(ignored_rule.reason, 'reason')}"
+            for ignored_rule in table.ignore
+        ]
     except CatalogueError as error:
         raise UsageError(str(error)) from None
-    slugs_named([each.rule for each in table.ignore])
+    slugs_named([ignored_rule.rule for ignored_rule in table.ignore])
     return ProjectOptions(
         table, f"[{TABLE}] of {FILE} (SHA-256 {sha256(data)}): {escape('; '.join(words) or 'no key')}"
     )

@@ -27,17 +27,17 @@ PEEPHOLES, CELL = 7, 6
 
 def without_neutral(operator: str, inputs: Sequence[Term | None], names: Mapping[str, Any]) -> list[Term | None]:
     """The inputs without constants that change nothing."""
-    made = list(inputs)
+    terms = list(inputs)
     if operator == "Gemm" and names.get("beta", 1) != 1:
-        return made
+        return terms
     for index, value in NEUTRAL.get(operator, {}).items():
-        each = made[index] if index < len(made) else None
-        kept = index == PEEPHOLES and len(made) > CELL and made[CELL] is not None
-        if each is not None and not kept and _is(each, value, names):
-            made[index] = None
-    while made and made[-1] is None:
-        made.pop()
-    return made
+        term = terms[index] if index < len(terms) else None
+        kept = index == PEEPHOLES and len(terms) > CELL and terms[CELL] is not None
+        if term is not None and not kept and _is(term, value, names):
+            terms[index] = None
+    while terms and terms[-1] is None:
+        terms.pop()
+    return terms
 
 
 def _is(term: Term, value: str, names: Mapping[str, Any]) -> bool:
@@ -46,7 +46,9 @@ def _is(term: Term, value: str, names: Mapping[str, Any]) -> bool:
         return False
     if value == "steps":
         return type(names.get(value)) is int and bool((term.array == names[value]).all())
-    made = format_of(term.array.dtype)
-    if made is None:
+    number_format = format_of(term.array.dtype)
+    if number_format is None:
         return False
-    return bool((patterns(term.array) == np.array(made.sign if value == "-0" else 0, made.unsigned)).all())
+    return bool(
+        (patterns(term.array) == np.array(number_format.sign if value == "-0" else 0, number_format.unsigned)).all()
+    )

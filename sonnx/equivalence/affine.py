@@ -71,23 +71,23 @@ class Forms:
         """The affine form of a floating-point term."""
         waiting = [term]
         while waiting:  # operands first: models are deeper than Python's stack
-            each = waiting[-1]
-            if each.number in self._known:
+            part = waiting[-1]
+            if part.number in self._known:
                 waiting.pop()
                 continue
-            needed = [one for one in _read(each) if one.number not in self._known]
+            needed = [one for one in _read(part) if one.number not in self._known]
             if needed:
                 waiting += needed
                 continue
-            self._known[each.number] = self._made(each)
+            self._known[part.number] = self._made(part)
             waiting.pop()
         return self._known[term.number]
 
     def _made(self, term: Term) -> Affine:
         build = None if term.domain or _along_axis(term) else _BUILDERS.get(term.operator)
         complete = len(term.inputs) in _OPERANDS.get(term.operator, ANY_NUMBER)
-        found = build(self, term) if build is not None and term.is_float and complete else None
-        return found or atom(term)
+        affine = build(self, term) if build is not None and term.is_float and complete else None
+        return affine or atom(term)
 
     def real(self, array: Array) -> Real:
         """The numbers of a constant."""
@@ -118,7 +118,7 @@ def _read(term: Term) -> list[Term]:
     if term.operator not in _BUILDERS or term.domain or not term.is_float:
         return []
     listed = term.inputs[:1] if term.operator in ("BatchNormalization", "Conv") else term.inputs
-    return [each for each in listed if each is not None and each.is_float and not each.is_constant]
+    return [part for part in listed if part is not None and part.is_float and not part.is_constant]
 
 
 def _finite(term: Term | None) -> Array | None:
@@ -158,15 +158,15 @@ def _stretches(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:
-    found = [_operand(forms, each, term.shape, term.rank) for each in term.inputs]
-    if any(each is None for each in found) or (term.shape is None and not _unstretched(term)):
+    affines = [_operand(forms, operand, term.shape, term.rank) for operand in term.inputs]
+    if any(form is None for form in affines) or (term.shape is None and not _unstretched(term)):
         return None
     parts: list[AffinePart] = []
     biases: list[Real | None] = []
     minus = constants.number(forms.store, -1.0)
-    for each, sign in zip(found, signs, strict=True):
-        assert each is not None  # noqa: S101  none is
-        scaled = each if sign > 0 else _scaled(each, minus)
+    for affine, sign in zip(affines, signs, strict=True):
+        assert affine is not None  # noqa: S101  none is
+        scaled = affine if sign > 0 else _scaled(affine, minus)
         if scaled is None:
             return None
         parts += scaled.parts
@@ -176,15 +176,15 @@ def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:
 
 def _unstretched(term: Term) -> bool:
     """Whether the operands that vary have one rank, and no constant has an axis that one of them may lack."""
-    varying = [each for each in term.inputs if each is not None and not each.is_constant]
-    if len({each.rank for each in varying}) != 1 or varying[0].rank is None:
+    varying = [term_input for term_input in term.inputs if term_input is not None and not term_input.is_constant]
+    if len({part.rank for part in varying}) != 1 or varying[0].rank is None:
         return False
-    for each in term.inputs:
+    for operand in term.inputs:
         for other in varying:
-            if each is None or each.array is None or not isinstance(other.facts.shape, tuple):
+            if operand is None or operand.array is None or not isinstance(other.facts.shape, tuple):
                 continue
-            pairs = zip(reversed(each.array.shape), reversed(other.facts.shape), strict=False)
-            if each.array.ndim > len(other.facts.shape) or any(extent not in (1, own) for extent, own in pairs):
+            pairs = zip(reversed(operand.array.shape), reversed(other.facts.shape), strict=False)
+            if operand.array.ndim > len(other.facts.shape) or any(extent not in (1, own) for extent, own in pairs):
                 return False
     return True
 
@@ -204,14 +204,14 @@ def _neg(forms: Forms, term: Term) -> Affine | None:
 def _merged(store: Store, parts: list[AffinePart]) -> tuple[AffinePart, ...]:
     """The parts, those of one atom and kind added up."""
     made: dict[Hashable, AffinePart] = {}
-    for each in parts:
-        key = each.kind, each.key, each.atom.number
+    for part in parts:
+        key = part.kind, part.key, part.atom.number
         if key in made:
             one = constants.number(store, 1.0)
-            weight = constants.total([made[key].weight or one, each.weight or one])
-            made[key] = replace(each, weight=weight)
+            weight = constants.total([made[key].weight or one, part.weight or one])
+            made[key] = replace(part, weight=weight)
         else:
-            made[key] = each
+            made[key] = part
     return tuple(made.values())
 
 
@@ -250,16 +250,16 @@ def _whole(form: Affine, one: Term, term: Term) -> Affine:
 def _scaled(form: Affine, factor: Real) -> Affine | None:
     """The form with a factor for each element of the result; None where a part does not take it."""
     parts = []
-    for each in form.parts:
-        if each.kind == "diagonal":
-            weight = factor if each.weight is None else each.weight * factor
-            parts.append(replace(each, weight=weight))
+    for part in form.parts:
+        if part.kind == "diagonal":
+            weight = factor if part.weight is None else part.weight * factor
+            parts.append(replace(part, weight=weight))
             continue
-        assert each.weight is not None  # noqa: S101  other kinds have one
-        fitting = _for_rows(factor, each, form)
+        assert part.weight is not None  # noqa: S101  other kinds have one
+        fitting = _for_rows(factor, part, form)
         if fitting is None:
             return None
-        parts.append(replace(each, weight=each.weight * fitting))
+        parts.append(replace(part, weight=part.weight * fitting))
     bias = None if form.bias is None else form.bias * factor
     return Affine(tuple(parts), bias, form.shape, form.rank)
 
@@ -283,7 +283,7 @@ def _for_rows(factor: Real, part: AffinePart, form: Affine) -> Real | None:
 def _normalization(forms: Forms, term: Term) -> Affine | None:
     application = term.application
     first, *others = term.inputs
-    values = [_finite(each) for each in others]
+    values = [_finite(other) for other in others]
     if application is None or first is None or first.is_constant or len(values) != 4 or term.rank is None:
         return None
     if (
@@ -292,11 +292,11 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
         or application.names.get("is_test", 1) == 0
     ):
         return None
-    if any(each is None for each in values) or application.names.get("spatial", 1) != 1:
+    if any(value is None for value in values) or application.names.get("spatial", 1) != 1:
         return None
     rank = term.rank
     scale, bias, mean, variance = (
-        forms.real(each.reshape(-1, *[1] * (rank - 2))).least() for each in values if each is not None
+        forms.real(value.reshape(-1, *[1] * (rank - 2))).least() for value in values if value is not None
     )
     stated = application.names.get("epsilon")
     if not isinstance(stated, float | int):
@@ -329,8 +329,8 @@ def _conv(forms: Forms, term: Term) -> Affine | None:
     )
     key = ("conv", term.key, kernels.shape)
     source, factor = _through_scale(forms, first, kernels, _group(term))
-    made = forms.real(kernels) if factor is None else forms.real(kernels) * factor
-    return Affine((AffinePart("conv", key, source, made),), bias, term.shape, kernels.ndim)
+    real = forms.real(kernels) if factor is None else forms.real(kernels) * factor
+    return Affine((AffinePart("conv", key, source, real),), bias, term.shape, kernels.ndim)
 
 
 def _group(term: Term) -> int:
@@ -391,17 +391,17 @@ def _matmul(forms: Forms, term: Term) -> Affine | None:
 def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
     """The product of two terms that vary, by Mul or MatMul: single numbers that scale either one scale the product."""
     atoms, factors = [], list[Real]()
-    for each in (first, second):
-        written = _written_factor(forms, each)
+    for side in (first, second):
+        written = _written_factor(forms, side)
         if written is not None:
             atoms.append(written[0])
             factors.append(written[1])
             continue
-        form = forms.of(each)
+        form = forms.of(side)
         part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
         if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
-            atoms.append(each)
-        elif part.atom.facts.shape != each.facts.shape:
+            atoms.append(side)
+        elif part.atom.facts.shape != side.facts.shape:
             return None
         else:
             atoms.append(part.atom)
@@ -448,7 +448,9 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
     if source is None or source.shape is None:
         return None
     form, shape = forms.of(source), term.shape
-    if form.is_atom(source) or (any(each.kind != "diagonal" for each in form.parts) and term.places is not None):
+    if form.is_atom(source) or (
+        any(form_part.kind != "diagonal" for form_part in form.parts) and term.places is not None
+    ):
         return None
     spread, places, old = prod(shape), term.places, source.shape
 
@@ -456,16 +458,16 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
         flat = np.broadcast_to(array, old).reshape(-1)
         return (flat if places is None else flat[places]).reshape(shape)
 
-    reals = [form.bias, *(each.weight for each in form.parts if each.kind == "diagonal")]
-    if any(each is not None and prod(each.shape) > 1 for each in reals) and max(spread, prod(old)) > MAX_SPREAD:
+    reals = [form.bias, *(form_part.weight for form_part in form.parts if form_part.kind == "diagonal")]
+    if any(real is not None and prod(real.shape) > 1 for real in reals) and max(spread, prod(old)) > MAX_SPREAD:
         return None
     parts = []
-    for each in form.parts:
-        if each.kind != "diagonal":
-            parts.append(replace(each, reshaped=True))
+    for part in form.parts:
+        if part.kind != "diagonal":
+            parts.append(replace(part, reshaped=True))
             continue
-        weight = None if each.weight is None else _spread(each.weight, change)
-        moved = movements.moved(forms.store, [each.atom], places, shape)
+        weight = None if part.weight is None else _spread(part.weight, change)
+        moved = movements.moved(forms.store, [part.atom], places, shape)
         parts.append(AffinePart("diagonal", None, moved, weight))
     bias = None if form.bias is None else _spread(form.bias, change)
     return Affine(tuple(parts), bias, shape, len(shape))
@@ -475,7 +477,7 @@ def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
     """Numbers whose elements are moved; each constant is written out in the old shape by `change`, then collapsed."""
     if real.array is not None:
         return real if real.array.size == 1 else constants.leaf(real.store, change(real.array)).least()
-    return Real(real.kind, tuple([_spread(each, change) for each in real.parts]), real.store)
+    return Real(real.kind, tuple([_spread(part, change) for part in real.parts]), real.store)
 
 
 _BUILDERS: Mapping[str, Callable[[Forms, Term], Affine | None]] = {

@@ -96,12 +96,14 @@ def formula_of(store: Store, application: Application, inputs: Sequence[Term | N
     if not first.shape or 0 in first.shape or prod(first.shape) > MAX_ELEMENTS:
         return None
     try:
-        found = build(_Builder(store, output, ELEMENTS[str(first.facts.type)]), application, inputs, first, first.shape)
+        formula = build(
+            _Builder(store, output, ELEMENTS[str(first.facts.type)]), application, inputs, first, first.shape
+        )
     except NotExecutable:
         return None
-    if found is not None:
-        store.assume((IDEALLY if found.ideal else EXACTLY).format(application.operator))
-    return found
+    if formula is not None:
+        store.assume((IDEALLY if formula.ideal else EXACTLY).format(application.operator))
+    return formula
 
 
 def _sum_or_mean(
@@ -139,7 +141,7 @@ def _gone(application: Application, inputs: Sequence[Term | None], rank: int) ->
     """The axes of the elements that are added up, None where they are not known."""
     if application.operator == "GlobalAveragePool":
         return [*range(2, rank)]
-    if any(each is not None and not each.is_constant for each in inputs[1:]):
+    if any(operand is not None and not operand.is_constant for operand in inputs[1:]):
         return None
     gone = application.names.get("gone")
     return sorted(gone) if isinstance(gone, tuple | list | frozenset | set) else None
@@ -160,7 +162,7 @@ def _average_pool(
     if not numbers.size or not numbers.all() or len(shape) not in (3, PLANE + 2) or min((*slid.begins, *slid.ends)) < 0:
         return None
     exact = bool((numbers == whole).all()) and is_exact_divisor(whole)
-    if not exact and not all(made.holds(int(each)) for each in np.unique(numbers)):
+    if not exact and not all(made.holds(int(number)) for number in np.unique(numbers)):
         return None
     line = len(shape) == PLANE + 1
     source = moved(made.store, [first], None, (*shape[:2], 1, shape[2])) if line else first
@@ -168,7 +170,7 @@ def _average_pool(
     if line:
         numbers, slid = (
             numbers[None],
-            Windows(*((each, *own) for each, own in zip((1, 1, 1, 1, 0, 0), _lists(slid), strict=True))),
+            Windows(*((number, *own) for number, own in zip((1, 1, 1, 1, 0, 0), _lists(slid), strict=True))),
         )
     kernels = np.full((shape[1], 1, *slid.kernel), 1 / whole if exact else 1.0)
     total = made.conv(made.term(source), kernels, slid, group=shape[1])
@@ -204,7 +206,7 @@ def _response(
 ) -> Formula | None:
     """X / (bias + alpha / size S)^beta; S is a convolution of the squares along the channels."""
     alpha, beta, bias, size = lrn.parameters(application, np.empty((0,) * len(shape)))
-    if not all(made.holds(each) for each in (alpha, beta, bias, size)):
+    if not all(made.holds(part) for part in (alpha, beta, bias, size)):
         return None
     count, name = shape[1], made.term(first)
     around = np.zeros((count, count, 1, 1))

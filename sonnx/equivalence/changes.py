@@ -138,10 +138,10 @@ class ModelChanges(Struct, frozen=True):
 
     def number(self, status: NodeStatus) -> int:
         """The number of nodes with a status."""
-        return sum(each.status is status for each in self.nodes)
+        return sum(node.status is status for node in self.nodes)
 
     @property
     def unchanged(self) -> bool:
         """Whether nothing that is compared differs: nodes, constants, header and findings."""
-        same = all(each.status is NodeStatus.SAME for each in self.nodes)
+        same = all(node.status is NodeStatus.SAME for node in self.nodes)
         return same and not self.header and not self.findings

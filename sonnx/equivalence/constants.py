@@ -66,13 +66,13 @@ class Real:
         """The shape, broadcast."""
         if self.array is not None:
             return tuple(self.array.shape)
-        return tuple(map(int, np.broadcast_shapes(*(each.shape for each in self.parts))))
+        return tuple(map(int, np.broadcast_shapes(*(part.shape for part in self.parts))))
 
     @cached_property
     def roundings(self) -> int:
         """The operations that make it, each of which an implementation rounds once."""
         own = len(self.parts) - 1 if self.kind in ("sum", "product") else 0 if self.kind == "leaf" else 1
-        return own + sum(each.roundings for each in self.parts)
+        return own + sum(part.roundings for part in self.parts)
 
     @cached_property
     def polynomial(self) -> Polynomial:
@@ -87,21 +87,21 @@ class Real:
             if one is not None and one.shape == () and one == -1:
                 return {(): -1}
             return {(self.term.number,): 1}
-        polynomials = [each.polynomial for each in self.parts]
+        polynomials = [part.polynomial for part in self.parts]
         made: dict[Monomial, int] = {}
         if self.kind == "sum":
-            for each in polynomials:
-                for monomial, factor in each.items():
+            for other_polynomial in polynomials:
+                for monomial, factor in other_polynomial.items():
                     made[monomial] = made.get(monomial, 0) + factor
             return {monomial: factor for monomial, factor in made.items() if factor}
         if self.kind == "product":
             product: dict[Monomial, int] = {(): 1}
-            for each in polynomials:
-                if len(product) * len(each) > MAX_MONOMIALS:
+            for other_polynomial in polynomials:
+                if len(product) * len(other_polynomial) > MAX_MONOMIALS:
                     return {(("opaque", self.store.number()),): 1}
                 made = {}
                 for one_factors, first in product.items():
-                    for other, second in each.items():
+                    for other, second in other_polynomial.items():
                         both = tuple(sorted((*one_factors, *other), key=repr))
                         made[both] = made.get(both, 0) + first * second
                 product = {monomial: factor for monomial, factor in made.items() if factor}
@@ -121,21 +121,21 @@ class Real:
                 assert self.array is not None  # noqa: S101  a leaf has one
                 values = self.array.astype(np.float64)
                 return Enclosure(values, ZERO, np.abs(values))
-            inner = [each.enclosure for each in self.parts]
+            inner = [part.enclosure for part in self.parts]
             if self.kind == "inverse":
                 return _inverse(inner[0])
             if self.kind == "root":
                 return _root(inner[0])
-            made = inner[0]
+            other_enclosure = inner[0]
             for each in inner[1:]:
-                made = (_sum if self.kind == "sum" else _product)(made, each)
-            return made
+                other_enclosure = (_sum if self.kind == "sum" else _product)(other_enclosure, each)
+            return other_enclosure
 
     @property
     def is_finite(self) -> bool:
         """Whether every number is known to be finite."""
-        found = self.enclosure
-        return bool(np.isfinite(found.middle).all() and np.isfinite(found.radius).all())
+        other_enclosure = self.enclosure
+        return bool(np.isfinite(other_enclosure.middle).all() and np.isfinite(other_enclosure.radius).all())
 
     def mapped(self, change: Callable[[Array], Array]) -> Real:
         """The same on constants whose elements are moved, each constant broadcast to the shape of the whole first."""
@@ -144,20 +144,20 @@ class Real:
     def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
         if self.array is not None:
             return self if self.array.size == 1 else leaf(self.store, change(np.broadcast_to(self.array, shape)))
-        return Real(self.kind, tuple([each._mapped(shape, change) for each in self.parts]), self.store)
+        return Real(self.kind, tuple([part._mapped(shape, change) for part in self.parts]), self.store)
 
     def least(self) -> Real:
         """The same with each constant in its collapsed form."""
         if self.array is not None:
             return leaf(self.store, collapsed(self.array))
-        return Real(self.kind, tuple([each.least() for each in self.parts]), self.store)
+        return Real(self.kind, tuple([part.least() for part in self.parts]), self.store)
 
     def rows(self, part: slice, shape: tuple[int, ...]) -> Real:
         """The numbers of some indices of the first axis of a shape to which this is broadcast."""
         if self.array is not None:
             whole = self.array.ndim == len(shape) and self.array.ndim > 0 and self.array.shape[0] > 1
             return Real("leaf", (), self.store, array=self.array[part]) if whole else self
-        return Real(self.kind, tuple([each.rows(part, shape) for each in self.parts]), self.store)
+        return Real(self.kind, tuple([real.rows(part, shape) for real in self.parts]), self.store)
 
     def __add__(self, other: Real) -> Real:
         return Real("sum", (self, other), self.store)
@@ -356,7 +356,7 @@ def rounded(count: int, element: str) -> float:
 
 def total(parts: Sequence[Real | None]) -> Real | None:
     """The sum of what is there."""
-    listed = [each for each in parts if each is not None]
+    listed = [part for part in parts if part is not None]
     if not listed:
         return None
     return listed[0] if len(listed) == 1 else Real("sum", tuple(listed), listed[0].store)

@@ -118,7 +118,7 @@ class Search(Struct, frozen=True):
         seed: int,
     ) -> DifferingInput | None:
         kind = KINDS[number % len(KINDS)]
-        if not all(np.isfinite(each.astype(np.float64)).all() for each in given.values() if each.dtype.kind in "fV"):
+        if not all(np.isfinite(array.astype(np.float64)).all() for array in given.values() if array.dtype.kind in "fV"):
             return None
         ideals = self._ideal(self.first, self.folders[0], given)
         others = self._ideal(self.second, self.folders[1], {self.inputs[n]: a for n, a in given.items()})

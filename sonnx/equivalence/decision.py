@@ -79,7 +79,7 @@ class Matched(Struct, frozen=True):
     @property
     def decided(self) -> bool:
         """Whether every pair of outputs is equal."""
-        return all(each in (Answer.IDENTICAL, Answer.ROUNDING) for each in self.answers.values())
+        return all(answer in (Answer.IDENTICAL, Answer.ROUNDING) for answer in self.answers.values())
 
 
 def compare_models(
@@ -92,7 +92,7 @@ def compare_models(
         UsageError: an unknown edition, a symbol that neither model has, or hypotheses that do not exist.
     """
     edition = catalogue.edition_named(options.edition).name
-    first, second = (sized_side(each, options) for each in _with_known_symbols(first, second, options))
+    first, second = (sized_side(side, options) for side in _with_known_symbols(first, second, options))
     pairing = paired(first.model, second.model, options.renamed)
     if pairing.keeps_names and not options.box and _same_content(first, second):
         outputs = tuple(ComparedOutput(name, other, Answer.IDENTICAL) for name, other in pairing.outputs.items())
@@ -104,9 +104,9 @@ def compare_models(
     shapes = [_open_inputs(first.model, pairing, number) for number in BOUND_TO]
     if not shapes[0]:
         return asked.bound(first, second, {}, matched)
-    found = asked.bound(first, second, shapes[0], None)
-    other = asked.bound(first, second, shapes[1], None) if found.proved else found
-    return other if other.answer is Answer.DIFFERENT or (not other.proved and NO_VALUE in other.bits) else found
+    equivalence = asked.bound(first, second, shapes[0], None)
+    other = asked.bound(first, second, shapes[1], None) if equivalence.proved else equivalence
+    return other if other.answer is Answer.DIFFERENT or (not other.proved and NO_VALUE in other.bits) else equivalence
 
 
 def _same_content(first: Side, second: Side) -> bool:
@@ -162,10 +162,10 @@ def _matched(first: Side, second: Side, pairing: Pairing, edition: str, domain: 
 
 
 def _names(values: Mapping[str, Term]) -> dict[int, str]:
-    made: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name, term in values.items():
-        made.setdefault(term.number, name)
-    return made
+        names.setdefault(term.number, name)
+    return names
 
 
 def _result(
@@ -179,19 +179,19 @@ def _result(
     searched: Searched,
 ) -> Equivalence:
     walk, witness = matched.walk, searched.witness
-    cuts = [each for each in walk.cuts.values() if not each.is_exact] if matched.decided else []
+    cuts = [cut for cut in walk.cuts.values() if not cut.is_exact] if matched.decided else []
     bounds = _bounds(first, second, pairing, options, exact=not cuts) if options.box and matched.decided else {}
     outputs = tuple(
         ComparedOutput(name, other, _answer(matched.answers[name], name, witness), bounds.get(name))
         for name, other in pairing.outputs.items()
     )
-    answer = _weakest([each.answer for each in outputs])
+    answer = _weakest([output.answer for output in outputs])
     if answer is Answer.ROUNDING:
         for axiom in axioms().values():
             if axiom.level == "real":
                 walk.store.rest_on(axiom.name)
     quanta = [(pair, _quantum(pair, matched)) for pair in walk.quanta.values()]
-    jumps = [*walk.decisions.values(), *(pair for pair, found in quanta if found is None)]
+    jumps = [*walk.decisions.values(), *(pair for pair, quantum in quanta if quantum is None)]
     theorems = tuple(walk.store.theorems) if answer in (Answer.IDENTICAL, Answer.ROUNDING) else ()
     return Equivalence(
         first=first.file,
@@ -200,11 +200,11 @@ def _result(
         answer=answer,
         outputs=outputs,
         binding=binding,
-        constants=tuple(sorted((_constant(each, matched) for each in cuts), key=lambda each: -each.relative)),
+        constants=tuple(sorted((_constant(cut, matched) for cut in cuts), key=lambda constant: -constant.relative)),
         decisions=tuple(
             dict.fromkeys(f"{one.operator}: {_name(one, matched.named[0])}" for one, _ in jumps)
         ) if answer is Answer.ROUNDING else (),
-        quanta=tuple(found for _, found in quanta if found is not None) if answer is Answer.ROUNDING else (),
+        quanta=tuple(quantum for _, quantum in quanta if quantum is not None) if answer is Answer.ROUNDING else (),
         unmatched=None if matched.decided else _unmatched(matched),
         witness=witness,
         searched=searched.runs,
@@ -222,7 +222,7 @@ def _answer(found: Answer, name: str, witness: DifferingInput | None) -> Answer:
 
 def _weakest(answers: Sequence[Answer]) -> Answer:
     order = (Answer.DIFFERENT, Answer.UNDECIDED, Answer.ROUNDING, Answer.IDENTICAL)
-    return next((each for each in order if each in answers), Answer.IDENTICAL)
+    return next((answer for answer in order if answer in answers), Answer.IDENTICAL)
 
 
 def _constant(cut: Cut, matched: Matched) -> RoundedConstant:
@@ -232,16 +232,16 @@ def _constant(cut: Cut, matched: Matched) -> RoundedConstant:
 
 def _quantum(pair: tuple[Term, Term], matched: Matched) -> Quantum | None:
     """How two quantized values may differ, None where it may be by more than one quantum."""
-    reaches = [reach(matched.walk.forms, each) for each in pair]
+    reaches = [reach(matched.walk.forms, term) for term in pair]
     if reaches[0] is None or reaches[1] is None:
         return None
     return Quantum(_name(pair[0], matched.named[0]), _name(pair[1], matched.named[1]), max(reaches[0], reaches[1]))
 
 
 def _name(term: Term, names: Mapping[int, str]) -> str:
-    found = names.get(term.number)
-    if found is not None:
-        return found
+    name = names.get(term.number)
+    if name is not None:
+        return name
     return f"a value of {term.operator}" if term.operator != "moved" else "moved elements"
 
 
@@ -259,7 +259,9 @@ def witness_inputs(first: Side, options: EquivalenceOptions, found: Equivalence)
 def _unmatched(matched: Matched) -> Unmatched | None:
     """The pair that did not match by itself with the most equal ancestors, the first of several."""
     known: dict[int, frozenset[int]] = {}
-    listed = [(_likeness(each, known), -index, each) for index, each in enumerate(matched.walk.mismatches[:512])]
+    listed = [
+        (_likeness(mismatch, known), -index, mismatch) for index, mismatch in enumerate(matched.walk.mismatches[:512])
+    ]
     if not listed:
         return None
     likeness, _, worst = max(listed, key=lambda each: each[:2])
@@ -268,7 +270,7 @@ def _unmatched(matched: Matched) -> Unmatched | None:
 
 
 def _likeness(found: Mismatch, known: dict[int, frozenset[int]]) -> tuple[float, int]:
-    one, other = (_ancestors(each, known) for each in (found.one, found.other))
+    one, other = (_ancestors(term, known) for term in (found.one, found.other))
     both = one | other
     alike = found.one.operator == found.other.operator
     return (len(one & other) / len(both) if both else 0.0), int(alike)
@@ -278,10 +280,10 @@ def _ancestors(term: Term, known: dict[int, frozenset[int]]) -> frozenset[int]:
     if term.number not in known:
         seen, waiting = {term.number}, [term]
         while waiting:
-            for each in waiting.pop().inputs:
-                if each is not None and each.number not in seen:
-                    seen.add(each.number)
-                    waiting.append(each)
+            for operand in waiting.pop().inputs:
+                if operand is not None and operand.number not in seen:
+                    seen.add(operand.number)
+                    waiting.append(operand)
         known[term.number] = frozenset(seen)
     return known[term.number]
 
@@ -321,7 +323,7 @@ def _by_name(what: str, first: Sequence[str], second: Sequence[str], renamed: Ma
         raise BadInput(f"--map pairs two {what}s of the first model with {quote(twice)}")
     missing, extra = set(made.values()) - set(second), set(second) - set(made.values())
     if missing or extra:
-        one, other = (", ".join(map(quote, each)) or "none" for each in (first, second))
+        one, other = (", ".join(map(quote, texts)) or "none" for texts in (first, second))
         hint = "; --map OLD=NEW pairs them" if len(first) == len(second) else ""
         raise BadInput(f"the first model has the {what}s {one}, the second one {other}{hint}")
     return made
@@ -352,7 +354,7 @@ def _elements(type_: Type) -> tuple[str | None, ...]:
 
 
 def _binding_hint(one: Type, other: Type) -> str:
-    symbols = [each for type_ in (one, other) for each in type_.shape or () if not isinstance(each, int)]
+    symbols = [text for type_ in (one, other) for text in type_.shape or () if not isinstance(text, int)]
     return "; --bind or --input-shape gives symbols numbers" if symbols and one.element == other.element else ""
 
 
@@ -367,13 +369,13 @@ def _with_known_symbols(first: Side, second: Side, options: EquivalenceOptions) 
 
 
 def _missing(model: Model, bind: Mapping[str, int]) -> set[str]:
-    found = set()
+    texts = set()
     for name, number in bind.items():
         try:
             bind_symbols(model, {name: number})
         except UnknownSymbol:
-            found.add(name)
-    return found
+            texts.add(name)
+    return texts
 
 
 def sized_side(side: Side, options: PairOptions) -> Side:
@@ -400,14 +402,14 @@ def shaped_side(side: Side, shapes: Mapping[str, tuple[int, ...]]) -> Side:
 def _open_inputs(first: Model, pairing: Pairing, number: int) -> dict[str, tuple[int, ...]]:
     """A shape for each input without a complete one; empty where one has no rank, or none is open."""
     types = {value.name: value.type for value in first.graph.inputs}
-    made = {}
+    inputs = {}
     for name in pairing.inputs:
         shape = types[name].shape
         if shape is None:
             return {}
-        if not all(isinstance(each, int) and each >= 0 for each in shape):
-            made[name] = tuple([each if isinstance(each, int) and each >= 0 else number for each in shape])
-    return made
+        if not all(isinstance(extent, int) and extent >= 0 for extent in shape):
+            inputs[name] = tuple([extent if isinstance(extent, int) and extent >= 0 else number for extent in shape])
+    return inputs
 
 
 def _operators(model: Model) -> Counter[tuple[str, str]]:
@@ -436,15 +438,15 @@ def _bounds(
             runs.append(Analyser(side.model, hypotheses, side.folder, options.edition).run(box).values)
         except (Stop, NoValue):
             return {}
-    found: dict[str, float] = {}
+    bounds: dict[str, float] = {}
     for name, other in pairing.outputs.items():
         one, its = runs[0].get(name), runs[1].get(other)
         if one is None or its is None or one.unbounded or its.unbounded:
             continue
         apart = np.zeros(()) if exact else np.maximum(one.high - its.low, its.high - one.low)
         most = (one.error + its.error + np.maximum(apart, 0.0)) * (1 + 2.0**-40)
-        found[name] = float(most.max(initial=0.0))
-    return found
+        bounds[name] = float(most.max(initial=0.0))
+    return bounds
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:

@@ -64,7 +64,7 @@ def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
     compared = _compared(first, second, options, edition)
     nodes = tuple(compared.nodes())
     request = CheckRequest(edition)
-    reports = [check_model(each.model, "", request, each.file.name) for each in (first, second)]
+    reports = [check_model(side.model, "", request, side.file.name) for side in (first, second)]
     return ModelChanges(
         first.file, second.file, edition,
         None if answer is None else answer.answer,
@@ -136,7 +136,7 @@ class Compared:
         """All nodes, in the order of the second model; those that are gone at their place in the first one."""
         moved = _out_of_order(self.pairs.forward)
         made = {index: self._pair(index, other, index in moved) for index, other in sorted(self.pairs.forward.items())}
-        gone = [each for each in range(len(self.first.graph.nodes)) if each not in self.pairs.forward]
+        gone = [number for number in range(len(self.first.graph.nodes)) if number not in self.pairs.forward]
         names = _names(self.first.values), _names(self.second.values)
         for index, limit in enumerate(self._limits(moved)):
             while gone and gone[0] < limit:
@@ -160,8 +160,8 @@ class Compared:
 
     def _single(self, status: NodeStatus, side: GraphTerms, index: int, names: Mapping[int, str]) -> NodeChange:
         place = _place(side.graph, index)
-        terms = [each for each in side.terms(side.graph.nodes[index].outputs) if each is not None]
-        same = [names.get(each.number, "") for each in terms]
+        terms = [term for term in side.terms(side.graph.nodes[index].outputs) if term is not None]
+        same = [names.get(term.number, "") for term in terms]
         value, counterpart = (Answer.IDENTICAL, same[0]) if same and all(same) else (None, "")
         if value is None and status is NodeStatus.GONE:
             counterpart = self._rounded(side.graph.nodes[index])
@@ -173,7 +173,7 @@ class Compared:
         """The value of the second model that takes the place of the only output of a node, and is equal up to
         rounding; "" where there is none.
         """
-        names = [each for each in node.outputs if each]
+        names = [output for output in node.outputs if output]
         one = self.first.values.get(names[0]) if len(names) == 1 else None
         if one is None:
             return ""
@@ -208,7 +208,7 @@ class Compared:
         return True
 
     def _value(self, mine: Node, its: Node) -> Answer:
-        found = Answer.IDENTICAL
+        answer = Answer.IDENTICAL
         listed = self.first.terms(mine.outputs), self.second.terms(its.outputs)
         if len(mine.outputs) != len(its.outputs):
             return Answer.UNDECIDED
@@ -217,8 +217,8 @@ class Compared:
                 continue
             if one is None or other is None or not self.walk.matches(one, other):
                 return Answer.UNDECIDED
-            found = Answer.ROUNDING
-        return found
+            answer = Answer.ROUNDING
+        return answer
 
     def _content(self, mine: Node, its: Node, value: Answer) -> Content:
         changes, constants = [*_attribute_changes(mine, its)], list[ConstantChange]()
@@ -228,7 +228,7 @@ class Compared:
                 changes = []
                 constants += _constant_changes(one, another, mine.outputs[0], its.outputs[0])
         for place in range(max(len(mine.inputs), len(its.inputs))):
-            name, other = (each.inputs[place] if place < len(each.inputs) else "" for each in (mine, its))
+            name, other = (node.inputs[place] if place < len(node.inputs) else "" for node in (mine, its))
             if not name or not other:
                 if name or other:
                     changes.append(f"input {place}: {_read(name)} -> {_read(other)}")
@@ -281,7 +281,7 @@ def _out_of_order(forward: Mapping[int, int]) -> set[int]:
 
 
 def _attribute_changes(mine: Node, its: Node) -> Iterator[str]:
-    one, other = ({each.name: each for each in node.attributes} for node in (mine, its))
+    one, other = ({attribute.name: attribute for attribute in node.attributes} for node in (mine, its))
     for name in sorted(one.keys() | other.keys()):
         if keys.frozen(one.get(name)) != keys.frozen(other.get(name)):
             yield f"{escape(name)}: {_written(one.get(name))} -> {_written(other.get(name))}"
@@ -301,7 +301,7 @@ def _meaning_changes(first: Model, second: Model, node: Node) -> Iterator[str]:
     """What decides the meaning of a node beside its attributes: the function it calls, or its operator set."""
     bodies = []
     for model in (first, second):
-        known = {function_key(each): each for each in model.functions}
+        known = {function_key(model_function): model_function for model_function in model.functions}
         function = known.get((canonical_domain(node.domain), node.operator, node.overload))
         bodies.append(None if function is None else keys.frozen(function.nodes))
     if bodies[0] != bodies[1]:
@@ -312,7 +312,7 @@ def _meaning_changes(first: Model, second: Model, node: Node) -> Iterator[str]:
 
 
 def _imports(model: Model) -> dict[str, int | None]:
-    return {canonical_domain(each.domain): each.version for each in model.imports}
+    return {canonical_domain(import_.domain): import_.version for import_ in model.imports}
 
 
 # ------------------------------------------------------------------ constants
@@ -367,7 +367,7 @@ def _header(first: Model, second: Model, renamed: Mapping[str, str]) -> Iterator
         yield from (f"the {what} {quote(name)} is new" for name in other if name not in names.values())
     versions = _imports(first), _imports(second)
     for domain in sorted(versions[0].keys() | versions[1].keys()):
-        before, after = (each.get(domain, "none") for each in versions)
+        before, after = (version.get(domain, "none") for version in versions)
         if before != after:
             yield f"operator set{f' of {quote(domain)}' if domain else ''}: {before} -> {after}"
     if first.ir_version != second.ir_version:
@@ -376,17 +376,24 @@ def _header(first: Model, second: Model, renamed: Mapping[str, str]) -> Iterator
 
 def _findings(first: Report, second: Report, pairs: Pairs) -> Iterator[FindingChange]:
     """The findings of either model that the other one does not have at the node or value that corresponds."""
-    before = [(_subject(each, pairs), each) for each in first.roots]
-    after = [(_subject(each, None), each) for each in second.roots]
+    before = [(_subject(root, pairs), root) for root in first.roots]
+    after = [(_subject(root, None), root) for root in second.roots]
     for listed, others, new in ((before, after, False), (after, before, True)):
         left = Counter(subject for subject, _ in others)
-        for subject, each in listed:
+        for subject, finding in listed:
             if left[subject] > 0:
                 left[subject] -= 1
             else:
-                where = each.where
+                where = finding.where
                 yield FindingChange(
-                    new, each.rule, each.verdict, where.place, where.kind, where.name, where.operator, each.actual
+                    new,
+                    finding.rule,
+                    finding.verdict,
+                    where.place,
+                    where.kind,
+                    where.name,
+                    where.operator,
+                    finding.actual,
                 )
 
 
@@ -407,11 +414,11 @@ def _subject(finding: Finding, pairs: Pairs | None) -> tuple[str, Verdict, str]:
 
 
 def _evidence(nodes: Sequence[NodeChange], answer: Equivalence | None) -> Iterator[EvidenceStanding]:
-    pairs = [each for each in nodes if each.first is not None and each.second is not None]
+    pairs = [node for node in nodes if node.first is not None and node.second is not None]
     whole = len(pairs) == len(nodes)
-    identical = sum(each.value is Answer.IDENTICAL for each in pairs)
-    unchanged = sum(each.upstream_unchanged for each in pairs)
-    total = sum(each.second is not None for each in nodes)
+    identical = sum(pair.value is Answer.IDENTICAL for pair in pairs)
+    unchanged = sum(pair.upstream_unchanged for pair in pairs)
+    total = sum(node.second is not None for node in nodes)
     all_same = answer is not None and answer.answer is Answer.IDENTICAL and not answer.binding
 
     def of(number: int) -> str:

@@ -91,24 +91,24 @@ class TermDomain:
         fits = values.dtype == kind and flat.shape == values.shape and indices.dtype == np.int64
         if not fits or (np.diff(flat) <= 0).any() or (flat.size and not 0 <= flat[0] <= flat[-1] < size):
             return None
-        made = np.zeros(size, kind)
-        made[flat] = values
-        return made.reshape(tensor.dims)
+        array = np.zeros(size, kind)
+        array[flat] = values
+        return array.reshape(tensor.dims)
 
     def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
         """The terms of the outputs of a call."""
-        made = self._made(call, inputs, outputs)[: len(outputs)]
+        terms = self._made(call, inputs, outputs)[: len(outputs)]
         return Transferred(
-            [each if stands is not None else None for each, stands in zip(made, outputs, strict=True)], ""
+            [term if stands is not None else None for term, stands in zip(terms, outputs, strict=True)], ""
         )
 
     def _made(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         count = len(outputs)
-        undefined = any(each is not None and each.operator == "declared" for each in inputs)
+        undefined = any(operand is not None and operand.operator == "declared" for operand in inputs)
         has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
         if undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(self.store, call, inputs):
-            return [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
-        facts = [None if each is None else each.facts for each in inputs]
+            return [self.store.fresh("unknown", _facts(output), call.operator) for output in outputs]
+        facts = [None if operand is None else operand.facts for operand in inputs]
         with np.errstate(all="ignore"):
             after, prepared = self.run.call(call, facts, [NOTHING_STATED] * count)
             if isinstance(prepared, PreparedNode):
@@ -123,7 +123,7 @@ class TermDomain:
         self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], after: Sequence[TensorFacts | None]
     ) -> list[Term] | None:
         operator = find_operator(call.operator)
-        shapes = [each.shape or () for each in inputs if each is not None]
+        shapes = [operand.shape or () for operand in inputs if operand is not None]
         shapes += [shape for shape, _ in prepared.output_specs or ()]
         if operator is None or canonical_domain(call.domain) or not all(map(is_possible, shapes)):
             return None
@@ -138,7 +138,7 @@ class TermDomain:
             if moved is not None:
                 return [self._joined(prepared, inputs) or moved[0]] if call.operator == "Concat" else moved
         key, given = self._key(call, prepared.application, inputs)
-        specs = [each if each is not None else NOTHING_STATED for each in after]
+        specs = [tensor_facts if tensor_facts is not None else NOTHING_STATED for tensor_facts in after]
         if call.operator in quantization.OPERATORS:
             key = quantization.without_axis(key, given)
         if call.operator in elementwise.ALL and len(specs) == 1:
@@ -165,13 +165,13 @@ class TermDomain:
                     )
                 ]
         if call.operator == "MatMul" and prepared.output_specs:
-            made = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])
-            if made is not None:
+            term = product_forms.product(self.store, given, key, application, prepared.output_specs[0][0])
+            if term is not None:
                 self.store.rest_on("parts-of-products")
-                return [made]
+                return [term]
         return [
-            self.store.applied(call.operator, key, given, index, _varying(each), application=application)
-            for index, each in enumerate(specs)
+            self.store.applied(call.operator, key, given, index, _varying(spec), application=application)
+            for index, spec in enumerate(specs)
         ]
 
     def _joined(self, prepared: PreparedNode, inputs: Sequence[Term | None]) -> Term | None:
@@ -180,21 +180,21 @@ class TermDomain:
         if type(axis) is not int or not prepared.output_specs:
             return None
         shape = prepared.output_specs[0][0]
-        made = product_forms.joined(self.store, inputs, axis % len(shape), shape)
-        if made is not None:
+        term = product_forms.joined(self.store, inputs, axis % len(shape), shape)
+        if term is not None:
             self.store.rest_on("parts-of-products")
-        return made
+        return term
 
     def _folded(
         self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None], *, reads_shapes_only: bool
     ) -> list[Term] | None:
         """The outputs of a call on constants, as the executor computes them."""
-        if not reads_shapes_only and any(each is not None and each.array is None for each in inputs):
+        if not reads_shapes_only and any(operand is not None and operand.array is None for operand in inputs):
             return None
-        if any(each is not None and each.array is None and each.shape is None for each in inputs):
+        if any(operand is not None and operand.array is None and operand.shape is None for operand in inputs):
             return None
-        arrays = [None if each is None else _array(each) for each in inputs]
-        sizes = [each.size for each in arrays if each is not None]
+        arrays = [None if operand is None else _array(operand) for operand in inputs]
+        sizes = [array.size for array in arrays if array is not None]
         sizes += [prod(shape) for shape, _ in prepared.output_specs or ()]
         most = MAX_FOLDED if call.operator not in movements.MOVING else movements.MAX_ELEMENTS * 8
         if not reads_shapes_only and max(sizes, default=0) > most:
@@ -206,7 +206,7 @@ class TermDomain:
                 found = prepared.definition(prepared.application, arrays)
         except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
             return None
-        return [movements.constant_of(self.store, np.array(each)) for each in found]
+        return [movements.constant_of(self.store, np.array(array)) for array in found]
 
     def _key(
         self, call: Call, application: Application, inputs: Sequence[Term | None]
@@ -220,8 +220,8 @@ class TermDomain:
         if keys.counts_from_last(call.operator, application.names):
             self.store.rest_on("axis")
         given = [
-            None if keys.stated_by(call.signature, application.names, index) else each
-            for index, each in enumerate(inputs)
+            None if keys.stated_by(call.signature, application.names, index) else operand
+            for index, operand in enumerate(inputs)
         ]
         while given and given[-1] is None:
             given.pop()
@@ -231,16 +231,16 @@ class TermDomain:
         """Whether the rules hold under which the data file calls the version equivalent to the specified one: those
         that older versions have, and those that the reason names.
         """
-        known, made = call.known, call.signature
-        if known is None or made is None or made.version not in known.equivalent:
+        known, signature = call.known, call.signature
+        if known is None or signature is None or signature.version not in known.equivalent:
             return True
-        reason = known.equivalent[made.version]
-        needed = {each.slug for each in made.rules if each.before is not None or each.slug in reason}
+        reason = known.equivalent[signature.version]
+        needed = {rule.slug for rule in signature.rules if rule.before is not None or rule.slug in reason}
         if not needed:
             return True
-        facts = [None if each is None else each.facts for each in inputs]
+        facts = [None if operand is None else operand.facts for operand in inputs]
         reported = self.run.facts.call(call, facts, [NOTHING_STATED] * len(call.outputs)).result.reported
-        return all(each.rule.slug not in needed for each in reported)
+        return all(rule_result.rule.slug not in needed for rule_result in reported)
 
     # ------------------------------------------------------------------ calls of which less is known
 
@@ -250,12 +250,12 @@ class TermDomain:
         if call.operator in ("Dropout", "Identity") and not domain:
             return self._passed_on(call, inputs, outputs)
         if call.signature is not None and not domain:
-            facts = [None if each is None else each.facts for each in inputs]
+            facts = [None if operand is None else operand.facts for operand in inputs]
             names = environment(call.signature, call.attributes, facts, [NOTHING_STATED] * len(outputs))
             complete_types(call.signature, names)
             application = Application(
                 call.operator, call.signature.version, call.signature.text, names,
-                {each.name: each for each in call.attributes}, outputs=len(outputs),
+                {attribute.name: attribute for attribute in call.attributes}, outputs=len(outputs),
             )  # fmt: skip
             key, given = self._key(call, application, inputs)
             specs = _shapes(call, names, len(outputs))
@@ -268,19 +268,19 @@ class TermDomain:
                 self.store.assume(NO_DEFINITION.format(name))
             if keeps and inputs[0] is not None:
                 specs = [_varying(inputs[0].facts), *specs[1:]]
-            elif any(each is not None and _facts(each).shape is not NOTHING_STATED.shape for each in outputs):
+            elif any(output is not None and _facts(output).shape is not NOTHING_STATED.shape for output in outputs):
                 self.store.assume(DECLARED)
-                specs = [_facts(each) for each in outputs]
+                specs = [_facts(output) for output in outputs]
         if call.operator in elementwise.COMMUTATIVE and not domain:
-            given = [*elementwise.in_order(self.store, [each for each in given if each is not None])]
+            given = [*elementwise.in_order(self.store, [term for term in given if term is not None])]
         return [
-            self.store.applied(call.operator, key, given, index, each, application=application, domain=domain)
-            for index, each in enumerate(specs)
+            self.store.applied(call.operator, key, given, index, spec, application=application, domain=domain)
+            for index, spec in enumerate(specs)
         ]
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         """Identity and Dropout of a value of unknown shape: the value itself."""
-        fresh = [self.store.fresh("unknown", _facts(each), call.operator) for each in outputs]
+        fresh = [self.store.fresh("unknown", _facts(output), call.operator) for output in outputs]
         first = inputs[0] if inputs else None
         return [first, *fresh[1:]] if first is not None else fresh
 
@@ -291,7 +291,7 @@ def _drops(store: Store, call: Call, inputs: Sequence[Term | None]) -> bool:
         return False
     version = call.operator_set or 0
     if version < INFERS_SINCE:
-        return not any(each.name == "is_test" and each.value for each in call.attributes)
+        return not any(attribute.name == "is_test" and attribute.value for attribute in call.attributes)
     ratio, training = (*inputs[1:], None, None)[:2]
     keeps = ratio is not None and ratio.array is not None and not ratio.array.any()
     if version < INPUT_SINCE or training is None or keeps:
@@ -322,8 +322,10 @@ def _varying(facts: TensorFacts) -> TensorFacts:
 
 def _shapes(call: Call, names: dict[str, Any], count: int) -> list[TensorFacts]:
     """What the operator's data file says of the outputs, with dimensions that are not known."""
-    made = call.signature
-    assert made is not None  # noqa: S101  for the type checker
+    signature = call.signature
+    assert signature is not None  # noqa: S101  for the type checker
     stated = [NOTHING_STATED] * count
-    after = output_facts(made, names, stated, (), lambda output: evaluate(made.shapes[output.name], names))
-    return [_varying(each) if isinstance(each, TensorFacts) else NOTHING_STATED for each in after]
+    after = output_facts(signature, names, stated, (), lambda output: evaluate(signature.shapes[output.name], names))
+    return [
+        _varying(tensor_facts) if isinstance(tensor_facts, TensorFacts) else NOTHING_STATED for tensor_facts in after
+    ]

@@ -46,8 +46,8 @@ def applied(
     """The output of an operator on elements, of known shape, in its normal form."""
     shape: tuple[int, ...] = tuple(facts.shape)  # type: ignore[arg-type]  # known
     axis_form = "axis" in application.attributes or "broadcast" in application.attributes
-    operands = [each for each in inputs if each is not None]
-    if axis_form or len(operands) < len(inputs) or any(each.shape is None for each in operands):
+    operands = [operand for operand in inputs if operand is not None]
+    if axis_form or len(operands) < len(inputs) or any(operand.shape is None for operand in operands):
         return store.applied(operator, key, inputs, 0, _varying(facts), application=application)
     if operator == "Max":
         repeated = _repeated(operands, shape)
@@ -62,7 +62,7 @@ def applied(
         if source is not None:
             return source
     if operator in UNARY:
-        operands = [operands[0], *(_single(store, each) for each in operands[1:])]
+        operands = [operands[0], *(_single(store, operand) for operand in operands[1:])]
     if prod(shape) <= movements.MAX_ELEMENTS:
         stretched = _stretched_by_least(store, operator, operands, shape)
         if stretched is not None:
@@ -72,20 +72,20 @@ def applied(
         if outside is not None:
             store.rest_on("pointwise")
             return outside
-    operands = [_least(store, each) if operator in NARY else each for each in operands]
+    operands = [_least(store, operand) if operator in NARY else operand for operand in operands]
     if operator in COMMUTATIVE:
         operands = in_order(store, operands)
-    full = any(each.shape == shape and not each.is_constant for each in operands)
+    full = any(operand.shape == shape and not operand.is_constant for operand in operands)
     key = key if full else (key, shape)
     return store.applied(operator, key, operands, 0, _varying(facts), application=application)
 
 
 def in_order(store: Store, operands: Sequence[Term]) -> list[Term]:
     """Operands that may change places, in the order of their numbers."""
-    made = sorted(operands, key=lambda each: each.number)
-    if made != list(operands):
+    terms = sorted(operands, key=lambda operand: operand.number)
+    if terms != list(operands):
         store.rest_on("commutative")
-    return made
+    return terms
 
 
 def _repeated(operands: Sequence[Term], shape: tuple[int, ...]) -> Term | None:
@@ -95,21 +95,25 @@ def _repeated(operands: Sequence[Term], shape: tuple[int, ...]) -> Term | None:
     if len(operands) != 2:
         return None
     first, second = operands
-    if first.shape == shape and any(each is second for each in _maxima(first)):
+    if first.shape == shape and any(maximum is second for maximum in _maxima(first)):
         return first
     return second if second.shape == shape and first in _leading(second) else None
 
 
 def _maxima(term: Term) -> list[Term]:
     """The terms that a term is the maximum of, from left to right; the term itself where it is no maximum."""
-    made, waiting = [], [term]
+    maxima, waiting = [], [term]
     while waiting:
-        each = waiting.pop()
-        parts = [part for part in each.inputs if part is not None] if each.operator == "Max" and not each.domain else []
-        if parts and each.shape == term.shape:
+        operand = waiting.pop()
+        parts = (
+            [part for part in operand.inputs if part is not None]
+            if operand.operator == "Max" and not operand.domain
+            else []
+        )
+        if parts and operand.shape == term.shape:
             waiting += reversed(parts)
-        made.append(each)
-    return made
+        maxima.append(operand)
+    return maxima
 
 
 def _is_square(operator: str, operands: Sequence[Term], shape: tuple[int, ...]) -> bool:
@@ -124,10 +128,10 @@ def _is_square(operator: str, operands: Sequence[Term], shape: tuple[int, ...]) 
 
 def _leading(term: Term) -> list[Term]:
     """The first operand of a Max, the first operand of that one, and so on."""
-    made = [term]
-    while (each := made[-1]).operator == "Max" and not each.domain and each.shape == term.shape and each.inputs[0]:
-        made.append(each.inputs[0])
-    return made
+    terms = [term]
+    while (part := terms[-1]).operator == "Max" and not part.domain and part.shape == term.shape and part.inputs[0]:
+        terms.append(part.inputs[0])
+    return terms
 
 
 def _single(store: Store, term: Term) -> Term:
@@ -149,8 +153,8 @@ def _stretched_by_least(store: Store, operator: str, operands: Sequence[Term], s
 
 def _is_least(array: Array) -> bool:
     """Whether every element is the least number of an element type: -Inf, or the least integer."""
-    made = format_of(array.dtype)
-    if made is not None:
+    number_format = format_of(array.dtype)
+    if number_format is not None:
         return bool((array.astype(np.float64) == -np.inf).all())
     return array.dtype.kind in "iu" and bool((array == np.iinfo(array.dtype).min).all())
 
@@ -174,14 +178,14 @@ def _moved_outside(
     """
     if operator in UNARY:
         [first, *others] = operands
-        if first.operator != "moved" or any(each.shape != () for each in others):
+        if first.operator != "moved" or any(other.shape != () for other in others):
             return None
-        sources = [each for each in first.inputs if each is not None]
-        made = [_on_source(store, operator, key, application, [each, *others], facts) for each in sources]
-        if any(each is None for each in made):
+        sources = [first_input for first_input in first.inputs if first_input is not None]
+        terms = [_on_source(store, operator, key, application, [term, *others], facts) for term in sources]
+        if any(term is None for term in terms):
             return None
-        return movements.moved(store, [each for each in made if each is not None], first.places, shape)
-    varying = [each for each in operands if not each.is_constant and each.shape == shape]
+        return movements.moved(store, [term for term in terms if term is not None], first.places, shape)
+    varying = [term for term in operands if not term.is_constant and term.shape == shape]
     if not varying:
         return None
     chosen = min(varying, key=_base)
@@ -192,13 +196,15 @@ def _moved_outside(
         return None
     back = None if chosen.places is None else np.argsort(chosen.places, kind="stable").astype(np.int32)
     moved = []
-    for each in operands:
-        if each is chosen:
+    for operand in operands:
+        if operand is chosen:
             moved.append(source)
             continue
-        stretched = np.broadcast_to(np.arange(movements.size(each), dtype=np.int32).reshape(each.shape or ()), shape)
+        stretched = np.broadcast_to(
+            np.arange(movements.size(operand), dtype=np.int32).reshape(operand.shape or ()), shape
+        )
         flat = stretched.reshape(-1)
-        moved.append(movements.moved(store, [each], flat if back is None else flat[back], source.shape))
+        moved.append(movements.moved(store, [operand], flat if back is None else flat[back], source.shape))
     on_source = facts._replace(shape=movements.known_extents(source.shape))
     inner = applied(store, operator, key, application, moved, on_source)
     return movements.moved(store, [inner], chosen.places, shape)
@@ -231,14 +237,14 @@ def _on_source(
 ) -> Term | None:
     """An operator on one element, on what its operand is moved from."""
     source = operands[0]
-    found = facts._replace(shape=movements.known_extents(source.shape or ()))
+    tensor_facts = facts._replace(shape=movements.known_extents(source.shape or ()))
     if not source.is_constant:
-        return applied(store, operator, key, application, operands, found)
+        return applied(store, operator, key, application, operands, tensor_facts)
     made = find_operator(operator)
-    if made is None or any(not each.is_constant for each in operands):
+    if made is None or any(not operand.is_constant for operand in operands):
         return None
     try:
-        [array] = made.define(application, [each.array for each in operands])
+        [array] = made.define(application, [operand.array for operand in operands])
     except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
         return None
     return movements.constant_of(store, np.array(array))
@@ -248,11 +254,11 @@ def _least(store: Store, term: Term) -> Term:
     """A constant operand without the axes along which its elements are equal, bit for bit."""
     if term.array is None or term.array.dtype == TEXT or term.array.size == 0:
         return term
-    found = collapsed(term.array)
-    if found.shape == term.array.shape:
+    array = collapsed(term.array)
+    if array.shape == term.array.shape:
         return term
     store.rest_on("constant-axes")
-    return movements.constant_of(store, found)
+    return movements.constant_of(store, array)
 
 
 def collapsed(array: Array) -> Array:

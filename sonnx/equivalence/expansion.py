@@ -90,26 +90,26 @@ class Expansion:
         random or call a model-local function nothing is known.
         """
         node, nested = visit.node, [*_nested(visit.node)]
-        if any(_is_random(each) or _called(each) in self.functions for each in nested):
+        if any(_is_random(inner_node) or _called(inner_node) in self.functions for inner_node in nested):
             return
-        domains = sorted({canonical_domain(each.domain) for each in nested})
+        domains = sorted({canonical_domain(inner_node.domain) for inner_node in nested})
         versions = tuple([(domain, self.inlining.imports.get(domain)) for domain in domains])
         inner = [(name, place.value(name)) for name in sorted(captured(node))]
         around = [(name, value) for name, value in inner if value is not None]
         inputs = [*place.values(visit.inputs), *(value for _, value in around)]
-        if any(each is not None and each.operator == "declared" for each in inputs):
+        if any(operand is not None and operand.operator == "declared" for operand in inputs):
             return
         self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
         key = (keys.written_key(visit.call), versions, tuple([name for name, _ in around]), len(visit.inputs))
         for index, name in enumerate(node.outputs):
             if name:
-                made = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
-                place.define(name, made)
+                term = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
+                place.define(name, term)
 
     def _matrices(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """FusedMatMul: alpha times the product of both inputs, each transposed as the attributes say."""
         node, terms = visit.node, place.values(visit.inputs)
-        attributes = {each.name: each.value for each in node.attributes}
+        attributes = {attribute.name: attribute.value for attribute in node.attributes}
         if len(terms) != 2 or attributes.keys() - {"alpha", "transA", "transB", "transBatchA", "transBatchB"}:
             return None
         made, names, result = [], [], node.outputs[0]
@@ -125,7 +125,9 @@ class Expansion:
             kept = Attribute("perm", "ints", tuple(perm), fields=("ints",))
             made.append(Node("", "Transpose", "", "", (name,), (names[-1],), (kept,)))
         made.append(Node("", "MatMul", "", "", tuple(names), (f"{result} (product)",), ()))
-        alpha = self._number("$alpha|1.0", {each.name: each for each in node.attributes}, terms[0], place)
+        alpha = self._number(
+            "$alpha|1.0", {attribute.name: attribute for attribute in node.attributes}, terms[0], place
+        )
         if alpha is None:
             return None
         self.store.assume(MEANING.format("com.microsoft.FusedMatMul"))
@@ -134,7 +136,7 @@ class Expansion:
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""
         inputs = place.values(visit.inputs)
-        facts = [None if each is None else each.facts for each in inputs]
+        facts = [None if operand is None else operand.facts for operand in inputs]
         _, prepared = self.domain.run.call(visit.call, facts, [NOTHING_STATED])
         if not isinstance(prepared, PreparedNode) or not prepared.output_specs:
             return None
@@ -151,17 +153,21 @@ class Expansion:
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         node = visit.node
         given = dict(zip(fused.inputs, node.inputs, strict=False))
-        unused = [each for each in node.attributes if each.name not in fused.attributes and each.value not in ((), "")]
+        unused = [
+            attribute
+            for attribute in node.attributes
+            if attribute.name not in fused.attributes and attribute.value not in ((), "")
+        ]
         if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or unused:
             return None
         if fused.optional is not None and any(
-            not given.get(each) for each in fused.inputs if each not in fused.optional
+            not given.get(name) for name in fused.inputs if name not in fused.optional
         ):
             return None
         first = place.values(visit.inputs)[0]
-        attributes = {each.name: each for each in node.attributes}
+        attributes = {attribute.name: attribute for attribute in node.attributes}
         names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
-        made: list[Node] = []
+        nodes: list[Node] = []
         if any(name in attributes and attributes[name].value != value for name, value in fused.only.items()):
             return None
         if fused.has_axes and not self._axes(attributes, first, names, visit, place):
@@ -170,13 +176,13 @@ class Expansion:
             one = self._step(step, names, attributes, first, place)
             if one is None:
                 return None
-            made += one
+            nodes += one
         self.store.assume(MEANING.format(fused.name))
         result = names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
             self.results.append((last, fused.name, None))
-        return [*made, last]
+        return [*nodes, last]
 
     def _axes(
         self,
@@ -210,12 +216,12 @@ class Expansion:
         place: Place[Term, str],
     ) -> list[Node] | None:
         """The node of one step; none where an input is left out, so that the first one is passed on."""
-        found = STEP.fullmatch(text)
-        if found is None:
+        match_ = STEP.fullmatch(text)
+        if match_ is None:
             raise ValueError(f"the step {text!r} has another form")
-        target, operator, inputs, wanted = found.groups()
+        target, operator, inputs, wanted = match_.groups()
         listed = []
-        for word in (each.strip() for each in inputs.split(",")):
+        for word in (part.strip() for part in inputs.split(",")):
             if re.fullmatch(r"[A-Za-z_]\w*", word):
                 listed.append(names.get(word, ""))
             else:
@@ -236,7 +242,7 @@ class Expansion:
             names[target] = listed[0]
             return []
         kept = []
-        for word in filter(None, (each.strip() for each in (wanted or "").split(","))):
+        for word in filter(None, (part.strip() for part in (wanted or "").split(","))):
             name, differs, value = word.partition("|")
             if name in attributes:
                 kept.append(attributes[name])
@@ -275,7 +281,7 @@ class _Facts:
 
     def values(self, numbers: Sequence[int]) -> list[TensorFacts | None]:
         """The facts of numbers."""
-        return [None if each is None else each.facts for each in self._place.values(numbers)]
+        return [None if term is None else term.facts for term in self._place.values(numbers)]
 
     def define(self, name: str, facts: TensorFacts) -> None:
         """Give the name of an initializer of an inlined graph its term."""

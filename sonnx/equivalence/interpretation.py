@@ -58,10 +58,10 @@ def _terms(
     types = {value.name: value.type for value in model.graph.inputs}
     given = {name: store.input(names[name], declared_facts(types[name])) for name in required(model)}
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
-    found = interpret(model, domain, calls, given=given, transformer=Expansion(model, domain), main_only=True)
+    interpretation = interpret(model, domain, calls, given=given, transformer=Expansion(model, domain), main_only=True)
     values: dict[str, Term] = {}
-    for name in found.scopes[0].values:
-        value = found.value(name)
+    for name in interpretation.scopes[0].values:
+        value = interpretation.value(name)
         if value is not None:
             values[name] = value
     outputs = {value.name: values[value.name] for value in model.graph.outputs if value.name in values}

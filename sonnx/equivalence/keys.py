@@ -44,8 +44,8 @@ def frozen(value: Any) -> Hashable:
     if isinstance(value, tuple | list):
         return tuple([frozen(each) for each in value])
     if isinstance(value, Graph):
-        constants = tuple([(each.name, frozen(each)) for each in value.initializers])
-        sparse = tuple([id(each) for each in value.sparse_initializers])
+        constants = tuple([(initializer.name, frozen(initializer)) for initializer in value.initializers])
+        sparse = tuple([id(sparse_initializer) for sparse_initializer in value.sparse_initializers])
         return ("graph", value.inputs, value.outputs, frozen(value.nodes), constants, sparse)
     if isinstance(value, Node):
         return value.operator, value.domain, value.overload, value.inputs, value.outputs, frozen(value.attributes)
@@ -59,12 +59,14 @@ def written_key(call: Call) -> Hashable:
     the operator set; of one that `stated.toml` has, the operator sets of one meaning.
     """
     known = stated_operators().get(call.operator) if not canonical_domain(call.domain) else None
-    written = {each.name: frozen(each.value) for each in call.attributes if each.name not in UNCOUNTED}
-    written |= {each.name: frozen(each) for each in call.attributes if each.reference}
+    written = {
+        attribute.name: frozen(attribute.value) for attribute in call.attributes if attribute.name not in UNCOUNTED
+    }
+    written |= {attribute.name: frozen(attribute) for attribute in call.attributes if attribute.reference}
     version: Hashable = call.operator_set
     if known is not None:
         version = known.meaning(call.operator_set)
-        kernel: Any = next((each.value for each in call.attributes if each.name == "kernel_shape"), ())
+        kernel: Any = next((attribute.value for attribute in call.attributes if attribute.name == "kernel_shape"), ())
         written = {name: frozen(known.default(name, len(kernel))) for name in known.defaults} | written
     listed = sorted(written.items(), key=repr)
     return "written", version, tuple(listed), call.outputs
@@ -83,7 +85,7 @@ def effective_key(
         rank: of its first input, None where it is not known.
         conforms: whether the rules hold under which the data file calls the version equivalent to the specified one.
     """
-    written = {each.name: each for each in call.attributes}
+    written = {attribute.name: attribute for attribute in call.attributes}
     parts: list[Hashable] = []
     for parameter in made.parameters:
         if parameter.name in UNCOUNTED:
@@ -106,15 +108,15 @@ def effective_key(
         else:
             parts.append((parameter.name, frozen(value)))
     known = {parameter.name for parameter in made.parameters} | UNCOUNTED
-    parts += [(name, "beyond", frozen(each)) for name, each in written.items() if name not in known]
+    parts += [(name, "beyond", frozen(attribute)) for name, attribute in written.items() if name not in known]
     return "effective", meaning(call, made, conforms=conforms), tuple(sorted(parts, key=repr)), _used(call)
 
 
 def _from_first(axes: Any, rank: int) -> Any:
     """Axes in order, counted from the first; what is no list of axes as it is."""
-    if not isinstance(axes, tuple | list) or not all(type(each) is int and -rank <= each < rank for each in axes):
+    if not isinstance(axes, tuple | list) or not all(type(axis) is int and -rank <= axis < rank for axis in axes):
         return axes
-    return tuple(sorted(each % rank for each in axes))
+    return tuple(sorted(axis % rank for axis in axes))
 
 
 def counts_from_last(operator: str, names: Mapping[str, Any]) -> bool:
@@ -133,7 +135,7 @@ def _used(call: Call) -> tuple[bool, ...]:
 def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
     """A key of `effective_key` with another value of a parameter."""
     assert isinstance(key, tuple)  # noqa: S101  it is made above
-    listed = tuple([(name, value) if each[0] == name else each for each in key[2]])
+    listed = tuple([(name, value) if row[0] == name else row for row in key[2]])
     return (*key[:2], listed, *key[3:])
 
 

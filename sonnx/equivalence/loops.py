@@ -42,7 +42,7 @@ class Loops:
     def written_out(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of all iterations; None where their number is not known, or they are too many."""
         node = visit.node
-        body = next((each.value for each in node.attributes if each.name == "body"), None)
+        body = next((attribute.value for attribute in node.attributes if attribute.name == "body"), None)
         if node.operator != "Loop" or canonical_domain(node.domain) or not isinstance(body, Graph):
             return None
         times, carried = self._iterations(body, visit, place), node.inputs[2:]
@@ -63,10 +63,10 @@ class Loops:
         made: list[Node] = []
         state = list(carried)
         for number in range(times):
-            written, found = self._iteration(body, number, state, place)
+            written, texts = self._iteration(body, number, state, place)
             made += written
-            state = found[1 : count + 1]
-            for every, name in zip(stacked, found[count + 1 :], strict=True):
+            state = texts[1 : count + 1]
+            for every, name in zip(stacked, texts[count + 1 :], strict=True):
                 every.append(name)
         results = dict(zip(node.outputs, [*state, *[""] * len(stacked)], strict=False))
         made += [Node("", "Identity", "", "", (own,), (name,), ()) for name, own in results.items() if name and own]
@@ -90,8 +90,8 @@ class Loops:
         if len(body.inputs) < 2 or not body.outputs:
             return False
         makers = {name: node for node in body.nodes for name in node.outputs if name}
-        constants = {each.name: each for each in body.initializers}
-        inputs, name = {each.name for each in body.inputs}, body.outputs[0].name
+        constants = {initializer.name: initializer for initializer in body.initializers}
+        inputs, name = {operand.name for operand in body.inputs}, body.outputs[0].name
         for _ in body.nodes:
             node = makers.get(name)
             if node is None or node.operator != "Identity" or canonical_domain(node.domain) or not node.inputs:
@@ -101,7 +101,7 @@ class Loops:
             return True
         node = makers.get(name)
         if node is not None:
-            value = next((each.value for each in node.attributes if each.name == "value"), None)
+            value = next((attribute.value for attribute in node.attributes if attribute.name == "value"), None)
             is_constant = node.operator == "Constant" and not canonical_domain(node.domain)
             return is_constant and isinstance(value, Tensor) and _truth(decode(value, self.domain.folder)) is True
         if name in constants:
@@ -117,13 +117,13 @@ class Loops:
         for tensor in body.initializers:
             new = names[tensor.name]
             place.define(new, self.domain.constant(replace(tensor, name=new), False))
-        counter, condition, *carried = (each.name for each in body.inputs)
+        counter, condition, *carried = (operand.name for operand in body.inputs)
         given: dict[str, Array] = {counter: np.array(number, np.int64), condition: np.array(True)}
         for name, value in given.items():
             names[name] = unused(f"{name}@loop{number}", self.taken)
             place.define(names[name], movements.constant_of(self.store, value))
         names |= dict(zip(carried, state, strict=True))
-        nodes = [renamed(each, names, outputs=True) for each in body.nodes]
+        nodes = [renamed(node, names, outputs=True) for node in body.nodes]
         return nodes, [names.get(value.name, value.name) for value in body.outputs]
 
     def _stack(self, every: Sequence[str], name: str, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node]:
@@ -145,7 +145,9 @@ class Loops:
 
 def _own(body: Graph) -> list[str]:
     """The names that a graph defines beside its inputs."""
-    return [each.name for each in body.initializers] + [name for each in body.nodes for name in each.outputs if name]
+    return [initializer.name for initializer in body.initializers] + [
+        name for node in body.nodes for name in node.outputs if name
+    ]
 
 
 def _truth(array: Array | None) -> bool | None:

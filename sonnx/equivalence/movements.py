@@ -53,12 +53,12 @@ def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequen
     """The outputs of an operator that moves elements, None where it keeps its operator: a shape or an index varies,
     or the map is too large.
     """
-    sources = [each for each in (inputs if MOVING[operator] else inputs[:1]) if each is not None]
-    others = [None if each is None else each.array for each in inputs[1:]]
+    sources = [operand for operand in (inputs if MOVING[operator] else inputs[:1]) if operand is not None]
+    others = [None if operand is None else operand.array for operand in inputs[1:]]
     specs = prepared.output_specs
-    if not sources or specs is None or any(each.shape is None for each in sources):
+    if not sources or specs is None or any(source.shape is None for source in sources):
         return None
-    if not MOVING[operator] and any(each is not None and each.array is None for each in inputs[1:]):
+    if not MOVING[operator] and any(operand is not None and operand.array is None for operand in inputs[1:]):
         return None
     total = sum(map(size, sources))
     if max([total, *(prod(shape) for shape, _ in specs)]) > MAX_ELEMENTS:
@@ -66,25 +66,25 @@ def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequen
     if operator in KEEPING:
         return [moved(store, sources, None, specs[0][0])]
     if operator == "Pad":
-        found = _padded(store, prepared, sources[0], others)
-        return None if found is None else [found]
+        term = _padded(store, prepared, sources[0], others)
+        return None if term is None else [term]
     numbered = _numbered(sources, np.int32)
     given = numbered if MOVING[operator] else [numbered[0], *others]
-    made = prepared.definition(prepared.application, given)
+    arrays = prepared.definition(prepared.application, given)
     if operator == "Dropout":
-        return [moved(store, sources, None, specs[0][0]), *(constant_of(store, each) for each in made[1:])]
+        return [moved(store, sources, None, specs[0][0]), *(constant_of(store, array) for array in arrays[1:])]
     return [
-        moved(store, sources, np.ascontiguousarray(each).reshape(-1), shape)
-        for each, (shape, _) in zip(made, specs, strict=True)
+        moved(store, sources, np.ascontiguousarray(array).reshape(-1), shape)
+        for array, (shape, _) in zip(arrays, specs, strict=True)
     ]
 
 
 def _numbered(sources: Sequence[Term], kind: Any, first: int = 0) -> list[Array]:
     """The number of each element of the sources, in their shapes."""
     made = []
-    for each in sources:
-        made.append(np.arange(first, first + size(each), dtype=kind).reshape(each.shape or ()))
-        first += size(each)
+    for source in sources:
+        made.append(np.arange(first, first + size(source), dtype=kind).reshape(source.shape or ()))
+        first += size(source)
     return made
 
 
@@ -102,10 +102,10 @@ def _padded(store: Store, prepared: PreparedNode, source: Term, others: Sequence
         given = [*others[:1], np.zeros((), np.int32), *others[2:]]
     assert value is not None  # noqa: S101  for the type checker
     [numbered] = _numbered([source], np.int32, first=1)
-    [made] = prepared.definition(application, [numbered, *given])
+    [array] = prepared.definition(application, [numbered, *given])
     constant = store.constant(value.reshape(1), facts_of(value.reshape(1)))
     [(shape, _)] = prepared.output_specs or ()
-    return moved(store, [constant, source], np.ascontiguousarray(made).reshape(-1), shape)
+    return moved(store, [constant, source], np.ascontiguousarray(array).reshape(-1), shape)
 
 
 def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Sequence[int]) -> Term:
@@ -133,13 +133,15 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
             source = only.inputs[0]
             if only.places is None and source is not None and source.shape == shape:
                 return source
-            return store.moved([each for each in only.inputs if each is not None], only.places, shaped(element, shape))
+            return store.moved(
+                [operand for operand in only.inputs if operand is not None], only.places, shaped(element, shape)
+            )
         return store.moved([only], None, shaped(element, shape))
-    if all(each.array is not None for each in sources) or places.size == 0:
+    if all(term.array is not None for term in sources) or places.size == 0:
         kind = ELEMENTS[str(element)]
         if places.size == 0:
             return constant_of(store, np.empty(shape, kind))
-        flat = np.concatenate([each.array.reshape(-1) for each in sources if each.array is not None])
+        flat = np.concatenate([term.array.reshape(-1) for term in sources if term.array is not None])
         return constant_of(store, flat[places].reshape(shape))
     atoms, places = _flattened(sources, places)
     atoms, places = _normal(store, atoms, places)
@@ -159,14 +161,14 @@ def _in_order(places: Array, extent: int) -> bool:
 
 def _flattened(sources: Sequence[Term], places: Array) -> tuple[list[Term], Array]:
     """The map on what the sources are moved from."""
-    if not any(each.operator == "moved" for each in sources):
+    if not any(term.operator == "moved" for term in sources):
         return list(sources), places
     atoms: list[Term] = []
     maps, start = [], 0
-    for each in sources:
-        inner = [one for one in each.inputs if one is not None] if each.operator == "moved" else [each]
+    for source in sources:
+        inner = [one for one in source.inputs if one is not None] if source.operator == "moved" else [source]
         count = sum(map(size, inner))
-        own = np.arange(count, dtype=np.int64) if each.places is None else each.places.astype(np.int64)
+        own = np.arange(count, dtype=np.int64) if source.places is None else source.places.astype(np.int64)
         maps.append(own + start)
         atoms += inner
         start += count
@@ -181,27 +183,27 @@ def _normal(store: Store, atoms: Sequence[Term], places: Array) -> tuple[list[Te
     owner = np.searchsorted(starts, places, side="right") - 1
     used = np.bincount(owner, minlength=len(atoms)) > 0
     # empty sources share a start with the next one, to which searchsorted gives their places
-    order = sorted({each.number: each for each, is_used in zip(atoms, used, strict=True) if is_used and
-                    each.array is None}.values(), key=lambda each: each.number)  # fmt: skip
-    bases = {each.number: base for each, base in zip(order, np.cumsum([0, *map(size, order)]), strict=False)}
+    order = sorted({term.number: term for term, is_used in zip(atoms, used, strict=True) if is_used and
+                    term.array is None}.values(), key=lambda term: term.number)  # fmt: skip
+    bases = {term.number: base for term, base in zip(order, np.cumsum([0, *map(size, order)]), strict=False)}
     rest = sum(map(size, order))
-    made = np.empty(places.size, np.int64)
+    part = np.empty(places.size, np.int64)
     constants: list[tuple[Array, Array]] = []
-    for index, each in enumerate(atoms):
+    for index, atom in enumerate(atoms):
         if not used[index]:
             continue
         here = owner == index
         local = places[here] - starts[index]
-        if each.array is None:
-            made[here] = local + bases[each.number]
+        if atom.array is None:
+            part[here] = local + bases[atom.number]
         else:
-            constants.append((here, each.array.reshape(-1)[local]))
+            constants.append((here, atom.array.reshape(-1)[local]))
     if constants:
         values = np.concatenate([array for _, array in constants])
         kinds, inverse = np.unique(patterns(values), return_inverse=True)
         start = 0
         for here, array in constants:
-            made[here] = rest + inverse[start : start + array.size]
+            part[here] = rest + inverse[start : start + array.size]
             start += array.size
         order.append(constant_of(store, kinds.view(values.dtype)))
-    return order, made.astype(np.int32 if sum(map(size, order)) <= np.iinfo(np.int32).max else np.int64)
+    return order, part.astype(np.int32 if sum(map(size, order)) <= np.iinfo(np.int32).max else np.int64)

@@ -96,7 +96,7 @@ class Pairs:
         for order, candidates in ((reversed(range(count)), self._read), (range(count), self._readers)):
             for index in order:
                 if index not in self.forward:
-                    other = next((each for each in candidates(index) if self._fits(index, each)), None)
+                    other = next((candidate for candidate in candidates(index) if self._fits(index, candidate)), None)
                     if other is not None:
                         self._pair(index, other)
 
@@ -138,10 +138,10 @@ def _operator(node: Node) -> Hashable:
 
 
 def _written(node: Node) -> Hashable:
-    return _operator(node), tuple(sorted((keys.frozen(each) for each in node.attributes), key=repr))
+    return _operator(node), tuple(sorted((keys.frozen(attribute) for attribute in node.attributes), key=repr))
 
 
 def _numbers(side: GraphTerms, node: Node) -> tuple[Hashable, ...]:
     """The terms of the outputs of a node; nodes without known ones are unlike."""
     terms = side.terms([name for name in node.outputs if name])
-    return tuple([id(node) if each is None else each.number for each in terms])
+    return tuple([id(node) if term is None else term.number for term in terms])

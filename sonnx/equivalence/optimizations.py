@@ -47,17 +47,22 @@ def _optimization(
         data = optimized(level)
         second = side_of(read(data, f"the graph of level {level}", limits), level, sha256(data), None)
         first = side_of(model, "model", "", folder)
-        found = compare_models(first, second, EquivalenceOptions(edition))
-        cut = None if found.proved else first_cut(first, second, found, level)
+        equivalence = compare_models(first, second, EquivalenceOptions(edition))
+        cut = None if equivalence.proved else first_cut(first, second, equivalence, level)
     except (Failure, Unreadable, BadInput, Stop) as reason:
         return Optimization(level, None, reason=str(reason))
     if cut is not None:
         return cut
-    if found.proved or found.unmatched is None:
-        return Optimization(level, found.answer.value, found.second.nodes)
-    unmatched = found.unmatched
+    if equivalence.proved or equivalence.unmatched is None:
+        return Optimization(level, equivalence.answer.value, equivalence.second.nodes)
+    unmatched = equivalence.unmatched
     return Optimization(
-        level, found.answer.value, found.second.nodes, unmatched.first, unmatched.second, reason=unmatched.reason
+        level,
+        equivalence.answer.value,
+        equivalence.second.nodes,
+        unmatched.first,
+        unmatched.second,
+        reason=unmatched.reason,
     )
 
 

@@ -86,9 +86,9 @@ def _averaged(store: Store, first: Term | None, unchanged: Operands) -> Operands
         inputs, pads = [found[0], *inputs[1:]], tuple([a + b for a, b in zip(pads, found[1], strict=True)])
     include = int(counts and any(pads))
     for name, value in (("count_include_pad", include), ("pads", pads)):
-        made = Attribute(name, "int" if name == "count_include_pad" else "ints", value)
+        attribute = Attribute(name, "int" if name == "count_include_pad" else "ints", value)
         key = with_written(key, name, frozen(value))
-        application = dataclasses.replace(application, attributes={**application.attributes, name: made})
+        application = dataclasses.replace(application, attributes={**application.attributes, name: attribute})
     return inputs, key, application
 
 
@@ -115,11 +115,11 @@ def _unpadded(store: Store, padded: Term, pattern: int | None) -> tuple[Term, tu
     shape, places, filler = padded.shape, padded.places, padded.inputs[-1] if padded.inputs else None
     if padded.operator != "moved" or places is None or shape is None or len(shape) < 3 or filler is None:
         return None
-    sources = [each for each in padded.inputs if each is not None]
+    sources = [operand for operand in padded.inputs if operand is not None]
     if len(sources) < 2 or filler.array is None or filler.array.size != 1 or not _is_filler(filler.array, pattern):
         return None
-    made = places.reshape(shape)
-    inside = made < sum(map(size, sources[:-1]))
+    array = places.reshape(shape)
+    inside = array < sum(map(size, sources[:-1]))
     corners = []
     for axis in range(len(shape)):
         used = np.flatnonzero(inside.any(axis=tuple([other for other in range(len(shape)) if other != axis])))
@@ -130,7 +130,7 @@ def _unpadded(store: Store, padded: Term, pattern: int | None) -> tuple[Term, tu
     extents = tuple([last - first for first, last in corners])
     if extents[:2] != shape[:2] or not inside[box].all():
         return None
-    source = moved(store, sources[:-1], np.ascontiguousarray(made[box]).reshape(-1), extents)
+    source = moved(store, sources[:-1], np.ascontiguousarray(array[box]).reshape(-1), extents)
     return source, (
         *[first for first, _ in corners[2:]],
         *[whole - last for (_, last), whole in zip(corners[2:], shape[2:], strict=True)],

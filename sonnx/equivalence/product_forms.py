@@ -30,22 +30,22 @@ def of_constants(
     repeated along (theorem rewrite.broadcast-constant).  Of a product with rows of moved elements, the rows of the
     constant follow the order of the elements.
     """
-    made = list(inputs)
-    if operator in ("Gemm", "MatMul") and len(made) > 1 and not application.names.get("transA", 0):
-        made[:2] = _rows_in_order(store, made[0], made[1], transposed=bool(application.names.get("transB", 0)))
-    if operator != "Gemm" or len(made) < 2:
-        return made, key, application
-    matrix, added = made[1], made[2] if len(made) > 2 else None
+    terms = list(inputs)
+    if operator in ("Gemm", "MatMul") and len(terms) > 1 and not application.names.get("transA", 0):
+        terms[:2] = _rows_in_order(store, terms[0], terms[1], transposed=bool(application.names.get("transB", 0)))
+    if operator != "Gemm" or len(terms) < 2:
+        return terms, key, application
+    matrix, added = terms[1], terms[2] if len(terms) > 2 else None
     if added is not None and added.array is not None and added.array.size:
-        made[2] = constant_of(store, collapsed(added.array))
-        if made[2] is not added:
+        terms[2] = constant_of(store, collapsed(added.array))
+        if terms[2] is not added:
             store.rest_on("constant-axes")
     used = None if matrix is None or not application.names.get("transB", 0) else matrix.array
     if used is not None and used.ndim == 2 and used.size <= MAX_TRANSPOSED:
         store.rest_on("stored-matrix")
-        made[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
+        terms[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
         application = dataclasses.replace(application, names={**application.names, "transB": 0})
-    return made, key, application
+    return terms, key, application
 
 
 def _rows_in_order(store: Store, left: Term | None, right: Term | None, *, transposed: bool) -> list[Term | None]:
@@ -96,8 +96,8 @@ def product(
         )  # fmt: skip
     if (operands[0].shape, operands[1].shape) == (first.shape, second.shape):
         return None
-    made = store.applied("MatMul", key, operands, 0, shaped(first.facts.type, result), application=application)
-    return moved(store, [made], None, shape)
+    term = store.applied("MatMul", key, operands, 0, shaped(first.facts.type, result), application=application)
+    return moved(store, [term], None, shape)
 
 
 def _reshaped(store: Store, term: Term, shape: tuple[int, ...]) -> Term:
@@ -116,16 +116,18 @@ def joined(store: Store, inputs: Sequence[Term | None], axis: int, shape: Sequen
     """The one operator that computes what is concatenated: products of matrices as one of stacks, convolutions of parts
     of the channels as one of groups; None where the inputs are others.
     """
-    terms = [each for each in inputs if each is not None]
+    terms = [operand for operand in inputs if operand is not None]
     if len(terms) < 2 or len(terms) < len(inputs):
         return None
-    sources = [_source(each) for each in terms]
-    alike = len({(each.operator, each.domain, each.key, each.shape, len(each.inputs)) for each in sources}) == 1
+    sources = [_source(term) for term in terms]
+    alike = (
+        len({(source.operator, source.domain, source.key, source.shape, len(source.inputs)) for source in sources}) == 1
+    )
     if not alike or sources[0].domain or sources[0].application is None:
         return None
     if sources[0].operator == "MatMul" and prod((terms[0].shape or ())[:axis]) == 1:
         return _stack_of_products(store, sources, shape)
-    whole = all(each is source for each, source in zip(terms, sources, strict=True))
+    whole = all(term is source for term, source in zip(terms, sources, strict=True))
     return _groups(store, sources, shape) if sources[0].operator == "Conv" and axis == 1 and whole else None
 
 
@@ -138,18 +140,18 @@ def _source(term: Term) -> Term:
 def _stack_of_products(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term | None:
     operands = []
     for place in (0, 1):
-        listed = [each.inputs[place] for each in sources]
-        parts = [each for each in listed if each is not None and not each.is_constant and each.rank == 2]
-        if len(parts) < len(listed) or len({each.shape for each in parts}) > 1 or not parts[0].shape:
+        listed = [source.inputs[place] for source in sources]
+        parts = [part for part in listed if part is not None and not part.is_constant and part.rank == 2]
+        if len(parts) < len(listed) or len({part.shape for part in parts}) > 1 or not parts[0].shape:
             return None
         stack = (len(parts), *parts[0].shape)
         operands.append(moved(store, parts, np.arange(prod(stack)), stack))
     first = sources[0]
     result = (len(sources), *(first.shape or ()))
-    made = store.applied(
+    term = store.applied(
         "MatMul", first.key, operands, 0, shaped(first.facts.type, result), application=first.application
     )
-    return moved(store, [made], None, shape)
+    return moved(store, [term], None, shape)
 
 
 def _groups(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term | None:
@@ -165,14 +167,14 @@ def _groups(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term
     if channels * len(sources) != whole.shape[1]:
         return None
     numbered = np.arange(size(whole), dtype=np.int32).reshape(whole.shape)
-    for index, each in enumerate(sources):
+    for index, source in enumerate(sources):
         places = numbered[:, index * channels : (index + 1) * channels]
-        if moved(store, [whole], np.ascontiguousarray(places).reshape(-1), places.shape) is not each.inputs[0]:
+        if moved(store, [whole], np.ascontiguousarray(places).reshape(-1), places.shape) is not source.inputs[0]:
             return None
     constants = []
     for place in range(1, len(first.inputs)):
-        arrays = [None if each.inputs[place] is None else each.inputs[place].array for each in sources]  # type: ignore[union-attr]  # asked before
-        listed = [each for each in arrays if each is not None]
+        arrays = [None if term.inputs[place] is None else term.inputs[place].array for term in sources]  # type: ignore[union-attr]  # asked before
+        listed = [array for array in arrays if array is not None]
         if len(listed) < len(arrays):
             return None
         constants.append(constant_of(store, np.concatenate(listed)))

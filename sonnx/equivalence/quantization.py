@@ -27,7 +27,7 @@ BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 
 def has_one_scale(operands: Sequence[Term | None]) -> bool:
     """Whether scale and zero point of an operand are constants of one element."""
-    return all(each is None or (each.array is not None and each.array.size == 1) for each in operands[1:])
+    return all(operand is None or (operand.array is not None and operand.array.size == 1) for operand in operands[1:])
 
 
 def without_axis(key: Hashable, operands: Sequence[Term | None]) -> Hashable:
@@ -89,7 +89,7 @@ def _codes(source: Term | None) -> Array | None:
 
 
 def _arrays(operands: Sequence[Term | None]) -> list[Array | None]:
-    return [None if each is None else each.array for each in operands]
+    return [None if operand is None else operand.array for operand in operands]
 
 
 def _computed(operator: str, application: Application, arrays: Sequence[Array | None]) -> Array | None:
@@ -106,7 +106,7 @@ def _computed(operator: str, application: Application, arrays: Sequence[Array | 
 def without_clipped_relu(term: Term) -> Term | None:
     """The operand of QuantizeLinear, without a Relu whose effect the limit of the integers has, too."""
     first, *others = term.inputs
-    scale, zero = (*[None if each is None else each.array for each in others], None, None)[:2]
+    scale, zero = (*[None if other is None else other.array for other in others], None, None)[:2]
     while first is not None and first.operator == "Relu" and not first.domain and first.inputs[0] is not None:
         lowest = np.iinfo(zero.dtype).min if zero is not None and zero.dtype.kind in "iu" else None
         least = zero is None or (lowest is not None and bool((zero == lowest).all()))
@@ -121,9 +121,9 @@ def largest(term: Term) -> float | None:
     if term.array is not None:
         return float(np.max(np.abs(term.array.astype(np.float64)), initial=0.0))
     if term.operator in ("moved", "Relu", "MaxPool") and not term.domain:
-        every = [None if each is None else largest(each) for each in term.inputs]
-        return None if None in every else max([each for each in every if each is not None], default=None)
-    if term.operator != "DequantizeLinear" or term.domain or any(each is None for each in term.inputs):
+        every = [None if operand is None else largest(operand) for operand in term.inputs]
+        return None if None in every else max([number for number in every if number is not None], default=None)
+    if term.operator != "DequantizeLinear" or term.domain or any(operand is None for operand in term.inputs):
         return None
     source, scale, *zero = term.inputs
     kind = None if source is None else ELEMENTS.get(str(source.facts.type))

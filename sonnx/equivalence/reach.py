@@ -46,8 +46,8 @@ def reach(forms: Forms, term: Term) -> float | None:
         total += float(np.max(form.bias.enclosure.size, initial=0.0))
     rounded = constants.rounded(count + OWN, element) * total + (count + OWN) * FORMATS[element].tiny
     quantum = float(scale.reshape(-1)[0])
-    found = rounded / quantum * (1 + 2.0**-20) if quantum > 0 else np.inf
-    return float(found) if found < CERTAIN else None
+    number = rounded / quantum * (1 + 2.0**-20) if quantum > 0 else np.inf
+    return float(number) if number < CERTAIN else None
 
 
 def _gain(part: AffinePart) -> float:

@@ -51,7 +51,7 @@ class Fused(Struct, frozen=True):
     @property
     def has_axes(self) -> bool:
         """Whether a step uses `axes`."""
-        return any("axes" in each for each in self.steps)
+        return any("axes" in step for step in self.steps)
 
 
 class Stated(Struct, frozen=True):
@@ -87,34 +87,34 @@ class Axiom(Struct, frozen=True):
 @cache
 def axioms() -> Mapping[str, Axiom]:
     """The axioms, by name."""
-    return {each["name"]: Axiom(**each) for each in _read("axioms.toml")["axiom"]}
+    return {entry["name"]: Axiom(**entry) for entry in _read("axioms.toml")["axiom"]}
 
 
 @cache
 def fused_operators() -> Mapping[tuple[str, str], Fused]:
     """The fused operators, by domain and name."""
-    made = [
+    fuseds = [
         Fused(
-            each["domain"],
-            each["name"],
-            tuple(each["inputs"]),
-            tuple(each["steps"]),
-            each["source"],
-            each.get("ideal", False),
-            each.get("only", {}),
-            tuple(each["optional"]) if "optional" in each else None,
+            entry["domain"],
+            entry["name"],
+            tuple(entry["inputs"]),
+            tuple(entry["steps"]),
+            entry["source"],
+            entry.get("ideal", False),
+            entry.get("only", {}),
+            tuple(entry["optional"]) if "optional" in entry else None,
         )
-        for each in _read("fused.toml")["operator"]
+        for entry in _read("fused.toml")["operator"]
     ]
-    return {(each.domain, each.operator): each for each in made}
+    return {(fused.domain, fused.operator): fused for fused in fuseds}
 
 
 @cache
 def stated_operators() -> Mapping[str, Stated]:
     """The operators with stated defaults, by name."""
     return {
-        name: Stated(each["defaults"], tuple(each["changes"]), each.get("keeps_shape", False))
-        for name, each in _read("stated.toml").items()
+        name: Stated(entry["defaults"], tuple(entry["changes"]), entry.get("keeps_shape", False))
+        for name, entry in _read("stated.toml").items()
     }
 
 

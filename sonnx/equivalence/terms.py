@@ -62,7 +62,7 @@ class Term:
     def shape(self) -> tuple[int, ...] | None:
         """The shape, None where a dimension is not known."""
         shape = self.facts.shape
-        if not isinstance(shape, tuple) or any(type(each) is not int for each in shape):
+        if not isinstance(shape, tuple) or any(type(extent) is not int for extent in shape):
             return None
         return tuple(shape)  # type: ignore[arg-type]  # whole numbers
 
@@ -83,7 +83,7 @@ class Term:
         return self.array is not None
 
     def __repr__(self) -> str:
-        return f"<{self.number}: {self.operator} of {[each and each.number for each in self.inputs]}>"
+        return f"<{self.number}: {self.operator} of {[operand and operand.number for operand in self.inputs]}>"
 
 
 @dataclass(eq=False)
@@ -133,26 +133,26 @@ class Store:
         """A constant, found by a digest and compared byte by byte."""
         array = np.ascontiguousarray(array) if array.ndim else array
         bucket = self._constants.setdefault((array.dtype, array.shape, _digest(array)), [])
-        for each in bucket:
-            if each.array is not None and _same_bytes(each.array, array):
-                return each
-        made = Term(next(self._numbers), "constant", None, (), 0, facts, array=array)
-        bucket.append(made)
-        return made
+        for part in bucket:
+            if part.array is not None and _same_bytes(part.array, array):
+                return part
+        term = Term(next(self._numbers), "constant", None, (), 0, facts, array=array)
+        bucket.append(term)
+        return term
 
     def moved(self, inputs: Sequence[Term], places: Array | None, facts: TensorFacts) -> Term:
         """Elements of terms in another order; see `movements.moved`, which brings them to their normal form."""
         kind, shape = facts.type, facts.shape
-        numbers = tuple([each.number for each in inputs])
+        numbers = tuple([operand.number for operand in inputs])
         bucket = self._moved.setdefault((numbers, kind, shape, None if places is None else _digest(places)), [])
-        for each in bucket:
-            if (each.places is None and places is None) or (
-                each.places is not None and places is not None and np.array_equal(each.places, places)
+        for part in bucket:
+            if (part.places is None and places is None) or (
+                part.places is not None and places is not None and np.array_equal(part.places, places)
             ):
-                return each
-        made = Term(next(self._numbers), "moved", None, tuple(inputs), 0, facts, places=places)
-        bucket.append(made)
-        return made
+                return part
+        term = Term(next(self._numbers), "moved", None, tuple(inputs), 0, facts, places=places)
+        bucket.append(term)
+        return term
 
     def applied(
         self,
@@ -169,7 +169,7 @@ class Store:
         """An output of an operator."""
         if operator in OWN:
             operator = f"operator {operator}"
-        numbers = tuple([0 if each is None else each.number for each in inputs])
+        numbers = tuple([0 if operand is None else operand.number for operand in inputs])
         identity = ("applied", domain, operator, key, numbers, output)
         return self._unique(identity, operator, key, tuple(inputs), output, facts, application, domain, origin)
 
@@ -189,13 +189,13 @@ class Store:
         domain: str = "",
         origin: str = "",
     ) -> Term:
-        found = self._known.get(identity)
-        if found is None:
-            found = self._known[identity] = Term(
+        term = self._known.get(identity)
+        if term is None:
+            term = self._known[identity] = Term(
                 next(self._numbers), operator, key, inputs, output, facts,
                 application=application, domain=domain, origin=origin,
             )  # fmt: skip
-        return found
+        return term
 
 
 def empty_store(edition: str | None) -> Store:

@@ -192,7 +192,7 @@ class Walk:
         orders: Sequence[Sequence[Term | None]] = [other.inputs]
         if one.operator == "moved":
             (sources, places), (listed, its_places) = _in_order_of_use(one), _in_order_of_use(other)
-            sizes = [[size(each) for each in every] for every in (sources, listed)]
+            sizes = [[size(term) for term in every] for every in (sources, listed)]
             if not np.array_equal(places, its_places) or sizes[0] != sizes[1]:
                 return self._fails(one, other, "their elements stand in other places")
             mine_in_order, listed = self._flat(sources, listed)
@@ -229,9 +229,9 @@ class Walk:
         """Sources of equal sizes, those of another shape than their partner as lists."""
         made: tuple[list[Term], list[Term]] = [], []
         for pair in zip(sources, others, strict=True):
-            for each, listed in zip(pair, made, strict=True):
+            for term, listed in zip(pair, made, strict=True):
                 flat = pair[0].shape != pair[1].shape
-                listed.append(moved(self.store, [each], None, (size(each),)) if flat else each)
+                listed.append(moved(self.store, [term], None, (size(term),)) if flat else term)
         return made
 
     def _note(self, one: Term, other: Term) -> None:
@@ -258,9 +258,10 @@ class Walk:
             return (yield mine, its)
         shapes = mine.shape, its.shape
         lists = [
-            [self._list(each, shape) for each in made.inputs] for made, shape in zip((mine, its), shapes, strict=True)
+            [self._list(operand, shape) for operand in term.inputs]
+            for term, shape in zip((mine, its), shapes, strict=True)
         ]
-        if any(each is None for every in lists for each in every):
+        if any(term is None for every in lists for term in every):
             return False
         orders = permutations(lists[1]) if mine.operator in REAL_COMMUTATIVE else [tuple(lists[1])]
         for order in orders:
@@ -301,19 +302,25 @@ class Walk:
         for mine, its in zip(first.parts, order, strict=True):
             unit = constants.number(self.store, 1.0)
             axis = OUTPUT_AXES.get(mine.kind)
-            found = constants.difference(mine.weight or unit, its.weight or unit, element, self.store, axis)
-            if not found.explained:
-                return self._fails(one, other, _unexplained("weights", found))
-            gain += found.gain
-            weight = max(weight, found.largest)
-            relative = max(relative, found.largest / found.size if found.size else 0.0)
-            roundings = max(roundings, *(each.roundings for each in (mine.weight, its.weight) if each is not None), 0)
-        found = constants.difference(first.bias, second.bias, element, self.store)
-        if not found.explained:
-            return self._fails(one, other, _unexplained("biases", found))
-        relative = max(relative, found.largest / found.size if found.size else 0.0)
-        roundings = max(roundings, *(each.roundings for each in (first.bias, second.bias) if each is not None), 0)
-        cut = Cut(one, other, gain, found.largest, weight, relative, roundings)
+            constant_difference = constants.difference(
+                mine.weight or unit, its.weight or unit, element, self.store, axis
+            )
+            if not constant_difference.explained:
+                return self._fails(one, other, _unexplained("weights", constant_difference))
+            gain += constant_difference.gain
+            weight = max(weight, constant_difference.largest)
+            relative = max(
+                relative, constant_difference.largest / constant_difference.size if constant_difference.size else 0.0
+            )
+            roundings = max(roundings, *(real.roundings for real in (mine.weight, its.weight) if real is not None), 0)
+        constant_difference = constants.difference(first.bias, second.bias, element, self.store)
+        if not constant_difference.explained:
+            return self._fails(one, other, _unexplained("biases", constant_difference))
+        relative = max(
+            relative, constant_difference.largest / constant_difference.size if constant_difference.size else 0.0
+        )
+        roundings = max(roundings, *(real.roundings for real in (first.bias, second.bias) if real is not None), 0)
+        cut = Cut(one, other, gain, constant_difference.largest, weight, relative, roundings)
         self.cuts[one.number, other.number] = cut
         return True
 
@@ -323,14 +330,21 @@ class Walk:
         """The parts of the second form in the order of the first, each with an atom that matches."""
         left, chosen = list(others), dict[int, AffinePart]()
         for index, mine in enumerate(parts):
-            same = next((each for each in left if _kind(each) == _kind(mine) and each.atom is mine.atom), None)
+            same = next(
+                (
+                    affine_part
+                    for affine_part in left
+                    if _kind(affine_part) == _kind(mine) and affine_part.atom is mine.atom
+                ),
+                None,
+            )
             if same is not None:
                 chosen[index] = same
                 left.remove(same)
         for index, mine in enumerate(parts):
             if index in chosen:
                 continue
-            for its in [each for each in left if _kind(each) == _kind(mine)]:
+            for its in [affine_part for affine_part in left if _kind(affine_part) == _kind(mine)]:
                 if (yield mine.atom, its.atom):
                     chosen[index] = its
                     left.remove(its)
@@ -368,7 +382,7 @@ def _unexplained(what: str, found: constants.ConstantDifference) -> str:
 
 def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
     """The sources of a movement in the order of their first use, and the map on them in this order."""
-    sources = [each for each in term.inputs if each is not None]
+    sources = [operand for operand in term.inputs if operand is not None]
     if term.places is None or len(sources) == 1:
         return sources, np.zeros(0, np.int64) if term.places is None else term.places
     starts = np.cumsum([0, *map(size, sources)])

@@ -58,10 +58,10 @@ def argument(about: AuditDocument) -> tuple[Element, ...]:
     assumed = ("A1",) if about.assumptions else ()
     top = f"The model {escape(model.file)} conforms to edition {edition} of the SONNX profile"
     elements = [
-        Element("G1", GOAL, top, _joint(each.state for each in claims), ("S1",), ("C1", "C2", *assumed)),
+        Element("G1", GOAL, top, _joint(claim.state for claim in claims), ("S1",), ("C1", "C2", *assumed)),
         Element("C1", CONTEXT, f"SHA-256 {model.sha256[:16]}…, and the options of the check", files=("audit.json",)),
         Element("C2", CONTEXT, "Limits of the claim", files=("index.html",)),
-        Element("S1", STRATEGY, "Argument over results, rules and tool", "", tuple(each.id for each in claims)),
+        Element("S1", STRATEGY, "Argument over results, rules and tool", "", tuple(claim.id for claim in claims)),
         *claims,
         Element("Sn1", SOLUTION, f"Results: {told}", files=("report.html", "report.json", "report.sarif")),
         Element("Sn2", SOLUTION, f"{plural(len(rows), 'requirement')}, sources, cases", files=("requirements.reqif",)),
@@ -116,19 +116,19 @@ def _optional_solutions(about: AuditDocument) -> Iterator[Element]:
         made = about.rewrites.content.rewrites
         yield Element("Sn5", SOLUTION, f"Record of {plural(len(made), 'rewrite')}", files=("configuration/rewrites/",))
     if about.derived_from is not None:
-        found = f"Comparison with the original: {about.derived_from.answer}"
-        yield Element("Sn6", SOLUTION, found, files=("audit.json",))
+        name = f"Comparison with the original: {about.derived_from.answer}"
+        yield Element("Sn6", SOLUTION, name, files=("audit.json",))
     if about.properties:
-        found = f"{plural(len(about.properties), 'certificate')}, checked"
-        yield Element("Sn7", SOLUTION, found, files=("properties/",))
+        name = f"{plural(len(about.properties), 'certificate')}, checked"
+        yield Element("Sn7", SOLUTION, name, files=("properties/",))
     if about.suite:
-        found = f"{plural(len(about.suite), 'report')} of sonnx suite run"
-        yield Element("Sn8", SOLUTION, found, files=("suites/",))
+        name = f"{plural(len(about.suite), 'report')} of sonnx suite run"
+        yield Element("Sn8", SOLUTION, name, files=("suites/",))
 
 
 def argument_data(elements: Sequence[Element]) -> dict[str, Any]:
     """The argument for programs."""
-    return {"notation": "GSN 3", "elements": [each._asdict() for each in elements]}
+    return {"notation": "GSN 3", "elements": [element._asdict() for element in elements]}
 
 
 # ------------------------------------------------------------------ drawing
@@ -140,7 +140,7 @@ CHARACTERS = 29
 
 def argument_drawing(elements: Sequence[Element]) -> str:
     """The argument as SVG; contexts and assumptions stand to the right of what they belong to."""
-    known = {each.id: each for each in elements}
+    known = {element.id: element for element in elements}
     places: dict[str, tuple[int, int]] = {}
     width = _place(known, elements[0], GAP, 0, places)
     height = (max(row for _, row in places.values()) + 1) * ROW
@@ -149,8 +149,8 @@ def argument_drawing(elements: Sequence[Element]) -> str:
         'role="img" font-family="sans-serif" font-size="11">',
         f"<title>{markup(elements[0].text)}</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        *(line for each in elements for line in _links(each, places)),
-        *(line for each in elements if each.id in places for line in _shape(each, *places[each.id])),
+        *(line for element in elements for line in _links(element, places)),
+        *(line for element in elements if element.id in places for line in _shape(element, *places[element.id])),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"

@@ -23,15 +23,18 @@ def bill_of_materials(found: Configuration) -> dict[str, Any]:
     """The packages of an installation of the tool, each with its version, licence and hash."""
     listed = found.distributions
     checkout = Installed(NAME, "", found.source, 0)  # not installed, so without a version
-    tool = next((each for each in listed if each.name == NAME), checkout)
+    tool = next((installed for installed in listed if installed.name == NAME), checkout)
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": _component(tool, "application")},
-        "components": [_component(each, "library") for each in listed if each.name != NAME],
+        "components": [_component(installed, "library") for installed in listed if installed.name != NAME],
         "dependencies": [
-            {"ref": _reference(one), "dependsOn": [_reference(each) for each in listed if each.name in one.requires]}
+            {
+                "ref": _reference(one),
+                "dependsOn": [_reference(installed) for installed in listed if installed.name in one.requires],
+            }
             for one in listed
         ],
     }
@@ -83,8 +86,8 @@ def model_bill_of_materials(model: Model, about: ModelIdentity) -> dict[str, Any
         "hashes": [{"alg": "SHA-256", "content": about.sha256}],
         "modelCard": {
             "modelParameters": {
-                "inputs": [{"format": _interface(each.name, each.type)} for each in model.graph.inputs],
-                "outputs": [{"format": _interface(each.name, each.type)} for each in model.graph.outputs],
+                "inputs": [{"format": _interface(operand.name, operand.type)} for operand in model.graph.inputs],
+                "outputs": [{"format": _interface(output.name, output.type)} for output in model.graph.outputs],
             }
         },
         "properties": [{"name": f"sonnx:{name}", "value": value} for name, value in _properties(model, about)],
@@ -98,7 +101,7 @@ def model_bill_of_materials(model: Model, about: ModelIdentity) -> dict[str, Any
         "version": 1,
         "metadata": {"component": component},
         "components": parts,
-        "dependencies": [{"ref": reference, "dependsOn": [each["bom-ref"] for each in parts]}],
+        "dependencies": [{"ref": reference, "dependsOn": [part["bom-ref"] for part in parts]}],
     }
 
 
@@ -128,7 +131,7 @@ def _properties(model: Model, about: ModelIdentity) -> Iterator[tuple[str, str]]
     yield "producer", about.producer or NOT_STATED
     yield "nodes", str(operators.total())
     yield from (("operator", f"{name} {number}") for name, number in sorted(operators.items()))
-    stored = [each.dims for each in stored_tensors(model) if min(each.dims, default=0) >= 0]
+    stored = [stored_tensor.dims for stored_tensor in stored_tensors(model) if min(stored_tensor.dims, default=0) >= 0]
     yield "constant-tensors", str(len(stored))
     yield "constant-elements", str(sum(map(prod, stored)))
     yield "licence", _stated(about, "license") or NOT_STATED

@@ -31,16 +31,16 @@ def _model(model: Model, external: ReadExternal) -> dict[str, Any]:
         "producer": model.producer,
         "metadata": sorted(map(list, model.metadata)),
         "graph": _graph(model.graph, external),
-        "functions": [_function(each, external) for each in model.functions],
+        "functions": [_function(function, external) for function in model.functions],
         "training": [_graph(graph, external) for _, graph in model.training],
         "training_entries": model.training_count,
-        "unknown": sorted([each.place, each.number] for each in model.unknown),
+        "unknown": sorted([unknown_field.place, unknown_field.number] for unknown_field in model.unknown),
         "configurations": model.configurations,
     }
 
 
 def _imports(imports: Iterable[Import]) -> list[list[Any]]:
-    return sorted(([each.domain, each.version] for each in imports), key=lambda pair: (pair[0], pair[1] or 0))
+    return sorted(([import_.domain, import_.version] for import_ in imports), key=lambda pair: (pair[0], pair[1] or 0))
 
 
 def _graph(graph: Graph, external: ReadExternal) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def _graph(graph: Graph, external: ReadExternal) -> dict[str, Any]:
         "inputs": list(map(_value, graph.inputs)),
         "outputs": list(map(_value, graph.outputs)),
         "value_info": sorted(map(_value, graph.value_info), key=_order),
-        "initializers": sorted((_tensor(each, external) for each in graph.initializers), key=_order),
+        "initializers": sorted((_tensor(initializer, external) for initializer in graph.initializers), key=_order),
         "sparse_initializers": sorted(map(_sparse, graph.sparse_initializers), key=_order),
-        "nodes": [_node(each, external) for each in graph.nodes],
+        "nodes": [_node(node, external) for node in graph.nodes],
         "annotations": graph.annotations,
     }
 
@@ -71,7 +71,7 @@ def _function(function: Function, external: ReadExternal) -> dict[str, Any]:
         "attributes": list(function.attributes),
         "defaults": _attributes(function.defaults, external),
         "value_info": sorted(map(_value, function.value_info), key=_order),
-        "nodes": [_node(each, external) for each in function.nodes],
+        "nodes": [_node(node, external) for node in function.nodes],
         "imports": _imports(function.imports),
     }
 
@@ -91,17 +91,17 @@ def _node(node: Node, external: ReadExternal) -> dict[str, Any]:
 def _attributes(attributes: Iterable[Attribute], external: ReadExternal) -> list[dict[str, Any]]:
     made = [
         {
-            "name": each.name,
-            "kind": each.kind,
-            "reference": each.reference,
-            "fields": sorted(each.fields),
-            "value": [_item(item, external) for item in each.value]
-            if isinstance(each.value, tuple)
+            "name": attribute.name,
+            "kind": attribute.kind,
+            "reference": attribute.reference,
+            "fields": sorted(attribute.fields),
+            "value": [_item(item, external) for item in attribute.value]
+            if isinstance(attribute.value, tuple)
             else None
-            if each.value is None
-            else _item(each.value, external),
+            if attribute.value is None
+            else _item(attribute.value, external),
         }
-        for each in attributes
+        for attribute in attributes
     ]
     return sorted(made, key=_order)
 
@@ -139,17 +139,17 @@ def _sparse(tensor: SparseTensor) -> dict[str, Any]:
 def _tensor(tensor: Tensor, external: ReadExternal) -> dict[str, Any]:
     """Type, dimensions and the SHA-256 of the values, wherever they are stored; null if there are none."""
     data = tensor.data if tensor.external is None else external(tensor)
-    found: str | None = None if data is None else hashlib.sha256(data).hexdigest()
+    text: str | None = None if data is None else hashlib.sha256(data).hexdigest()
     if tensor.strings:
-        lengths = (struct.pack("<Q", len(each)) + each for each in tensor.strings)
-        found = hashlib.sha256(b"".join(lengths)).hexdigest()
+        lengths = (struct.pack("<Q", len(string)) + string for string in tensor.strings)
+        text = hashlib.sha256(b"".join(lengths)).hexdigest()
     if data is None and not tensor.strings and tensor.external is None and 0 in tensor.dims:
-        found = hashlib.sha256(b"").hexdigest()
+        text = hashlib.sha256(b"").hexdigest()
     missing = tensor.external.location if tensor.external is not None and data is None else None
     return {
         "name": tensor.name,
         "element": tensor.element,
         "dims": list(tensor.dims),
-        "values": found,
+        "values": text,
         "not_read": missing,
     }

@@ -68,8 +68,10 @@ class OutputCase(Struct, frozen=True, forbid_unknown_fields=True):
         ends = None
         if self.lower is not None and self.upper is not None:
             ends = Ends(_array(self.lower, "float64"), _array(self.upper, "float64"))
-        found = tuple(each.kind for each in differences(0, actual, _array(self.expected, self.element), ends))
-        return "" if found == self.kinds else f"reports {', '.join(found) or 'nothing'}"
+        texts = tuple(
+            difference.kind for difference in differences(0, actual, _array(self.expected, self.element), ends)
+        )
+        return "" if texts == self.kinds else f"reports {', '.join(texts) or 'nothing'}"
 
 
 def _array(values: tuple[Any, ...], element: str) -> np.ndarray[Any, Any]:

@@ -99,7 +99,7 @@ def _installed(name: str, needed_for: str, listed: Mapping[str, str]) -> Install
     changed = tuple(sorted(_changed(found)))
     files = sorted(f"{path} {value}" for path, _, value in _record(found))
     record = hashlib.sha256("\n".join(files).encode()).hexdigest()
-    requires = tuple(sorted({each for each in _requires(found) if each in listed}))
+    requires = tuple(sorted({require for require in _requires(found) if require in listed}))
     return Installed(name, found.version, record, len(files), changed, license_of(name), needed_for, requires)
 
 

@@ -93,7 +93,7 @@ class Derivation:
 
     def worst(self, code: int) -> int:
         """The exit code of a pack whose check has this one: 1 if either fails, else 3 if either is open."""
-        return next(each for each in (1, 3, 0) if each in (code, self.code))
+        return next(literal for literal in (1, 3, 0) if literal in (code, self.code))
 
 
 def derivation(
@@ -117,29 +117,29 @@ def derivation(
     source = read(data, repr(str(original)), asked.limits, original.parent)
     first = side_of(source, original.name, sha256(data), original.parent)
     try:
-        found = compare_models(first, side_of(model, name, digest, folder), EquivalenceOptions.of(asked))
+        equivalence = compare_models(first, side_of(model, name, digest, folder), EquivalenceOptions.of(asked))
     except BadInput as reason:
         raise UsageError(f"{escape(original.name)} is no original of {escape(name)}: {_without_hint(reason)}") from None
-    largest = max((each.relative for each in found.constants), default=None)
-    unmatched = found.unmatched
+    largest = max((constant.relative for constant in equivalence.constants), default=None)
+    unmatched = equivalence.unmatched
     about = ComparedOriginal(
-        OriginalModel(original.name, found.first.sha256, tuple(external_files(source, original.parent))),
-        found.answer.value,
-        tuple(AnsweredOutput(escape(output.first), output.answer.value) for output in found.outputs),
-        {escape(name): tuple(shape) for name, shape in found.binding.items()},
-        len(found.constants),
+        OriginalModel(original.name, equivalence.first.sha256, tuple(external_files(source, original.parent))),
+        equivalence.answer.value,
+        tuple(AnsweredOutput(escape(output.first), output.answer.value) for output in equivalence.outputs),
+        {escape(name): tuple(shape) for name, shape in equivalence.binding.items()},
+        len(equivalence.constants),
         None if largest is None else _rounded(largest),
-        tuple(Quantum(escape(one.first), escape(one.second), _rounded(one.reach)) for one in found.quanta),
-        tuple(map(escape, found.decisions)),
+        tuple(Quantum(escape(one.first), escape(one.second), _rounded(one.reach)) for one in equivalence.quanta),
+        tuple(map(escape, equivalence.decisions)),
         None
         if unmatched is None
         else UnmatchedPair(*map(escape, (unmatched.first, unmatched.second, unmatched.reason))),
-        None if found.witness is None else convert(found.witness, GeneratedInput, from_attributes=True),
-        tuple(found.theorems),
-        tuple(map(escape, found.assumptions)),
+        None if equivalence.witness is None else convert(equivalence.witness, GeneratedInput, from_attributes=True),
+        tuple(equivalence.theorems),
+        tuple(map(escape, equivalence.assumptions)),
     )
-    proved = found.answer in (Answer.IDENTICAL, Answer.ROUNDING)
-    return Derivation(about, frozenset(found.theorems if proved else ()), found.exit_code())
+    proved = equivalence.answer in (Answer.IDENTICAL, Answer.ROUNDING)
+    return Derivation(about, frozenset(equivalence.theorems if proved else ()), equivalence.exit_code())
 
 
 def _without_hint(reason: BadInput) -> str:

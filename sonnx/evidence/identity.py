@@ -142,8 +142,8 @@ def external_bytes(folder: Path, external: External) -> memoryview | None:
 
 def external_files(model: Model, folder: Path | None) -> Iterator[ExternalFile]:
     """Each file of external data, once; with the reason if it cannot be read."""
-    found = {each.external.location for each in stored_tensors(model) if each.external}
-    for location in sorted(found):
+    texts = {stored_tensor.external.location for stored_tensor in stored_tensors(model) if stored_tensor.external}
+    for location in sorted(texts):
         if folder is None:
             yield ExternalFile(location, None, None, "the model was given as bytes")
             continue
@@ -191,9 +191,9 @@ def about_packages() -> tuple[PackageIdentity, ...]:
 def _package(name: str) -> PackageIdentity:
     found = distribution(name)
     listed = sorted(
-        f"{each.hash.value}  {each.as_posix()}\n"
-        for each in found.files or ()
-        if each.hash and each.parts[0] != ".." and not each.parts[0].endswith(".dist-info")
+        f"{file.hash.value}  {file.as_posix()}\n"
+        for file in found.files or ()
+        if file.hash and file.parts[0] != ".." and not file.parts[0].endswith(".dist-info")
     )
     return PackageIdentity(name, found.version, hashlib.sha256("".join(listed).encode()).hexdigest())
 

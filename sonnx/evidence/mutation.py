@@ -63,8 +63,8 @@ def mutation_record() -> MutationRecord:
     data = tomllib.loads(RECORD.read_text("utf-8"))
     mutants = data.pop("mutants")
     groups = (
-        SurvivorGroup(id_, each["reason"], tuple(Survivor(*row) for row in each["survivors"]))
-        for id_, each in data.items()
+        SurvivorGroup(id_, entry["reason"], tuple(Survivor(*row) for row in entry["survivors"]))
+        for id_, entry in data.items()
     )
     return MutationRecord(mutants, tuple(groups))
 

@@ -27,7 +27,10 @@ def _rules(found: MutationRecord) -> Iterator[str]:
     for group in found.groups:
         yield from ("", f"## {group.id}: {len(group.survivors)}", "", group.reason, "")
         yield from ("| rule | condition | changed to |", "|---|---|---|")
-        yield from (f"| {' | '.join(map(cell, (each.rule, each.text, each.mutant)))} |" for each in group.survivors)
+        yield from (
+            f"| {' | '.join(map(cell, (survivor.rule, survivor.text, survivor.mutant)))} |"
+            for survivor in group.survivors
+        )
 
 
 COMMANDS = """
@@ -48,17 +51,17 @@ def _commands(found: CommandMutants) -> Iterator[str]:
     for command in dict.fromkeys(each.command for each in found.module):
         own = [each for each in found.module if each.command == command]
         yield f"| {command} | {' | '.join(map(str, _figures(own)))} |"
-    for each in found.module:
-        if each.survivors:
-            yield from ("", f"## {each.name}: {each.detected} of {each.tried}", "")
+    for module_mutants in found.module:
+        if module_mutants.survivors:
+            yield from ("", f"## {module_mutants.name}: {module_mutants.detected} of {module_mutants.tried}", "")
             yield from ("| function | not detected | changed to |", "|---|---|---|")
-            yield from (f"| {' | '.join(map(cell, survivor))} |" for survivor in each.survivors)
+            yield from (f"| {' | '.join(map(cell, survivor))} |" for survivor in module_mutants.survivors)
 
 
 def _figures(modules: Sequence[ModuleMutants]) -> tuple[int, ...]:
     """The numbers of modules, of those that have changed, and of mutants: all, tried, detected."""
-    changed = sum(not each.current for each in modules)
-    columns = zip(*((each.mutants, each.tried, each.detected) for each in modules), strict=True)
+    changed = sum(not module.current for module in modules)
+    columns = zip(*((module.mutants, module.tried, module.detected) for module in modules), strict=True)
     return len(modules), changed, *map(sum, columns)
 
 

@@ -57,7 +57,7 @@ def objectives_page() -> str:
     for standard in standards():
         lines += [f"## {standard.title}", "", f"Version: {standard.version}. {standard.use}", ""]
         lines += [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
-        lines += [f"| {' | '.join(_cells(each))} |" for each in standard.objective]
+        lines += [f"| {' | '.join(_cells(objective))} |" for objective in standard.objective]
         lines += ["", "Sources:", "", *(f"* {key}: {source}" for key, source in standard.sources.items()), ""]
     return "\n".join(lines)
 
@@ -66,19 +66,19 @@ def _cells(row: Objective) -> Iterator[str]:
     yield ", ".join(row.id) + (" *(by title)*" if row.named_by == "title" else "")
     yield row.asks
     yield row.gives
-    yield ", ".join(f"`{each}`" for each in (*row.commands, *row.files))
+    yield ", ".join(f"`{command}`" for command in (*row.commands, *row.files))
     yield row.remains
     yield row.source
 
 
 def absent_files(found: Collection[str]) -> tuple[str, ...]:
     """The named files of a pack that one with these files has not; a name ending in "/" is a folder with some file."""
-    named = {name for standard in standards() for each in standard.objective for name in each.files}
+    named = {name for standard in standards() for objective in standard.objective for name in objective.files}
     return tuple(sorted(name for name in named if name.startswith(PACK) and not _is_in(name[len(PACK) :], found)))
 
 
 def _is_in(name: str, found: Collection[str]) -> bool:
-    return any(each.startswith(name) for each in found) if name.endswith("/") else name in found
+    return any(text.startswith(name) for text in found) if name.endswith("/") else name in found
 
 
 def objectives_data(absent: Collection[str]) -> dict[str, Any]:

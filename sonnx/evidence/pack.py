@@ -348,8 +348,8 @@ def _without(matrix: Sequence[Trace], used: Iterable[str]) -> Gaps:
         tuple(trace.rule.slug for trace in matrix if not trace.conforming),
         tuple(trace.rule.slug for trace in matrix if not trace.violating),
         tuple(trace.rule.slug for trace in matrix if not trace.theorems),
-        tuple(name for name, found in described.items() if found is None),
-        tuple(name for name, found in described.items() if found is not None and found.specified is None),
+        tuple(name for name, operator in described.items() if operator is None),
+        tuple(name for name, operator in described.items() if operator is not None and operator.specified is None),
     )
 
 

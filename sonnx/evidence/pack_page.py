@@ -61,8 +61,8 @@ def objectives(absent: Collection[str]) -> str:
 def _kinds(rewrites: Sequence[Any]) -> Iterator[tuple[str, ...]]:
     """A row for each kind of rewrite: how many, the rules it serves, why values stay equal, and what changes."""
     kinds: dict[str, list[Any]] = {}
-    for each in rewrites:
-        kinds.setdefault(each.kind, []).append(each)
+    for rewrite in rewrites:
+        kinds.setdefault(rewrite.kind, []).append(rewrite)
     for kind, made in kinds.items():
         rules = sorted({rule for each in made for rule in each.rules})
         proved = sorted({each.theorem for each in made} - {None})

@@ -107,9 +107,9 @@ def _labels(used: Collection[tuple[str, int]], edition: str) -> Iterator[str]:
     for described in catalogue.operators():
         versions = {version for name, version in used if name == described.name}
         for key in FAMILY_KEYS if versions else ():
-            for each in families(described, key):
-                if any((version, edition) in each.members for version in versions):
-                    yield each.label
+            for family in families(described, key):
+                if any((version, edition) in family.members for version in versions):
+                    yield family.label
 
 
 class Query(NamedTuple):
@@ -125,8 +125,8 @@ class Query(NamedTuple):
 def _queries(theorem: Theorem) -> tuple[Query, ...]:
     """The queries of a theorem; a process that makes several packs builds their terms once."""
     return tuple(
-        Query(each.name, each.obligation.computed, each.hash, dict(_texts(each)))
-        for each in questions(theorem, "z3", theorem.obligations)
+        Query(question.name, question.obligation.computed, question.hash, dict(_texts(question)))
+        for question in questions(theorem, "z3", theorem.obligations)
     )
 
 
@@ -163,7 +163,7 @@ def evidence(found: Iterable[Theorem], proofs: Mapping[str, str]) -> tuple[tuple
 def recorded_result(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, Entry]) -> RecordedResult:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
     entry = known.get(theorem.id)
-    if entry is None or entry["smt2_sha256"] != questions_hash((each.name, each.hash) for each in queries):
+    if entry is None or entry["smt2_sha256"] != questions_hash((query.name, query.hash) for query in queries):
         return RecordedResult()
     status = entry["status"]
     return RecordedResult(
@@ -177,8 +177,8 @@ def recorded_result(theorem: Theorem, queries: Sequence[Query], known: Mapping[s
 
 def totals(theorems: Iterable[RecordedResult]) -> dict[str, int]:
     """The number of results of each kind, and of theorems without a recorded result."""
-    found = Counter(theorem.kind or NOT_ASKED for theorem in theorems)
-    return {kind: found[kind] for kind in (*KINDS, NOT_ASKED) if found[kind]}
+    counter = Counter(theorem.kind or NOT_ASKED for theorem in theorems)
+    return {kind: counter[kind] for kind in (*KINDS, NOT_ASKED) if counter[kind]}
 
 
 # ------------------------------------------------------------------ the record of rewrites
@@ -201,19 +201,19 @@ def require_about(record: ReadRecord, name: str, digest: str) -> None:
             f"{quote(record.file)} is the record of another file: it states the SHA-256 "
             f"{quote(record.content.rewritten.sha256)}, and {quote(name)} has {digest}"
         )
-    unknown = sorted(theorems(record) - {each.id for each in registry.theorems()})
+    unknown = sorted(theorems(record) - {theorem.id for theorem in registry.theorems()})
     if unknown:
         raise UsageError(f"{quote(record.file)} names a theorem unknown to this tool: {quote(unknown[0])}")
 
 
 def theorems(record: ReadRecord) -> set[str]:
     """The theorems that justify the rewrites."""
-    return {each.theorem for each in record.content.rewrites if each.theorem}
+    return {rewrite.theorem for rewrite in record.content.rewrites if rewrite.theorem}
 
 
 def theorems_about(topic: str) -> set[str]:
     """The theorems of a topic."""
-    return {each.id for each in registry.theorems() if each.id.startswith(topic)}
+    return {theorem.id for theorem in registry.theorems() if theorem.id.startswith(topic)}
 
 
 # ------------------------------------------------------------------ certificates: the proofs of the queries

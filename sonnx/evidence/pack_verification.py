@@ -78,13 +78,13 @@ def differences(folder: Path, model: Path | None, original: Path | None = None) 
     Raises:
         UsageError: the folder is not an evidence pack, or the model is not known or not there.
     """
-    found = _files(folder)
+    files = _files(folder)
     for path in (model, original):
         if path is not None and not path.exists():
             raise UsageError(f"there is no model file {quote(str(path))}; name the one that the pack is for")
     listed = _manifest(folder)
-    yield from _against_manifest(found, listed)
-    run = _run(found)
+    yield from _against_manifest(files, listed)
+    run = _run(files)
     source = Path(run.model) if model is None and run is not None else model
     if source is None:
         raise UsageError(f"{RUN} does not name the model file: give it after the folder")
@@ -95,7 +95,7 @@ def differences(folder: Path, model: Path | None, original: Path | None = None) 
     except (UsageError, Unreadable) as reason:
         yield f"the pack cannot be rebuilt: {reason}"
         return
-    yield from _against_rebuilt(found, expected)
+    yield from _against_rebuilt(files, expected)
 
 
 def _files(folder: Path) -> dict[str, bytes]:

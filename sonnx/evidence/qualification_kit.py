@@ -55,13 +55,13 @@ class Kit:
         """The lines that are printed."""
         yield f"{len(self.requirements) - len(self.uncovered)} of {len(self.requirements)} requirements are verified"
         for name, results in (("cases", self.cases), ("procedures", self.procedures)):
-            yield f"{sum(each.passed for each in results)} of {len(results)} {name} have the expected result"
+            yield f"{sum(result.passed for result in results)} of {len(results)} {name} have the expected result"
         found = self.mutation
         yield (
             f"mutation test: cases detect {found.detected} of {found.mutants} changed rules; "
             f"mutation.md gives the reason for each of the other {len(found.survivors)}"
         )
-        yield from (f"failed: {each.id}: {each.actual}" for each in self.failed)
+        yield from (f"failed: {procedure_result.id}: {procedure_result.actual}" for procedure_result in self.failed)
         yield from (f"not verified: {name}" for name in self.uncovered)
         yield from (f"not a requirement: {name}" for name in self.unknown)
         yield from (f"differs from the delivered file: {name}" for name in self.changed)
@@ -73,17 +73,21 @@ class Kit:
     @property
     def uncovered(self) -> tuple[str, ...]:
         """Requirements that no case and no procedure verifies."""
-        return tuple(each.id for each in self.requirements if not self.covered[each.id])
+        return tuple(requirement.id for requirement in self.requirements if not self.covered[requirement.id])
 
     @property
     def failed(self) -> tuple[ProcedureResult, ...]:
         """Cases and procedures with an unexpected result."""
-        return tuple(each for each in (*self.cases, *self.procedures) if not each.passed)
+        return tuple(case for case in (*self.cases, *self.procedures) if not case.passed)
 
     @property
     def changed(self) -> tuple[str, ...]:
         """Installed files that differ from the delivered ones."""
-        return tuple(f"{each.name}: {name}" for each in self.configuration.distributions for name in each.changed)
+        return tuple(
+            f"{distribution.name}: {name}"
+            for distribution in self.configuration.distributions
+            for name in distribution.changed
+        )
 
     @property
     def passed(self) -> bool:
@@ -95,7 +99,7 @@ def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
     """Run all cases and procedures, with `run` as the command line that `parser` describes; seconds, no network."""
     wanted, procedures = requirements(parser), tuple(perform(run))
     cases = (*run_cases(), *run_command_cases(run))
-    covered: dict[str, list[str]] = {each.id: [] for each in wanted}
+    covered: dict[str, list[str]] = {requirement.id: [] for requirement in wanted}
     unknown: dict[str, None] = {}
     for result in (*cases, *procedures):
         for name in result.verifies:
@@ -105,7 +109,7 @@ def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
                 unknown[name] = None
     lines, sound = selfcheck()
     return Kit(
-        wanted, cases, procedures, {name: tuple(found) for name, found in covered.items()}, tuple(unknown),
+        wanted, cases, procedures, {name: tuple(texts) for name, texts in covered.items()}, tuple(unknown),
         mutation_record(), tuple(lines), sound,
         _listed("tool_errors.toml", "error"), _listed("known_problems.toml", "problem"), configuration(),
     )  # fmt: skip
@@ -149,18 +153,24 @@ def write(folder: Path, kit: Kit) -> None:
 
 def _files(kit: Kit) -> Iterator[tuple[str, str]]:
     yield "README.md", FIRST_PAGE.format(summary="\n".join(f"* {line}" for line in kit.summary()))
-    rows = ((each.id, each.text, each.source, str(len(kit.covered[each.id]))) for each in kit.requirements)
+    rows = (
+        (requirement.id, requirement.text, requirement.source, str(len(kit.covered[requirement.id])))
+        for requirement in kit.requirements
+    )
     yield "requirements.md", _page("Operational requirements", ("id", "requirement", "source", "verified by"), rows)
-    results = ((each.id, ", ".join(each.verifies), _result(each)) for each in (*kit.procedures, *kit.cases))
+    results = (
+        (procedure.id, ", ".join(procedure.verifies), _result(procedure)) for procedure in (*kit.procedures, *kit.cases)
+    )
     yield (
         "verification.md",
         _page("Procedures, cases and their results", ("procedure or case", "verifies", "result"), results),
     )
     yield "mutation.md", "".join(f"{line}\n" for line in mutation_lines(kit.mutation, command_mutants()))
-    found = ((each["id"], each["text"], each["effect"], " ".join(each["measures"])) for each in kit.errors)
-    yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), found)
+    tuples = ((error["id"], error["text"], error["effect"], " ".join(error["measures"])) for error in kit.errors)
+    yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), tuples)
     known = (
-        (each["id"], ", ".join(each["affects"]), each["text"], each["safe"], each["avoid"]) for each in kit.problems
+        (problem["id"], ", ".join(problem["affects"]), problem["text"], problem["safe"], problem["avoid"])
+        for problem in kit.problems
     )
     yield "known-problems.md", _page("Known problems", PROBLEM_HEADS, known)
     yield "configuration.md", _page("Configuration index", PART_HEADS, _parts(kit))
@@ -207,14 +217,21 @@ def _result(found: ProcedureResult) -> str:
 def _parts(kit: Kit) -> Iterator[Sequence[str]]:
     found = kit.configuration
     yield "rules, proofs, cases and code", "", "", "", found.source, "delivered" if found.packaged else "a checkout"
-    for each in found.distributions:
-        state = "; ".join(each.changed) or f"{each.files} files as delivered"
-        needed_for = f"the extra {each.needed_for}" if each.needed_for else "the tool"
-        yield each.name, each.version, needed_for, each.license or "not stated", each.record, state
+    for distribution in found.distributions:
+        state = "; ".join(distribution.changed) or f"{distribution.files} files as delivered"
+        needed_for = f"the extra {distribution.needed_for}" if distribution.needed_for else "the tool"
+        yield (
+            distribution.name,
+            distribution.version,
+            needed_for,
+            distribution.license or "not stated",
+            distribution.record,
+            state,
+        )
     yield found.python, "", "", "", "", found.machine
 
 
 def _page(title: str, heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
     lines = [f"# {title}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    lines += [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
+    lines += [f"| {' | '.join(cell(name) for name in row)} |" for row in rows]
     return "\n".join(lines) + "\n"

@@ -61,7 +61,7 @@ def requirements_document(matrix: Sequence[Trace], edition: str, answers: Mappin
     objects = SubElement(content, "SPEC-OBJECTS")
     for trace in matrix:
         _object(objects, trace, edition, answers.get(trace.rule.slug, {}), dated)
-    _specification(content, [_key("rule", each.rule.slug, edition) for each in matrix], edition, dated)
+    _specification(content, [_key("rule", row.rule.slug, edition) for row in matrix], edition, dated)
     indent(root, " ")
     written: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{written}\n'.encode()
@@ -79,12 +79,12 @@ def _add(content: Element, group: str, tag: str, key: str, name: str, attributes
 def _define(owner: Element, text_type: str, dated: Mapping[str, str]) -> None:
     attributes = SubElement(owner, "SPEC-ATTRIBUTES")
     for key, name in ATTRIBUTES.items():
-        made = SubElement(
+        element = SubElement(
             attributes,
             "ATTRIBUTE-DEFINITION-STRING",
             {"IDENTIFIER": _key("attribute", key), "LONG-NAME": name, **dated},
         )
-        SubElement(SubElement(made, "TYPE"), "DATATYPE-DEFINITION-STRING-REF").text = text_type
+        SubElement(SubElement(element, "TYPE"), "DATATYPE-DEFINITION-STRING-REF").text = text_type
 
 
 def _object(objects: Element, trace: Trace, edition: str, answers: Mapping[str, int], dated: Mapping[str, str]) -> None:
@@ -103,9 +103,9 @@ def _object(objects: Element, trace: Trace, edition: str, answers: Mapping[str, 
         "result": _listed(f"{number} {verdict}" for verdict, number in answers.items()) or "no subject",
     }
     key = _key("rule", rule.slug, edition)
-    made = SubElement(objects, "SPEC-OBJECT", {"IDENTIFIER": key, "LONG-NAME": stated["identifier"], **dated})
-    SubElement(SubElement(made, "TYPE"), "SPEC-OBJECT-TYPE-REF").text = _key("type", "requirement")
-    values = SubElement(made, "VALUES")
+    element = SubElement(objects, "SPEC-OBJECT", {"IDENTIFIER": key, "LONG-NAME": stated["identifier"], **dated})
+    SubElement(SubElement(element, "TYPE"), "SPEC-OBJECT-TYPE-REF").text = _key("type", "requirement")
+    values = SubElement(element, "VALUES")
     for name in ATTRIBUTES:
         value = SubElement(values, "ATTRIBUTE-VALUE-STRING", {"THE-VALUE": stated[name]})
         SubElement(SubElement(value, "DEFINITION"), "ATTRIBUTE-DEFINITION-STRING-REF").text = _key("attribute", name)
@@ -117,13 +117,13 @@ def _listed(texts: Iterable[str]) -> str:
 
 def _specification(content: Element, keys: Iterable[str], edition: str, dated: Mapping[str, str]) -> None:
     name = f"SONNX {edition}"
-    made = SubElement(
+    element = SubElement(
         SubElement(content, "SPECIFICATIONS"),
         "SPECIFICATION",
         {"IDENTIFIER": _key("specification", edition), "LONG-NAME": name, **dated},
     )
-    SubElement(SubElement(made, "TYPE"), "SPECIFICATION-TYPE-REF").text = _key("type", "edition")
-    children = SubElement(made, "CHILDREN")
+    SubElement(SubElement(element, "TYPE"), "SPECIFICATION-TYPE-REF").text = _key("type", "edition")
+    children = SubElement(element, "CHILDREN")
     for key in keys:
         place = SubElement(children, "SPEC-HIERARCHY", {"IDENTIFIER": _key("place", key), **dated})
         SubElement(SubElement(place, "OBJECT"), "SPEC-OBJECT-REF").text = key

@@ -81,10 +81,10 @@ def wrong_rewrite(case: RewriteCase, run: Callable[[Sequence[str]], int]) -> str
 
 def _differences(case: RewriteCase) -> Iterator[str]:
     record = json.loads(Path(RECORD).read_bytes())
-    made = tuple(dict.fromkeys(each["kind"] for each in record["rewrites"]))
+    made = tuple(dict.fromkeys(entry["kind"] for entry in record["rewrites"]))
     if made != case.rewrites:
         yield f"makes the rewrites {', '.join(made)}, not {', '.join(case.rewrites)}"
-    left = {each["rule"] for each in record["rewritten"]["findings"] if each["verdict"] == "fail"}
+    left = {entry["rule"] for entry in record["rewritten"]["findings"] if entry["verdict"] == "fail"}
     if left != {*case.remaining}:
         yield f"leaves {', '.join(sorted(left)) or 'nothing'}, not {', '.join(sorted(case.remaining)) or 'nothing'}"
     if record["validation"]["for_all_inputs"] != case.function:
@@ -105,7 +105,7 @@ def _parts(data: bytes) -> Mapping[str, Any]:
         "format": [model["ir_version"], model["imports"], graph["name"]],
         **{name: graph[name] for name in ("inputs", "outputs", "value_info", "initializers", "sparse_initializers")},
         "nodes": [_plain(node) for node in graph["nodes"]],
-        "functions": [each["name"] for each in model["functions"]],
+        "functions": [entry["name"] for entry in model["functions"]],
     }
 
 

@@ -42,10 +42,10 @@ def sign(content: bytes, key: Path) -> bytes:
     Raises:
         UsageError: OpenSSH refuses.
     """
-    made = _call(["-Y", "sign", "-n", NAMESPACE, "-f", str(key)], content)
-    if made.returncode or not made.stdout.startswith(b"-----BEGIN SSH SIGNATURE-----"):
-        raise UsageError(f"{quote(str(key))} does not sign: {_reason(made)}")
-    return made.stdout
+    process = _call(["-Y", "sign", "-n", NAMESPACE, "-f", str(key)], content)
+    if process.returncode or not process.stdout.startswith(b"-----BEGIN SSH SIGNATURE-----"):
+        raise UsageError(f"{quote(str(key))} does not sign: {_reason(process)}")
+    return process.stdout
 
 
 def signature_fault(folder: Path, manifest: str, signers: Path) -> str:
@@ -65,9 +65,9 @@ def signature_fault(folder: Path, manifest: str, signers: Path) -> str:
     signature = folder / SIGNATURE
     if not signature.is_file():
         return f"the pack has no signature: {SIGNATURE} is missing"
-    found = _call(["-Y", "find-principals", "-s", str(signature), "-f", str(signers)])
-    names = found.stdout.decode("utf-8", "replace").split()
-    if found.returncode or not names:
+    process = _call(["-Y", "find-principals", "-s", str(signature), "-f", str(signers)])
+    names = process.stdout.decode("utf-8", "replace").split()
+    if process.returncode or not names:
         return f"{SIGNATURE} is of no key in {escape(signers.name)}, or is not a signature"
     question = ["-Y", "verify", "-f", str(signers), "-I", names[0], "-n", NAMESPACE, "-s", str(signature)]
     verified = _call(question, (folder / manifest).read_bytes())
@@ -75,10 +75,10 @@ def signature_fault(folder: Path, manifest: str, signers: Path) -> str:
 
 
 def _program() -> str:
-    found = shutil.which(PROGRAM)
-    if found is None:
+    name = shutil.which(PROGRAM)
+    if name is None:
         raise UsageError(f"signatures need {PROGRAM} of OpenSSH, which is not installed")
-    return found
+    return name
 
 
 def _call(arguments: list[str], content: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -71,7 +71,7 @@ def _about(name: str, content: bytes, used: Collection[str]) -> TestedImplementa
     from sonnx.suite.result import Counts, read_run  # most packs have no report, and it loads numpy
 
     run = read_run(name, content)
-    counted = [run.operators[each] for each in sorted(used) if each in run.operators]
+    counted = [run.operators[text] for text in sorted(used) if text in run.operators]
     return TestedImplementation(
         name,
         sha256(content),

@@ -42,7 +42,7 @@ def traces(theorems: Iterable[Theorem] = (), rules: Mapping[str, Rule] | None = 
         for slug in concerned(theorem, rules):
             concerning[slug].append(theorem.id)
     conforming, violating = (
-        {slug: tuple(case.id for case in found) for slug, found in cases_by_rule(*outcomes).items()}
+        {slug: tuple(case.id for case in rule_cases) for slug, rule_cases in cases_by_rule(*outcomes).items()}
         for outcomes in (("conforms",), ("invalid", "violates"))
     )
     return {

@@ -81,14 +81,14 @@ def perform(run: CommandLine) -> Iterator[ProcedureResult]:
     Procedures with the same first command lines begin with copies of one folder, in which these ran once.
     """
     before, prepared = Path.cwd(), dict[tuple[str, ...], tuple[Path, tuple[str, ...]]]()
-    with tempfile.TemporaryDirectory() as made:
-        _lay_out(Path(made) / "0", _data())
+    with tempfile.TemporaryDirectory() as name:
+        _lay_out(Path(name) / "0", _data())
         try:
             for number, procedure in enumerate(procedures(), 1):
-                folder = Path(made) / str(number)
+                folder = Path(name) / str(number)
                 if procedure.first not in prepared:
-                    template = Path(made) / f"{number}-before"
-                    shutil.copytree(Path(made) / "0", template)
+                    template = Path(name) / f"{number}-before"
+                    shutil.copytree(Path(name) / "0", template)
                     os.chdir(template)
                     prepared[procedure.first] = template, _failed_lines(procedure.first, run)
                 template, wrong = prepared[procedure.first]
@@ -241,12 +241,13 @@ def _rules() -> Iterator[Requirement]:
 
 
 def _rewrites() -> Iterator[Requirement]:
-    for each in rewrite_descriptions().values():
+    for description in rewrite_descriptions().values():
         kept = "It keeps every value bit for bit."
-        if each.option:
-            kept = f"Only with --{each.option.replace('_', '-')}: it keeps the ideal values, and rounds in another way."
+        if description.option:
+            option = description.option.replace("_", "-")
+            kept = f"Only with --{option}: it keeps the ideal values, and rounds in another way."
         yield Requirement(
-            f"rewrite {each.name}", f"`fix` makes the rewrite {each.name}: {each.title}. {kept}",
+            f"rewrite {description.name}", f"`fix` makes the rewrite {description.name}: {description.title}. {kept}",
             "restrictions/rewrites.toml",
         )  # fmt: skip
 

@@ -77,15 +77,15 @@ class ClassRuns(Struct, frozen=True):
     @property
     def unexplained(self) -> tuple[ClassDeviation, ...]:
         """The deviations that may be faults of the runtime."""
-        return tuple(each for each in self.deviations if not each.explained)
+        return tuple(deviation for deviation in self.deviations if not deviation.explained)
 
     def with_deviations(self, new: Sequence[ClassDeviation]) -> ClassRuns:
         """With those of one more run; of a class and a kind the first is kept."""
-        known = {(each.name, each.kind, each.explained): each for each in self.deviations}
-        for each in new:
-            key = (each.name, each.kind, each.explained)
+        known = {(deviation.name, deviation.kind, deviation.explained): deviation for deviation in self.deviations}
+        for class_deviation in new:
+            key = (class_deviation.name, class_deviation.kind, class_deviation.explained)
             first = known.get(key)
-            known[key] = each if first is None else replace(first, runs=first.runs + 1)
+            known[key] = class_deviation if first is None else replace(first, runs=first.runs + 1)
         return replace(self, runs=self.runs + 1, deviations=tuple(known.values()))
 
 
@@ -138,8 +138,8 @@ def selects(exact: Array, inputs: Iterable[Array]) -> bool:
     known = [np.abs(values).reshape(-1) for values in inputs if values.dtype == exact.dtype]
     if not known or not exact.any():
         return False
-    found = np.abs(exact).reshape(-1)
-    return bool((np.isin(found, np.concatenate(known)) | (found == 0)).all())
+    array = np.abs(exact).reshape(-1)
+    return bool((np.isin(array, np.concatenate(known)) | (array == 0)).all())
 
 
 def shown(name: str, values: Array) -> str:

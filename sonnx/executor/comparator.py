@@ -86,7 +86,7 @@ def compare_source(
     Raises:
         Stop: the model does not conform, or the executor cannot run a part of it.
     """
-    made = _Comparator(source, runtime, options, tolerance)
+    comparator = _Comparator(source, runtime, options, tolerance)
     skipped: list[str] = []
     ordinary_runs, stopped = 0, False
     runner = ModelRunner(
@@ -96,7 +96,7 @@ def compare_source(
     values: Mapping[str, Array] = {}
     for number, given in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
-        compared = dict(made.rows)
+        compared = dict(comparator.rows)
         try:
             require_time()
             exact = runner.run(given)
@@ -104,37 +104,37 @@ def compare_source(
             if tolerance is not None:
                 progress(f"run {number + 1} of {len(runs)}: bounds")
                 tolerance.start(given, exact.values)
-            made.ordinary = all(is_ordinary(array) for array in given.values())
+            comparator.ordinary = all(is_ordinary(array) for array in given.values())
             values = values or {**given, **exact.values}
-            if made.reach is None and ranges is not None and options.every_node and made.class_runs != 0:
+            if comparator.reach is None and ranges is not None and options.every_node and comparator.class_runs != 0:
                 varying = _varying(source.model)
-                made.reach = ReachSearch(source.model.graph.nodes, varying, _specs(varying, values), ranges, box)
-            made.add_run(f"run {number + 1}", given, exact.values, progress)
+                comparator.reach = ReachSearch(source.model.graph.nodes, varying, _specs(varying, values), ranges, box)
+            comparator.add_run(f"run {number + 1}", given, exact.values, progress)
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
         except OutOfTime:
             if not number:
                 raise
-            made.rows, stopped = compared, True
+            comparator.rows, stopped = compared, True
             skipped += [f"run {left + 1}: the time was over (--timeout)" for left in range(number, len(runs))]
             break
         else:
-            ordinary_runs += made.ordinary
+            ordinary_runs += comparator.ordinary
     compared_runs = len(runs) - len(skipped)
     reach = None
-    if made.class_runs != 0 and not stopped:
+    if comparator.class_runs != 0 and not stopped:
         try:
             if options.generates_inputs:
-                made.add_class_outputs(runner, values, progress)
+                comparator.add_class_outputs(runner, values, progress)
             if options.every_node and values:
-                made.add_class_nodes(values, progress)
-            reach = made.searched(runner, values, progress)
+                comparator.add_class_nodes(values, progress)
+            reach = comparator.searched(runner, values, progress)
         except OutOfTime:
             stopped = True
             skipped.append("class inputs: the time was over (--timeout)")
     return Comparison(
-        source.name, runtime.title, chosen, options.unchecked, inputs, compared_runs, tuple(made.ordered_rows()),
-        tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped, without_classes=tuple(made.without_classes),
+        source.name, runtime.title, chosen, options.unchecked, inputs, compared_runs, tuple(comparator.ordered_rows()),
+        tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped, without_classes=tuple(comparator.without_classes),
         reach=reach,
     )  # fmt: skip
 
@@ -208,10 +208,10 @@ class _Comparator:
         graph = self.source.model.graph
         self._look(run, given, exact)
         progress(f"{run}: {self.runtime.title}")
-        found = self._run(WHOLE, self._whole, given)
+        answer = self._run(WHOLE, self._whole, given)
         for index, value in enumerate(graph.outputs):
             where = Where(f"graph/output[{index}]", "value", value.name)
-            self._compare(Row(OUTPUT, value.name, where=where), run, found, exact[value.name])
+            self._compare(Row(OUTPUT, value.name, where=where), run, answer, exact[value.name])
         if not self.every_node:
             return
         values = {**self._constants(given), **given, **exact}
@@ -219,17 +219,17 @@ class _Comparator:
             progress(f"{run}: node {index + 1} of {len(graph.nodes)}")
             self._node(run, index, node, values)
         progress(f"{run}: every value of the whole model")
-        found = self._run("all", lambda: self._all(exact), given)
+        answer = self._run("all", lambda: self._all(exact), given)
         for index, node in enumerate(graph.nodes):
             for name in filter(None, node.outputs):
-                self._compare(_row(ACCUMULATED, name, index, node), run, found, exact[name])
+                self._compare(_row(ACCUMULATED, name, index, node), run, answer, exact[name])
 
     def _node(self, run: str, index: int, node: Node, values: Mapping[str, Array]) -> None:
         inputs = {name: values[name] for name in dict.fromkeys(node.inputs) if name}
         shapes = tuple(array.shape for array in inputs.values())
-        found = self._run((index, shapes), lambda: self._alone(index, node, values), inputs)
+        answer = self._run((index, shapes), lambda: self._alone(index, node, values), inputs)
         for name in filter(None, node.outputs):
-            self._compare(_row(EQUAL, name, index, node), run, found, values[name])
+            self._compare(_row(EQUAL, name, index, node), run, answer, values[name])
 
     def _run(self, key: object, load: Callable[[], Loaded], inputs: Mapping[str, Array]) -> _Answer:
         """The values of the runtime in two calls, or why it has none."""
@@ -344,8 +344,8 @@ class _Comparator:
         chosen = within_budget(every, subject.runner.elements(usual), self.class_runs)
         computed = {row.value for row in subject.rows if not selects(values[row.value], usual.values())}
         for row in subject.rows:
-            made = ClassRuns(left_out=len(every) - len(chosen))
-            self.rows[row.way, row.value] = replace(row, type=NAMES[values[row.value].dtype], classes=made)
+            class_runs = ClassRuns(left_out=len(every) - len(chosen))
+            self.rows[row.way, row.value] = replace(row, type=NAMES[values[row.value].dtype], classes=class_runs)
         for number, case in enumerate(chosen):
             if number % PROGRESS_STEP == 0:
                 progress(f"{subject.title}: class inputs {number + 1} of {len(chosen)}")
@@ -355,13 +355,13 @@ class _Comparator:
             exact = _exact(subject.runner, inputs, shapes)
             if exact is not None and subject.key == WHOLE:
                 self._look(_class_run(case), inputs, exact)
-            found = None if exact is None else self._run(subject.key, subject.load, inputs)
+            answer = None if exact is None else self._run(subject.key, subject.load, inputs)
             for row in subject.rows:
                 key = (row.way, row.value)
-                if exact is None or found is None:
+                if exact is None or answer is None:
                     self.rows[key] = _without_value(self.rows[key])
                     continue
-                new = self._compare(self.rows[key], _class_run(case), found, exact[row.value])
+                new = self._compare(self.rows[key], _class_run(case), answer, exact[row.value])
                 if new is not None:
                     self.rows[key] = _with_case(self.rows[key], case, drawn, new, subject, row.value in computed)
 
@@ -414,8 +414,8 @@ class _Comparator:
         declared = {value.name for value in graph.outputs}
         named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
         outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
-        made = replace(self.source.model, graph=replace(graph, outputs=outputs))
-        return self.runtime.load(write(made), self.source.folder)
+        model = replace(self.source.model, graph=replace(graph, outputs=outputs))
+        return self.runtime.load(write(model), self.source.folder)
 
     def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
         inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
@@ -427,8 +427,12 @@ class _Comparator:
         """A node alone; its constants are initializers, as in the model."""
         model = self.source.model
         taken = [*dict.fromkeys(filter(None, node.inputs))]
-        constants = tuple(each for each in model.graph.initializers if each.name in taken and each.name not in varying)
-        named = {each.name for each in constants} if (model.ir_version or 0) >= 4 else set()
+        constants = tuple(
+            initializer
+            for initializer in model.graph.initializers
+            if initializer.name in taken and initializer.name not in varying
+        )
+        named = {constant.name for constant in constants} if (model.ir_version or 0) >= 4 else set()
         inputs = tuple(_value(name, values[name]) for name in taken if name not in named)
         outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
         graph = Graph(f"node {index}", inputs, outputs, (), constants, (), (node,))
@@ -480,25 +484,25 @@ def _distance(name: str, found: _Answer, exact: Array) -> Distance:
 
 def _with_reason(known: tuple[str, ...], run: str, reason: str, every: bool = False) -> tuple[str, ...]:
     """With one more reason and its run; a reason that is known only if every run is listed."""
-    if not every and any(each.endswith(f": {reason}") for each in known):
+    if not every and any(name.endswith(f": {reason}") for name in known):
         return known
     return (*known, f"{run}: {reason}")
 
 
 def _varying(model: Model) -> set[str]:
     """The values that depend on an input which a caller gives."""
-    found = {value.name for value in required_inputs(model)}
+    texts = {value.name for value in required_inputs(model)}
     for node in model.graph.nodes:
-        if found.intersection(node.inputs) or found.intersection(captured(node)):
-            found.update(filter(None, node.outputs))
-    return found
+        if texts.intersection(node.inputs) or texts.intersection(captured(node)):
+            texts.update(filter(None, node.outputs))
+    return texts
 
 
 def _content(node: Node, alone: Model, specs: Iterable[TensorSpec], fixed: Iterable[Array]) -> bytes:
     """The same for nodes that compute the same of their inputs: the node with other names, its constants and types."""
     listed = dict.fromkeys([*node.inputs, *node.outputs])
     names = {name: f"{number}" if name else "" for number, name in enumerate(listed)}
-    inputs, outputs = (tuple(names[each] for each in side) for side in (node.inputs, node.outputs))
+    inputs, outputs = (tuple(names[name] for name in side) for side in (node.inputs, node.outputs))
     renamed = replace(node, name="", inputs=inputs, outputs=outputs)
 
     def called(value: ValueInfo) -> ValueInfo:
@@ -509,10 +513,12 @@ def _content(node: Node, alone: Model, specs: Iterable[TensorSpec], fixed: Itera
         name="",
         inputs=tuple(map(called, alone.graph.inputs)),
         outputs=tuple(map(called, alone.graph.outputs)),
-        initializers=tuple(replace(each, name=names[each.name]) for each in alone.graph.initializers),
+        initializers=tuple(
+            replace(initializer, name=names[initializer.name]) for initializer in alone.graph.initializers
+        ),
         nodes=(renamed,),
     )
-    said = repr([[*specs], [(each.dtype, each.shape, each.tolist()) for each in fixed]])
+    said = repr([[*specs], [(array.dtype, array.shape, array.tolist()) for array in fixed]])
     return sha256(write(replace(alone, graph=graph)) + said.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -166,12 +166,12 @@ def _violations(row: Row, limits: ComparisonLimits) -> Iterator[str]:
     if row.distance is None:
         return
     if row.classes is not None:
-        for each in sorted(row.classes.deviations, key=lambda each: each.packed):
-            if (limits.zero_signs or not each.explained) and _counts(each.kind, row.distance, limits):
-                inputs = "; ".join(each.inputs)
+        for deviation in sorted(row.classes.deviations, key=lambda classes_deviation: classes_deviation.packed):
+            if (limits.zero_signs or not deviation.explained) and _counts(deviation.kind, row.distance, limits):
+                inputs = "; ".join(deviation.inputs)
                 yield (
-                    f"{named} differs in {each.kind} at {list(each.at)}, class {each.name!r}: "
-                    f"{each.found}, exact {each.exact}, for {inputs}"
+                    f"{named} differs in {deviation.kind} at {list(deviation.at)}, class {deviation.name!r}: "
+                    f"{deviation.found}, exact {deviation.exact}, for {inputs}"
                 )
         return
     if limits.max_ulp is not None and (row.distance.ulp or 0) > limits.max_ulp:

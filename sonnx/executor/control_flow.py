@@ -66,14 +66,16 @@ class Inlining:
         if self.nodes > MAX_INLINED_NODES:
             with NodeErrors(node, visit.position, conforming=False):
                 raise NotExecutable(f"functions and branches have more than {MAX_INLINED_NODES} nodes, or no end")
-        own = [each.name for each in body.initializers] + [name for each in body.nodes for name in each.outputs if name]
+        own = [initializer.name for initializer in body.initializers] + [
+            name for body_node in body.nodes for name in body_node.outputs if name
+        ]
         names |= {name: unused(f"{name}@{self.nodes}", self.taken) for name in dict.fromkeys(own)}
         for tensor in body.initializers:
             self.constants.append(replace(tensor, name=names[tensor.name]))
             place.define(names[tensor.name], constant_facts(tensor))
         results = zip(body.outputs, node.outputs, strict=False)
         return [
-            *(renamed(each, names, outputs=True) for each in body.nodes),
+            *(renamed(body_node, names, outputs=True) for body_node in body.nodes),
             *(
                 Node(node.name, "Identity", "", "", (names.get(value.name, value.name),), (name,), ())
                 for value, name in results
@@ -84,11 +86,11 @@ class Inlining:
 
 def body_of(function: Function, node: Node) -> Graph:
     """The body of a function with the attributes of a call."""
-    given = {each.name: each for each in (*function.defaults, *node.attributes)}
+    given = {default.name: default for default in (*function.defaults, *node.attributes)}
     inputs, outputs = (
         tuple(ValueInfo(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
     )
-    nodes = tuple(_with_attributes(each, given) for each in function.nodes)
+    nodes = tuple(_with_attributes(function_node, given) for function_node in function.nodes)
     return Graph(function.name, inputs, outputs, (), (), (), nodes)
 
 
@@ -100,9 +102,10 @@ def _with_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
             bound.append(attribute)
         elif attribute.reference in given:
             bound.append(replace(given[attribute.reference], name=attribute.name))
-    made = replace(node, attributes=tuple(bound)) if node.attributes else node
+    inner_node = replace(node, attributes=tuple(bound)) if node.attributes else node
     return with_subgraphs(
-        made, lambda graph, _: replace(graph, nodes=tuple(_with_attributes(each, given) for each in graph.nodes))
+        inner_node,
+        lambda graph, _: replace(graph, nodes=tuple(_with_attributes(graph_node, given) for graph_node in graph.nodes)),
     )
 
 
@@ -110,7 +113,7 @@ def run_body(node: Node, call: Call, inputs: Sequence[Array | None], run: RunGra
     """The outputs of a node whose graphs run when its values exist."""
     if call.function is not None:
         formals = zip(call.function.inputs, inputs, strict=False)
-        return run(body_of(call.function, node), {name: each for name, each in formals if each is not None})
+        return run(body_of(call.function, node), {name: array for name, array in formals if array is not None})
     if _is(call, "If"):
         return run(_graph(node.attributes, BRANCHES[_truth(inputs[0], "the condition")]), {})
     if _is(call, "Loop"):
@@ -126,7 +129,7 @@ def _loop(body: Graph, inputs: Sequence[Array | None], run: RunGraph) -> list[Ar
     """
     most, goes_on, *carried = inputs
     names, count = [value.name for value in body.inputs], len(inputs) - 2
-    if len(names) != len(inputs) or len(body.outputs) <= count or any(each is None for each in carried):
+    if len(names) != len(inputs) or len(body.outputs) <= count or any(part is None for part in carried):
         raise NotExecutable("the body does not have the inputs and outputs of the loop")
     limit = None if most is None else int(most.reshape(-1)[0])
     going = True if goes_on is None else _truth(goes_on, "the condition")
@@ -134,16 +137,16 @@ def _loop(body: Graph, inputs: Sequence[Array | None], run: RunGraph) -> list[Ar
     done = 0
     while going and (limit is None or done < limit):
         state: list[Any] = [np.array(done, np.int64), np.array(going), *carried]
-        going_array, *found = run(body, dict(zip(names, state, strict=True)))
-        going, carried, done = _truth(going_array, "the condition"), [*found[:count]], done + 1
-        for every, each in zip(stacked, found[count:], strict=True):
-            if every and (each.shape, each.dtype) != (every[0].shape, every[0].dtype):
+        going_array, *arrays = run(body, dict(zip(names, state, strict=True)))
+        going, carried, done = _truth(going_array, "the condition"), [*arrays[:count]], done + 1
+        for every, array in zip(stacked, arrays[count:], strict=True):
+            if every and (array.shape, array.dtype) != (every[0].shape, every[0].dtype):
                 raise NotExecutable("an output of the body has another shape in each iteration")
-            every.append(each)
+            every.append(array)
     results = [
         np.stack(every) if every else _none(v) for every, v in zip(stacked, body.outputs[count + 1 :], strict=True)
     ]
-    return [*[np.array(each) for each in carried if each is not None], *results]
+    return [*[np.array(part) for part in carried if part is not None], *results]
 
 
 def _none(value: ValueInfo) -> Array:
@@ -151,7 +154,7 @@ def _none(value: ValueInfo) -> Array:
     kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
     if kind is None or shape is None:
         raise NotExecutable("the loop ends before its first iteration, and its body does not declare what it gives")
-    return np.empty((0, *[each if isinstance(each, int) else 0 for each in shape]), kind)
+    return np.empty((0, *[extent if isinstance(extent, int) else 0 for extent in shape]), kind)
 
 
 def _truth(values: Array | None, what: str) -> bool:
@@ -165,7 +168,7 @@ def _is(call: Call, operator: str) -> bool:
 
 
 def _graph(attributes: Sequence[Attribute], name: str) -> Graph:
-    found: Any = next((each.value for each in attributes if each.name == name), None)
+    found: Any = next((attribute.value for attribute in attributes if attribute.name == name), None)
     if not isinstance(found, Graph):
         raise NotExecutable(f"the graph {name} does not exist")
     return found

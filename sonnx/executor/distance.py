@@ -148,7 +148,7 @@ def distance(found: Array, exact: Array) -> Distance:
     ):
         if one != other:
             raise Incomparable(f"its {what} is {one}, not {other}")
-    found, exact = (np.ascontiguousarray(each).reshape(each.shape) for each in (found, exact))
+    found, exact = (np.ascontiguousarray(array).reshape(array.shape) for array in (found, exact))
     with np.errstate(all="ignore"):  # an array of rank 0 warns of integers that wrap around
         if exact.dtype == TEXT:
             return _strings(found, exact)
@@ -162,7 +162,7 @@ def distance(found: Array, exact: Array) -> Distance:
 def _strings(found: Array, exact: Array) -> Distance:
     """Strings are identical or not; none has a distance."""
     same = found == exact
-    made = Distance(
+    distance = Distance(
         exact.size,
         int(np.count_nonzero(same)),
         0,
@@ -172,7 +172,7 @@ def _strings(found: Array, exact: Array) -> Distance:
         0.0,
         specials=_mismatches({STRING: ~same}, found, exact),
     )
-    return made if same.all() else _at(made, _first(~same), found, exact)
+    return distance if same.all() else _at(distance, _first(~same), found, exact)
 
 
 def _parts(values: Array) -> Array:
@@ -185,7 +185,7 @@ def _integers(found: Array, exact: Array) -> Distance:
     high, low = np.maximum(found, exact), np.minimum(found, exact)
     apart = high.astype(np.uint64) - low.astype(np.uint64)  # of 64-bit integers it is at most an unsigned one
     at = _first(apart == apart.max()) if apart.size and not same.all() else None
-    made = Distance(
+    distance = Distance(
         elements=exact.size,
         identical=int(np.count_nonzero(same)),
         measured=exact.size,
@@ -195,16 +195,16 @@ def _integers(found: Array, exact: Array) -> Distance:
         absolute_sum=float(apart.sum(dtype=np.float64)),
         specials=_mismatches({BOOL if exact.dtype == np.bool_ else INTEGER: ~same}, found, exact),
     )
-    return made if at is None else _at(made, at, found, exact)
+    return distance if at is None else _at(distance, at, found, exact)
 
 
 def _floating(found: Array, exact: Array) -> Distance:
-    made = format_of(exact.dtype)
-    if made is None:
+    number_format = format_of(exact.dtype)
+    if number_format is None:
         places, steps = _listed_places(found, exact)
     else:
-        places, steps = _places(found, exact, made)
-    nan, infinite = ([test(widened(each)) for each in (found, exact)] for test in (np.isnan, np.isinf))
+        places, steps = _places(found, exact, number_format)
+    nan, infinite = ([test(widened(array)) for array in (found, exact)] for test in (np.isnan, np.isinf))
     same = (patterns(found) == patterns(exact)) | (nan[0] & nan[1])
     plain = ~(nan[0] | nan[1] | infinite[0] | infinite[1])
     apart = np.abs(widened(found).astype(np.float64) - widened(exact).astype(np.float64))
@@ -253,9 +253,9 @@ def _listed_places(found: Array, exact: Array) -> tuple[list[Array], Array]:
     """The same for a type of at most eight bits: a magnitude is counted among all of its type."""
     every = np.abs(np.array(small_floats.numbers(NAMES[exact.dtype])))
     listed = np.unique(every[np.isfinite(every)])
-    wide = [widened(each).astype(np.float64) for each in (found, exact)]
-    places = [np.searchsorted(listed, np.abs(each)) * (each != 0) for each in wide]
-    one, other = (np.where(np.signbit(each), -place, place) for each, place in zip(wide, places, strict=True))
+    wide = [widened(array).astype(np.float64) for array in (found, exact)]
+    places = [np.searchsorted(listed, np.abs(array)) * (array != 0) for array in wide]
+    one, other = (np.where(np.signbit(array), -place, place) for array, place in zip(wide, places, strict=True))
     return places, np.abs(one - other)
 
 
@@ -266,7 +266,7 @@ def _at(made: Distance, at: tuple[int, ...], found: Array, exact: Array) -> Dist
 def _first(mask: Array) -> tuple[int, ...]:
     """The index of the first true element."""
     index = np.unravel_index(int(np.argmax(mask)), mask.shape) if mask.ndim else ()
-    return tuple(int(each) for each in index)
+    return tuple(int(coordinate) for coordinate in index)
 
 
 def _rank(each: Distance) -> tuple[float, float]:
@@ -275,10 +275,16 @@ def _rank(each: Distance) -> tuple[float, float]:
 
 def _merged(one: tuple[SpecialMismatch, ...], other: tuple[SpecialMismatch, ...]) -> Iterator[SpecialMismatch]:
     for kind in KINDS:
-        found = [each for each in (*one, *other) if each.kind == kind]
-        if found:
-            first = found[0]
-            yield SpecialMismatch(kind, sum(each.number for each in found), first.at, first.exact, first.found)
+        special_mismatches = [special_mismatch for special_mismatch in (*one, *other) if special_mismatch.kind == kind]
+        if special_mismatches:
+            first = special_mismatches[0]
+            yield SpecialMismatch(
+                kind,
+                sum(special_mismatch.number for special_mismatch in special_mismatches),
+                first.at,
+                first.exact,
+                first.found,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +311,7 @@ def first_difference(found: Array, wanted: Array, *, bits: bool = False) -> Diff
     if not number:
         return None
     index = np.unravel_index(int(np.argmax(differs)), differs.shape)[: found.ndim]
-    at = tuple(int(each) for each in index)
+    at = tuple(int(coordinate) for coordinate in index)
     return Difference(f"at {list(at)}", show(found, at), show(wanted, at), number, found.size)
 
 
@@ -318,17 +324,19 @@ def _type(values: Array) -> str:
 
 
 def _differing(found: Array, wanted: Array, bits: bool) -> Array:
-    made = format_of(found.dtype)
+    number_format = format_of(found.dtype)
     if found.dtype.kind == "c":
         either: Array = np.any(_differing(_parts(found), _parts(wanted), bits), axis=-1)
         return either
     differs: Array = patterns(found) != patterns(wanted)
     if bits:
         return differs
-    if made is None:
+    if number_format is None:
         small = is_small_float(found.dtype)
         return differs & ~(np.isnan(widened(found)) & np.isnan(widened(wanted))) if small else differs
-    one, other = (values & (made.sign - 1) > made.infinity for values in (patterns(found), patterns(wanted)))
+    one, other = (
+        values & (number_format.sign - 1) > number_format.infinity for values in (patterns(found), patterns(wanted))
+    )
     return differs & ~(one & other)
 
 

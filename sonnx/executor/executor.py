@@ -116,17 +116,19 @@ class ModelRunner:
         """The shapes of the outputs of all nodes, None where one depends on values that a node computes."""
         plan = self._plan(fitting_inputs(self.model, inputs))
         specs = [None if step.prepared is None else step.prepared.output_specs for step in plan.steps]
-        return None if None in specs else [shape for each in specs for shape, _ in each or ()]
+        return None if None in specs else [shape for spec in specs for shape, _ in spec or ()]
 
     def _plan(self, given: Mapping[str, Array]) -> Plan:
         """The plan for inputs with these facts; stated numbers are compared with the sign of a zero."""
         facts = [(name, facts_of(values)) for name, values in given.items()]
-        key = tuple([(name, each.type, each.shape, repr(each.values)) for name, each in facts])
+        key = tuple(
+            [(name, tensor_facts.type, tensor_facts.shape, repr(tensor_facts.values)) for name, tensor_facts in facts]
+        )
         if key not in self._plans:
             for tensor in self.model.graph.initializers:
                 if tensor.name not in given and tensor.name not in self._constants:
                     self._constants[tensor.name] = decode(tensor, self.folder)
-            initial = {**given, **{name: each for name, each in self._constants.items() if name not in given}}
+            initial = {**given, **{name: constant for name, constant in self._constants.items() if name not in given}}
             plan = build_plan(
                 self.model, self.domain, initial, varying=given, checked=self.checked, keep=self.all_values
             )
@@ -182,8 +184,8 @@ def check_conforming(model: Model, active: ActiveRules, name: str, folder: Path 
         return checked, report
     first, others = report.roots[0], len(report.roots) - 1
     more = f" and {others} more" if others else ""
-    found = f"{report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"
-    raise NotConforming(f"{quote(report.name)} does not conform to edition {report.edition}: {found}", report)
+    text = f"{report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"
+    raise NotConforming(f"{quote(report.name)} does not conform to edition {report.edition}: {text}", report)
 
 
 def can_run(node: Node) -> bool:
@@ -251,7 +253,11 @@ def _strings(name: str, values: Array) -> Array:
     """Strings of any numpy type as an array of `str`."""
     if values.dtype.kind in "UT":
         return values.astype(TEXT)
-    others = [each for each in values.reshape(-1).tolist() if not isinstance(each, str)] if values.dtype == TEXT else []
+    others = (
+        [element for element in values.reshape(-1).tolist() if not isinstance(element, str)]
+        if values.dtype == TEXT
+        else []
+    )
     if others:
         what = type(others[0]).__name__
         raise BadInput(f"the input {quote(name)} is declared as strings and has an element of type {what}")
@@ -281,7 +287,7 @@ def execute(plan: Plan, watch: Watch | None = None, inputs: Mapping[str, Array] 
     values, buffers = plan.values.copy(), [None] * plan.buffers
     for name, place in plan.varying.items():
         values[place] = (inputs or {})[name]
-    foreign = {place for place, each in enumerate(values) if each is not None}
+    foreign = {place for place, value in enumerate(values) if value is not None}
     with np.errstate(all="ignore"):
         np.setbufsize(NUMPY_BUFFER_ELEMENTS)  # restored with the rest of errstate
         for done, step in enumerate(plan.steps):
@@ -331,7 +337,7 @@ def _run_definition(step: Step, plan: Plan, values: list[Any]) -> None:
         if prepared.kernel is not None and prepared.output_specs is not None:
             results = (prepared.kernel(inputs, np.empty(*prepared.output_specs[0])),)
         else:
-            results = tuple([_own(each, inputs) for each in prepared.definition(prepared.application, inputs)])
+            results = tuple([_own(array, inputs) for array in prepared.definition(prepared.application, inputs)])
     if any(step.call.outputs[len(results) :]):
         raise NotExecutable(f"{place_of(step.node, step.index)}: its operator gives {len(results)} outputs")
     for place, result, spec in zip(step.outputs, results, prepared.output_specs or [None] * len(results), strict=False):
@@ -348,8 +354,8 @@ def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Arra
 
     def run(graph: Graph, given: Mapping[str, Array]) -> list[Array]:
         constants = {tensor.name: decode(tensor, None) for tensor in graph.initializers}
-        hidden = {name for each in graph.nodes for name in each.outputs}
-        seen = {name: each for name, each in around.items() if each is not None and name not in hidden}
+        hidden = {name for node in graph.nodes for name in node.outputs}
+        seen = {name: array for name, array in around.items() if array is not None and name not in hidden}
         found = execute(build_plan(replace(model, graph=graph), domain, {**seen, **given, **constants}))
         return [found[value.name] for value in graph.outputs]
 
@@ -363,13 +369,13 @@ def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Arra
 
 def _prepared_for(step: Step, domain: RunDomain, inputs: Sequence[Array | None]) -> PreparedNode:
     """A node whose preparation depends on values, ready for these; its rules hold for them."""
-    facts = [None if each is None else facts_of(each, all_values=domain.conforming) for each in inputs]
-    made = domain.call(step.call, facts, step.declared or [NOTHING_STATED] * len(step.outputs)).result
-    if isinstance(made, Exception):
-        raise made
-    if made is None:
+    facts = [None if operand is None else facts_of(operand, all_values=domain.conforming) for operand in inputs]
+    exception = domain.call(step.call, facts, step.declared or [NOTHING_STATED] * len(step.outputs)).result
+    if isinstance(exception, Exception):
+        raise exception
+    if exception is None:
         raise NotExecutable("its shape depends on values that are not a short list of whole numbers")
-    return made
+    return exception
 
 
 def _wrong_output(plan: Plan, step: Step, result: Array, spec: TensorSpec) -> Exception:
@@ -381,7 +387,7 @@ def _wrong_output(plan: Plan, step: Step, result: Array, spec: TensorSpec) -> Ex
 
 def _own(values: Array, inputs: Sequence[Array | None]) -> Array:
     """An array that is neither an input nor a view, because the memory of a dead input is used again."""
-    fresh = values.base is None and values.flags.c_contiguous and not any(values is each for each in inputs)
+    fresh = values.base is None and values.flags.c_contiguous and not any(values is operand for operand in inputs)
     return values if fresh else np.array(values, order="C")
 
 

@@ -33,17 +33,19 @@ class _FromFile:
         """See `Runtime.load`."""
         data = model if isinstance(model, bytes) else model.read_bytes()
         graph = read(data).graph
-        constants = {each.name for each in graph.initializers}
-        inputs = [each for each in graph.inputs if each.name not in constants]
+        constants = {initializer.name for initializer in graph.initializers}
+        inputs = [operand for operand in graph.inputs if operand.name not in constants]
         with TemporaryDirectory() as place:
             path = Path(place, "model.onnx")
             path.write_bytes(data)
             compute = reworded(lambda: self.compiled(path, inputs, graph.outputs))
 
         def run(given: Mapping[str, Array]) -> dict[str, Array]:
-            arrays = [np.ascontiguousarray(given[each.name]).reshape(given[each.name].shape) for each in inputs]
+            arrays = [
+                np.ascontiguousarray(given[operand.name]).reshape(given[operand.name].shape) for operand in inputs
+            ]
             values = compute(arrays)
-            return {each.name: value for each, value in zip(graph.outputs, values, strict=True)}
+            return {output.name: value for output, value in zip(graph.outputs, values, strict=True)}
 
         return lambda given: reworded(lambda: run(given))
 
@@ -65,7 +67,7 @@ class OpenVino(_FromFile):
         options = {"INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
         model = core.compile_model(core.read_model(str(path)), "CPU", options)
         places = {name: place for place, port in enumerate(model.inputs) for name in port.get_names()}
-        order = [places.get(each.name) for each in inputs]
+        order = [places.get(operand.name) for operand in inputs]
 
         def compute(arrays: Sequence[Array]) -> list[Array]:
             request = model.create_infer_request()
@@ -114,9 +116,9 @@ class Iree(_FromFile):
         tools = import_module("iree.compiler.tools")
         module = path.with_suffix(".mlir")
         command = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(module)]
-        made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (no text of a model)
-        if made.returncode:
-            raise Failure((made.stderr.strip().splitlines() or ["iree-import-onnx failed"])[-1])
+        process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (no text of a model)
+        if process.returncode:
+            raise Failure((process.stderr.strip().splitlines() or ["iree-import-onnx failed"])[-1])
         code = tools.compile_file(
             str(module), input_type="onnx", target_backends=["llvm-cpu"],
             extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false"],
@@ -127,7 +129,7 @@ class Iree(_FromFile):
         def compute(arrays: Sequence[Array]) -> list[Array]:
             found = function(*arrays)
             values = found if isinstance(found, tuple | list) else [found]
-            return [np.array(each.to_host()) for each in values]
+            return [np.array(value.to_host()) for value in values]
 
         return compute
 
@@ -146,16 +148,18 @@ class EmxC(_FromFile):
             [sys.executable, "-m", "emx_onnx_cgen", "compile", "--model-name", "model", str(path), str(source)],
             ["cc", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
         ):
-            made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-            if made.returncode:
-                raise Failure(((made.stderr + made.stdout).strip().splitlines() or ["no code"])[-1])
+            process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            if process.returncode:
+                raise Failure(((process.stderr + process.stdout).strip().splitlines() or ["no code"])[-1])
         function = ctypes.CDLL(str(library)).model
         function.restype = None
-        shapes = [([int(str(extent)) for extent in each.type.shape or ()], each.type.element or "") for each in outputs]
+        shapes = [
+            ([int(str(extent)) for extent in output.type.shape or ()], output.type.element or "") for output in outputs
+        ]
 
         def compute(arrays: Sequence[Array]) -> list[Array]:
             values = [np.zeros(shape, ELEMENTS[element]) for shape, element in shapes]
-            function(*(each.ctypes.data_as(ctypes.c_void_p) for each in (*arrays, *values)))
+            function(*(array.ctypes.data_as(ctypes.c_void_p) for array in (*arrays, *values)))
             return values
 
         return compute

@@ -30,15 +30,15 @@ def inputs_from_files(
         BadInput: a file cannot be used, an input is given twice, or the folder has no inputs.
     """
     declared = {value.name: value.type.element for value in model.graph.inputs}
-    found = dict(_test_data(Path(test_data), "input", required_inputs(model))) if test_data else {}
+    inputs = dict(_test_data(Path(test_data), "input", required_inputs(model))) if test_data else {}
     for file in files:
         for name, values in _arrays(file, model.limits).items():
-            if name in found:
+            if name in inputs:
                 raise BadInput(f"the input {quote(name)} is given twice")
-            found[name] = as_declared(values, declared.get(name))
-    if test_data and not found and required_inputs(model):
+            inputs[name] = as_declared(values, declared.get(name))
+    if test_data and not inputs and required_inputs(model):
         raise BadInput(f"the folder {quote(str(test_data))} has no input_*.pb")
-    return found
+    return inputs
 
 
 def _arrays(text: str, limits: Limits) -> Mapping[str, Array]:
@@ -62,10 +62,10 @@ def outputs_from_files(model: Model, folder: str | os.PathLike[str]) -> dict[str
     Raises:
         BadInput: the folder has no outputs, or one of them cannot be used.
     """
-    found = _test_data(Path(folder), "output", model.graph.outputs)
-    if not found:
+    outputs = _test_data(Path(folder), "output", model.graph.outputs)
+    if not outputs:
         raise BadInput(f"the folder {quote(str(folder))} has no output_*.pb")
-    return found
+    return outputs
 
 
 def _test_data(folder: Path, kind: str, values: tuple[ValueInfo, ...]) -> dict[str, Array]:

@@ -98,26 +98,26 @@ def build_plan(
     Raises:
         Stop: the executor cannot run a node, or a rule its values rest on does not hold.
     """
-    made = _PlanBuilder(domain)
+    plan_builder = _PlanBuilder(domain)
     for name, values in initial.items():
-        made.define(name, None if name in varying else values)
+        plan_builder.define(name, None if name in varying else values)
     if checked is not None:
         visits, constants = [*prepared(checked, domain)], list[Tensor]()
     else:
         visits, constants = interpreted(model, domain, initial)
     for tensor in constants:
-        made.define(tensor.name, decode(tensor, None))
+        plan_builder.define(tensor.name, decode(tensor, None))
     for visit in visits:
         with NodeErrors(visit.node, visit.position, conforming=domain.conforming):
-            made.add(visit, [] if checked is None else checked.values.all(visit.outputs))
+            plan_builder.add(visit, [] if checked is None else checked.values.all(visit.outputs))
     names = [value.name for value in model.graph.outputs]
     if keep:
         names = list(dict.fromkeys([*names, *(name for node in model.graph.nodes for name in node.outputs if name)]))
-    outputs = {name: made.place(name, "a graph output") for name in names}
-    _lifetimes(made.steps, set(outputs.values()))
-    buffers = 0 if keep else _assign(made.steps)
-    places = {name: made.places[name] for name in varying if name}
-    return Plan(model, domain, [*made.values, None], made.steps, outputs, places, buffers)
+    outputs = {name: plan_builder.place(name, "a graph output") for name in names}
+    _lifetimes(plan_builder.steps, set(outputs.values()))
+    buffers = 0 if keep else _assign(plan_builder.steps)
+    places = {name: plan_builder.places[name] for name in varying if name}
+    return Plan(model, domain, [*plan_builder.values, None], plan_builder.steps, outputs, places, buffers)
 
 
 PreparedVisit: TypeAlias = Visit[TensorFacts, Preparation]
@@ -169,33 +169,33 @@ class _PlanBuilder:
 
     def place(self, name: str, role: str) -> int:
         """Where a value stands."""
-        found = self.places.get(name)
-        if found is None:
+        number = self.places.get(name)
+        if number is None:
             raise NotExecutable(f"{role} is {quote(name)}, which nothing before it defines")
-        return found
+        return number
 
     def add(self, visit: PreparedVisit, declared: Facts) -> None:
         """The step of a node; an identity node and a node without inputs need no step."""
-        node, made = visit.node, visit.result
+        node, exception = visit.node, visit.result
         inputs = tuple([self.place(name, "an input") if name else OMITTED for name in node.inputs])
         around = tuple(sorted(name for name in captured(node) if name in self.places)) if node.attributes else ()
-        if isinstance(made, Exception):
-            raise made
-        if made is not None and made.passes_input_on and len(inputs) == len(node.outputs) == 1:
+        if isinstance(exception, Exception):
+            raise exception
+        if exception is not None and exception.passes_input_on and len(inputs) == len(node.outputs) == 1:
             if node.outputs[0] in self.places:
                 raise NotExecutable(f"the name {quote(node.outputs[0])} is defined twice")
             self.places[node.outputs[0]] = inputs[0]
-        elif made is not None and (not node.inputs or (made.precomputed and self._all_known(inputs))):
+        elif exception is not None and (not node.inputs or (exception.precomputed and self._all_known(inputs))):
             known = [self.values[place] for place in inputs]
-            for name, values in zip(node.outputs, made.definition(made.application, known), strict=True):
+            for name, values in zip(node.outputs, exception.definition(exception.application, known), strict=True):
                 self.define(name, values)
         else:
             outputs = tuple([self.define(name) for name in node.outputs])
             inputs += tuple([self.places[name] for name in around])
-            step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, made)
-            if made is not None and made.kernel is not None and made.output_specs is not None:
-                shape, kind = made.output_specs[0]
-                step.kernel = (made.kernel, (shape, kind))
+            step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, exception)
+            if exception is not None and exception.kernel is not None and exception.output_specs is not None:
+                shape, kind = exception.output_specs[0]
+                step.kernel = (exception.kernel, (shape, kind))
                 step.size = prod(shape) * kind.itemsize if kind != TEXT else 0
             self.steps.append(step)
 

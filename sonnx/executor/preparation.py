@@ -158,7 +158,9 @@ class NodeValidity:
         Raises:
             NotExecutable: a rule does not hold.
         """
-        attributes = tuple([(each.name, each.kind, each.reference, each.fields) for each in call.attributes])
+        attributes = tuple(
+            [(attribute.name, attribute.kind, attribute.reference, attribute.fields) for attribute in call.attributes]
+        )
         key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
         if key not in self._valid:
             for rule, decide in self.rules.decided_about("node"):
@@ -261,14 +263,14 @@ class RunDomain:
             ErrorCondition: a rule does not hold.
             NotExecutable: a rule cannot be decided on the values, or the executor does not know a type.
         """
-        operator, made = operator_of(call.operator, call.domain), call.signature
-        if made is None:
+        operator, signature = operator_of(call.operator, call.domain), call.signature
+        if signature is None:
             raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
-        if self._awaits_values(made, reported, operator):
+        if self._awaits_values(signature, reported, operator):
             return None
-        names = environment(made, call.attributes, inputs, after)
+        names = environment(signature, call.attributes, inputs, after)
         attributes = {attribute.name: attribute for attribute in call.attributes}
-        return self._with_names(call, operator, made, names, attributes, after)
+        return self._with_names(call, operator, signature, names, attributes, after)
 
     def _unchecked(self, call: Call, inputs: Facts) -> tuple[Sequence[TensorFacts] | None, PreparedNode | None]:
         """The facts of the outputs and the node ready to run; None where that depends on values not yet known."""
@@ -277,38 +279,38 @@ class RunDomain:
         self._validity.require(call)
         if call.known is None:
             return self._by_stated_signature(call, operator, inputs, attributes)
-        made = call.signature
-        if made is None:
+        signature = call.signature
+        if signature is None:
             raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
         stated = [NOTHING_STATED] * len(call.outputs)
-        names = environment(made, call.attributes, inputs, stated)
-        explicit = explicit_attributes(operator.explicit_attributes, made, names)
+        names = environment(signature, call.attributes, inputs, stated)
+        explicit = explicit_attributes(operator.explicit_attributes, signature, names)
         if isinstance(explicit, Unknown):
             if explicit.cause is UnknownCause.RUN_TIME:
                 return None, None
         elif explicit:
             attributes |= {attribute.name: attribute for attribute in explicit}
-            names = environment(made, tuple(attributes.values()), inputs, stated)
-        complete_types(made, names)
-        if self._awaits_values(made, self._unchecked_results(made, names, operator), operator):
+            names = environment(signature, tuple(attributes.values()), inputs, stated)
+        complete_types(signature, names)
+        if self._awaits_values(signature, self._unchecked_results(signature, names, operator), operator):
             return None, None
-        shapes = {name: evaluate(shape, names) for name, shape in made.shapes.items()}
+        shapes = {name: evaluate(shape, names) for name, shape in signature.shapes.items()}
         unknown = first_unknown(tuple(shapes.values()))
         if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
-        after = output_facts(made, names, stated, (), lambda output: shapes[output.name])
-        for index, output in enumerate(made.outputs[: len(after)]):
+        after = output_facts(signature, names, stated, (), lambda output: shapes[output.name])
+        for index, output in enumerate(signature.outputs[: len(after)]):
             undefined = first_unknown(shapes.get(output.name))
             if undefined is not None and not output.constant:
                 raise NotExecutable(f"the shape of {output.name} is not defined: {undefined.reason}")
             if isinstance(after[index].type, Unknown) and operator.result_type is not None:
                 after[index] = after[index]._replace(type=operator.result_type(names))
-        prepared = self._with_names(call, operator, made, names, attributes, after)
+        prepared = self._with_names(call, operator, signature, names, attributes, after)
         if prepared is not None and not call.inputs:
-            return [facts_of(each) for each in prepared.definition(prepared.application, ())], prepared
-        if prepared is not None and prepared.precomputed and made.values:
-            [shape] = [np.array(names[parameter.name], np.int64) for parameter in made.values]
-            short = [facts_of(each) for each in prepared.definition(prepared.application, [shape])]
+            return [facts_of(array) for array in prepared.definition(prepared.application, ())], prepared
+        if prepared is not None and prepared.precomputed and signature.values:
+            [shape] = [np.array(names[parameter.name], np.int64) for parameter in signature.values]
+            short = [facts_of(array) for array in prepared.definition(prepared.application, [shape])]
             return short, prepared
         return after, prepared
 
@@ -360,12 +362,12 @@ class RunDomain:
             raise NotExecutable(f"the operator {operator.name} has neither a data file nor a signature")
         require_stated_count(call, operator.signature)
         application = self._application(call, call.operator_set or 0, "onnx", {}, attributes)
-        if not all(each is None or is_known(each) for each in inputs):
+        if not all(operand is None or is_known(operand) for operand in inputs):
             return None, None
-        known = [each and (each.shape, ELEMENTS[str(each.type)]) for each in inputs]
-        for each in known:
-            if each is not None and not is_computed_with(each[1]):
-                raise NotExecutable(f"{operator.name} is not defined here for elements of type {NAMES[each[1]]}")
+        known = [operand and (operand.shape, ELEMENTS[str(operand.type)]) for operand in inputs]
+        for row in known:
+            if row is not None and not is_computed_with(row[1]):
+                raise NotExecutable(f"{operator.name} is not defined here for elements of type {NAMES[row[1]]}")
         specs = operator.signature.output_specs(application, known)
         prepared = self._prepared(application, operator, specs)
         return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], prepared

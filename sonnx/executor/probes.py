@@ -42,9 +42,9 @@ def _values(value: ValueInfo, seed: int, number: int) -> Array:
     shape = value.type.shape
     if shape is None:
         raise BadInput(f"the input {quote(value.name)} has no shape; give its values with --input")
-    dims = [each for each in shape if isinstance(each, int) and each >= 0]
+    dims = [extent for extent in shape if isinstance(extent, int) and extent >= 0]
     if len(dims) < len(shape):
-        symbols = ", ".join(str(each) for each in shape if not isinstance(each, int) or each < 0)
+        symbols = ", ".join(str(extent) for extent in shape if not isinstance(extent, int) or extent < 0)
         raise BadInput(f"the input {quote(value.name)} has the dimension {symbols}: give it a number with --bind")
     seeds = (seed, number, crc32(value.name.encode("utf-8", "surrogatepass")))
     return draw(kind, dims, KINDS[number % len(KINDS)], seeds)
@@ -74,5 +74,5 @@ def comparison_inputs(
         raise UsageError("--outputs requires --input or --test-data: the inputs they were computed from")
     number = runs or DEFAULT_RUNS
     kinds = ", ".join(KINDS[: min(number, len(KINDS))])
-    made: list[Mapping[str, Array]] = [probe(wanted, seed, each) for each in range(number)]
+    made: list[Mapping[str, Array]] = [probe(wanted, seed, index) for index in range(number)]
     return made, f"generated from seed {seed} ({kinds})"

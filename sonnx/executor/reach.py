@@ -96,7 +96,7 @@ class InputReach(Struct, frozen=True):
     @property
     def number(self) -> int:
         """The classes that are reached."""
-        return sum(len(each.classes) for each in self.reached)
+        return sum(len(reached_classes.classes) for reached_classes in self.reached)
 
 
 class Reach(Struct, frozen=True):
@@ -115,10 +115,10 @@ class Reach(Struct, frozen=True):
 
     def run_of(self, place: str, name: str) -> ReachingRun | None:
         """The first run in which an input of a node has a class."""
-        for each in self.inputs:
-            for found in each.reached if each.place == place else ():
-                if name in found.classes:
-                    return self.runs[found.run]
+        for operand in self.inputs:
+            for reached_classes in operand.reached if operand.place == place else ():
+                if name in reached_classes.classes:
+                    return self.runs[reached_classes.run]
         return None
 
 
@@ -165,7 +165,7 @@ class ReachSearch:
             given: the inputs of the model.
             values: all values of the model, inputs included.
         """
-        if self._box is not None and not all(_is_inside(given[each], ends) for each, ends in self._box.items()):
+        if self._box is not None and not all(_is_inside(given[text], ends) for text, ends in self._box.items()):
             return
         self.searched += 1
         new = {
@@ -177,10 +177,10 @@ class ReachSearch:
             return
         for value, classes in new.items():
             if classes:
-                listed = [each for each in recognized(self.specs[value]) if each in classes]
+                listed = [text for text in recognized(self.specs[value]) if text in classes]
                 self.reached[value][len(self.runs)] = listed
                 self.open[value] -= classes
-        self.runs.append(ReachingRun(name, tuple(shown(each, array) for each, array in given.items())))
+        self.runs.append(ReachingRun(name, tuple(shown(text, array) for text, array in given.items())))
 
     def exclude(self) -> None:
         """Find the classes that the ranges of the model exclude; no more runs search for them."""
@@ -201,7 +201,7 @@ class ReachSearch:
             if self._box is None:
                 yield name, drawn
             else:
-                yield f"{name}, put into the box", {each: _put_inside(drawn[each], self._box[each]) for each in drawn}
+                yield f"{name}, put into the box", {text: _put_inside(drawn[text], self._box[text]) for text in drawn}
 
     @property
     def is_complete(self) -> bool:
@@ -220,8 +220,8 @@ class ReachSearch:
                     node.operator,
                     place_of(node, index),
                     tuple(ReachedClasses(run, tuple(classes)) for run, classes in self.reached[name].items()),
-                    tuple(each for each in order if each in self.unreachable.get(name, ())),
-                    tuple(each for each in order if each in self.open[name]),
+                    tuple(text for text in order if text in self.unreachable.get(name, ())),
+                    tuple(text for text in order if text in self.open[name]),
                     Where(f"graph/node[{index}]", "node", node.name, node.operator),
                 )
             )

@@ -105,7 +105,7 @@ def messages_of(arrays: Mapping[str, Array]) -> dict[str, TensorMessage]:
 
 def _message(array: Array) -> TensorMessage:
     if array.dtype.kind in "OUST":
-        strings = (str(each).encode("utf-8", "surrogatepass") for each in array.reshape(-1).tolist())
+        strings = (str(element).encode("utf-8", "surrogatepass") for element in array.reshape(-1).tolist())
         return TensorMessage("string", array.shape, strings=tuple(strings))
     return TensorMessage(NAMES.get(array.dtype, str(array.dtype)), array.shape, array.tobytes())
 
@@ -116,7 +116,7 @@ def arrays_of(messages: Mapping[str, TensorMessage]) -> dict[str, Array]:
     Raises:
         ValidationError: a message is not an array of its type and shape.
     """
-    return {name: _array(each) for name, each in messages.items()}
+    return {name: _array(message) for name, message in messages.items()}
 
 
 def _array(message: TensorMessage) -> Array:
@@ -129,9 +129,9 @@ def _array(message: TensorMessage) -> Array:
     if kind == TEXT:
         if len(message.strings) != count:
             raise ValidationError("another number of strings than its shape has")
-        made = np.empty(count, TEXT)
-        made[:] = [each.decode("utf-8", "surrogatepass") for each in message.strings]
-        return made.reshape(message.shape)
+        array = np.empty(count, TEXT)
+        array[:] = [string.decode("utf-8", "surrogatepass") for string in message.strings]
+        return array.reshape(message.shape)
     if len(message.data) != count * kind.itemsize:
         raise ValidationError("another number of bytes than its shape has")
     if kind == np.bool_ and max(message.data, default=0) > 1:

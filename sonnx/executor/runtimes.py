@@ -74,7 +74,7 @@ class OnnxRuntime:
     def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
         """See `Runtime.load`."""
         session = reworded(lambda: self._session(model, self._options(model, folder)))
-        outputs = [each.name for each in session.get_outputs()]
+        outputs = [get_output.name for get_output in session.get_outputs()]
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
             given = {name: self._value(array) for name, array in inputs.items()}
@@ -106,8 +106,8 @@ class OnnxRuntime:
         if value.element_type() == element_number(NAMES[BFLOAT16]):
             data = string_at(value.data_ptr(), value.tensor_size_in_bytes())
             return np.frombuffer(data, BFLOAT16).reshape(value.shape())
-        found: Array = value.numpy()
-        return found
+        array: Array = value.numpy()
+        return array
 
 
 class OnnxReference:
@@ -161,10 +161,10 @@ def runtime_class(name: str) -> Callable[[], Runtime]:
     require_known(name)
     module, _, attribute = RUNTIMES.get(name, name).partition(":")
     try:
-        found: Callable[[], Runtime] = getattr(import_module(module), attribute)
+        function: Callable[[], Runtime] = getattr(import_module(module), attribute)
     except AttributeError as error:
         raise ImportError(str(error)) from None
-    return found
+    return function
 
 
 Optimizer = Callable[[bytes | Path, Path | None, str], bytes]
@@ -181,10 +181,10 @@ def optimizer_of(runtime: object) -> Optimizer:
     Raises:
         Failure: it does not.
     """
-    found: Optimizer | None = getattr(runtime, "optimized", None)
-    if found is None:
+    function: Optimizer | None = getattr(runtime, "optimized", None)
+    if function is None:
         raise Failure("the runtime does not show its optimized graphs")
-    return found
+    return function
 
 
 def require_known(name: str) -> None:

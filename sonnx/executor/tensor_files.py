@@ -80,8 +80,8 @@ def _npz(limits: Limits, path: Path) -> dict[str, Array]:
     found: dict[str, Array] = {}
     with zipfile.ZipFile(path) as archive:
         # What is not compressed takes as many bytes as the file; no entry gives more than the directory states.
-        compressed = (each for each in archive.infolist() if each.compress_type != zipfile.ZIP_STORED)
-        enforce(limits, "arrays", sum(each.file_size for each in compressed))
+        compressed = (zip_info for zip_info in archive.infolist() if zip_info.compress_type != zipfile.ZIP_STORED)
+        enforce(limits, "arrays", sum(zip_info.file_size for zip_info in compressed))
         for entry in archive.namelist():
             if entry.endswith(".npy"):
                 with archive.open(entry) as file:
@@ -133,9 +133,9 @@ def npy(name: str, array: Array) -> bytes:
     Raises:
         BadInput: a string ends in a zero.
     """
-    made = BytesIO()
-    np.lib.format.write_array(made, _as_numpy(name, array), allow_pickle=False)
-    return made.getvalue()
+    bytes_io = BytesIO()
+    np.lib.format.write_array(bytes_io, _as_numpy(name, array), allow_pickle=False)
+    return bytes_io.getvalue()
 
 
 def _as_numpy(name: str, array: Array) -> Array:
@@ -174,5 +174,5 @@ def _write_pb(folder: Path, values: Mapping[str, Array]) -> list[str]:
 
 
 def _message(name: str, array: Array) -> bytes:
-    values = [each.encode() for each in array.ravel()] if array.dtype == TEXT else packed(array)
+    values = [element.encode() for element in array.ravel()] if array.dtype == TEXT else packed(array)
     return write_tensor(name, NAMES[array.dtype], array.shape, values)

@@ -66,15 +66,17 @@ class Calls:
         connected = tuple(map(bool, node.inputs)), tuple(map(bool, node.outputs))
         attributes = tuple([attribute.identity for attribute in node.attributes])
         key = (node.operator, node.domain, node.overload, *connected, attributes, scope.kind)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._made(scope, node, *connected)
-        return found
+        call = self._known.get(key)
+        if call is None:
+            call = self._known[key] = self._made(scope, node, *connected)
+        return call
 
     def signatures(self) -> list[Signature]:
         """The different signatures, in the order of their first call."""
         made = (call.signature for call in self._known.values())
-        return list({(each.operator, each.version): each for each in made if each is not None}.values())
+        return list(
+            {(candidate.operator, candidate.version): candidate for candidate in made if candidate is not None}.values()
+        )
 
     def _made(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
         domain = canonical_domain(node.domain)
@@ -108,7 +110,7 @@ class Calls:
     def _signature(self, known: OperatorDefinition | None, version: int | None) -> Signature | None:
         if known is None or version is None:
             return None
-        found = signature(known.name, version, self.edition.name)
-        if found is None and self.beyond_edition:
-            found = resolve(known, version, "onnx", catalogue.editions(), self.edition.name)
-        return found
+        candidate = signature(known.name, version, self.edition.name)
+        if candidate is None and self.beyond_edition:
+            candidate = resolve(known, version, "onnx", catalogue.editions(), self.edition.name)
+        return candidate

@@ -20,13 +20,13 @@ _INTEGER = r"(u?)int(\d+)"
 
 def with_derived_values(made: Signature, names: Mapping[str, Any], outputs: Sequence[TensorFacts]) -> list[TensorFacts]:
     """The facts of the outputs after a call whose rules hold, with the values that follow from those of the inputs."""
-    found = list(outputs)
+    derived_values = list(outputs)
     for index, (output, facts) in enumerate(zip(made.outputs, outputs, strict=False)):
         expression = made.elements.get(output.name)
         values = None if expression is None else _derived(expression, names, facts)
         if values is not None:
-            found[index] = facts._replace(values=values, derived=True)
-    return found
+            derived_values[index] = facts._replace(values=values, derived=True)
+    return derived_values
 
 
 def _derived(expression: Expression, names: Mapping[str, Any], facts: TensorFacts) -> KnownNumbers | None:
@@ -58,8 +58,8 @@ def _bounds(element: Any) -> tuple[int, int] | None:
     """The least and the greatest number of an element type of integers or bool, None for other types."""
     if element == "bool":
         return 0, 1
-    found = re.fullmatch(_INTEGER, element) if isinstance(element, str) else None
-    if found is None:
+    match_ = re.fullmatch(_INTEGER, element) if isinstance(element, str) else None
+    if match_ is None:
         return None
-    unsigned, bits = bool(found[1]), int(found[2])
+    unsigned, bits = bool(match_[1]), int(match_[2])
     return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

@@ -196,7 +196,9 @@ def derived_names(signature: Signature, names: Mapping[str, Any]) -> list[tuple[
 def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Sequence[TensorFacts | None]) -> None:
     for index, formal in enumerate(formals):
         if formal.variadic:
-            names[formal.name] = tuple(NOT_CONNECTED if each is None else each for each in actuals[index:])
+            names[formal.name] = tuple(
+                NOT_CONNECTED if tensor_facts is None else tensor_facts for tensor_facts in actuals[index:]
+            )
             continue
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else _without_elements(actual)
@@ -289,5 +291,7 @@ def explicit_attributes(
     """
     if make is None:
         return ()
-    unknown = first_unknown((names[made.inputs[0].name].shape, *[names[each.name] for each in made.parameters]))
+    unknown = first_unknown(
+        (names[made.inputs[0].name].shape, *[names[parameter.name] for parameter in made.parameters])
+    )
     return make(names) if unknown is None else unknown

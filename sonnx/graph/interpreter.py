@@ -85,11 +85,11 @@ class Values(Generic[ValueT]):
 
     def number(self, value: ValueT) -> int:
         """The number of a value."""
-        found = self._numbers.get(value)
-        if found is None:
-            found = self._numbers[value] = len(self._known)
+        extent = self._numbers.get(value)
+        if extent is None:
+            extent = self._numbers[value] = len(self._known)
             self._known.append(value)
-        return found
+        return extent
 
     def __getitem__(self, number: int) -> ValueT | None:
         """The value of a number, None for `OMITTED`."""
@@ -114,9 +114,9 @@ class Interpretation(Struct, Generic[ValueT, ResultT], frozen=True):
 
     def visits(self) -> Iterator[tuple[Scope, Visit[ValueT, ResultT]]]:
         """Every node with its scope, in order."""
-        for each in self.scopes:
-            for visit in each.visits:
-                yield each.scope, visit
+        for scope in self.scopes:
+            for visit in scope.visits:
+                yield scope.scope, visit
 
 
 class Transformer(Protocol[ValueT, ResultT]):
@@ -208,9 +208,11 @@ class _Run(Generic[ValueT, ResultT]):
         declared = self.declarations(scope)
         values = self.stated(scope, declared)
         values.update((name, self.values.number(value)) for name, value in given.items())
-        found = self.results[scope.place] = ScopeResult[ValueT, ResultT](scope, declared, values, [])
+        scope_result = self.results[scope.place] = ScopeResult[ValueT, ResultT](scope, declared, values, [])
         nodes = enumerate(scope.graph.nodes)
-        found.visits[:] = self.visits(found, nodes) if self.transformer is None else self.replaced(found, nodes)
+        scope_result.visits[:] = (
+            self.visits(scope_result, nodes) if self.transformer is None else self.replaced(scope_result, nodes)
+        )
 
     def replaced(
         self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
@@ -230,7 +232,7 @@ class _Run(Generic[ValueT, ResultT]):
                 values.update((name, number) for name, number in stay if values[name] == before[name])
                 yield visit
             else:
-                waiting.extendleft((index, each) for each in reversed(instead))
+                waiting.extendleft((index, inner_node) for inner_node in reversed(instead))
 
     def declarations(self, scope: Scope) -> dict[str, int]:
         """What the declarations of a scope state."""
@@ -259,10 +261,10 @@ class _Run(Generic[ValueT, ResultT]):
         return values
 
     def declared(self, type_: Type) -> int:
-        found = self.of_types.get(type_)
-        if found is None:
-            found = self.of_types[type_] = self.values.number(self.domain.declared(type_))
-        return found
+        number = self.of_types.get(type_)
+        if number is None:
+            number = self.of_types[type_] = self.values.number(self.domain.declared(type_))
+        return number
 
     def visits(
         self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
@@ -295,7 +297,12 @@ class _Run(Generic[ValueT, ResultT]):
         """Build the call and evaluate it: with its inputs, its outputs after it, and its result."""
         call = self.calls.of(scope, node)
         after, result = self.domain.call(call, self.values.all(inputs), self.values.all(outputs))
-        return call, inputs, tuple([OMITTED if each is None else self.values.number(each) for each in after]), result
+        return (
+            call,
+            inputs,
+            tuple([OMITTED if value_t is None else self.values.number(value_t) for value_t in after]),
+            result,
+        )
 
     def outer(self, scope: Scope, name: str) -> int:
         """The value of a name in the graphs around, after their last node; undeclared where they have none."""

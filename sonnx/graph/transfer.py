@@ -145,13 +145,15 @@ def present(group: Iterable[str], names: Mapping[str, Any]) -> Iterator[tuple[st
 def members(group: Iterable[str], names: Mapping[str, Any]) -> tuple[TensorFacts, ...]:
     """The tensors of a group of formals that a call has."""
     values = [names[name] for _, name in present(group, names)]
-    return tuple(chain.from_iterable((each,) if isinstance(each, TensorFacts) else each for each in values))
+    return tuple(chain.from_iterable((value,) if isinstance(value, TensorFacts) else value for value in values))
 
 
 def member_names(group: Iterable[str], names: Mapping[str, Any]) -> list[str]:
     """The formal of each of these tensors: X, or X[0], X[1] of a repeated one."""
-    found = list[str]()
+    member_names = list[str]()
     for formal, name in present(group, names):
         value = names[name]
-        found += (formal,) if isinstance(value, TensorFacts) else [f"{formal}[{index}]" for index in range(len(value))]
-    return found
+        member_names += (
+            (formal,) if isinstance(value, TensorFacts) else [f"{formal}[{index}]" for index in range(len(value))]
+        )
+    return member_names

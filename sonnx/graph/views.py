@@ -47,7 +47,7 @@ def _part(value: Any, fields: tuple[str, ...]) -> Any:
 
 @cache
 def _getter(fields: tuple[str, ...]) -> Callable[[TensorFacts], Any]:
-    names = [each for each in fields or TensorFacts._fields if each != "len"]
+    names = [field for field in fields or TensorFacts._fields if field != "len"]
     if "values" in names or "rank" in names:
         return lambda tensor: tuple([_field(tensor, name) for name in names])
     return attrgetter(*names)

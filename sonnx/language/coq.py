@@ -29,7 +29,9 @@ def number(value: int) -> str:
 
 def term(expression: Expression, definitions: Mapping[str, Expression]) -> str:
     """An expression as a term, below the definitions that it reads, directly or through others."""
-    names = {name: f"(Name {text(name)})" for each in (expression, *definitions.values()) for name in each.names}
+    names = {
+        name: f"(Name {text(name)})" for definition in (expression, *definitions.values()) for name in definition.names
+    }
     found: str = expression.evaluate(CoqPrinter(), names)
     for name in reversed(read_by(expression, definitions)):
         found = f"(Let {text(name)} {definitions[name].evaluate(CoqPrinter(), names)} {found})"
@@ -38,13 +40,13 @@ def term(expression: Expression, definitions: Mapping[str, Expression]) -> str:
 
 def read_by(expression: Expression, definitions: Mapping[str, Expression]) -> list[str]:
     """The definitions that an expression reads, directly or through others, in their order."""
-    waiting, found = list(expression.names), set[str]()
+    waiting, texts = list(expression.names), set[str]()
     while waiting:
         name = waiting.pop()
-        if name in definitions and name not in found:
-            found.add(name)
+        if name in definitions and name not in texts:
+            texts.add(name)
             waiting += definitions[name].names
-    return [name for name in definitions if name in found]
+    return [name for name in definitions if name in texts]
 
 
 class CoqPrinter:
@@ -62,10 +64,10 @@ class CoqPrinter:
         return f"(Int {number(value)})"
 
     def listing(self, items: Sequence[str]) -> str:
-        found = "Nil"
-        for each in reversed(items):
-            found = f"(Cons {each} {found})"
-        return found
+        name = "Nil"
+        for text in reversed(items):
+            name = f"(Cons {text} {name})"
+        return name
 
     def field(self, value: str, name: str) -> str:
         return f"(Field {value} {text(name)})"
@@ -85,14 +87,14 @@ class CoqPrinter:
     def compare(self, sign: str, left: str, right: str) -> str:
         match sign:
             case "==" | "!=":
-                found = f"(Compare Equal {left} {right})"
+                name = f"(Compare Equal {left} {right})"
             case "in" | "not in":
-                found = f"(Compare Member {left} {right})"
+                name = f"(Compare Member {left} {right})"
             case "<" | "<=":
-                found = f"(Compare {'Less' if sign == '<' else 'AtMost'} {left} {right})"
+                name = f"(Compare {'Less' if sign == '<' else 'AtMost'} {left} {right})"
             case _:
-                found = f"(Compare {'Less' if sign == '>' else 'AtMost'} {right} {left})"
-        return f"(Not {found})" if sign in ("!=", "not in") else found
+                name = f"(Compare {'Less' if sign == '>' else 'AtMost'} {right} {left})"
+        return f"(Not {name})" if sign in ("!=", "not in") else name
 
     def conjunction(self, parts: Sequence[Thunk]) -> str:
         return _joined("And", parts)
@@ -129,10 +131,10 @@ class CoqPrinter:
         return f"(Apply {_FUNCTIONS[name]} {arguments[0]})"
 
     def built_in(self, function: BuiltIn, arguments: Sequence[str]) -> str:
-        found = _body(function)
+        text = _body(function)
         for name, argument in reversed(list(zip(_locals(function), arguments, strict=True))):
-            found = f"(Let {name} {argument} {found})"
-        return found
+            text = f"(Let {name} {argument} {text})"
+        return text
 
     def reduce(self, function: BuiltIn, sequence: str, start: str) -> str:
         total, item = _locals(function)
@@ -147,13 +149,13 @@ def _locals(function: BuiltIn) -> list[str]:
 
 
 def _body(function: BuiltIn) -> str:
-    found: str = function.interpret(CoqPrinter(f"{function.name}."), [f"(Name {name})" for name in _locals(function)])
-    return found
+    text: str = function.interpret(CoqPrinter(f"{function.name}."), [f"(Name {name})" for name in _locals(function)])
+    return text
 
 
 def _joined(kind: str, parts: Sequence[Thunk]) -> str:
     texts: list[str] = [part() for part in parts]
-    *others, found = texts
-    for each in reversed(others):
-        found = f"({kind} {each} {found})"
-    return found
+    *others, name = texts
+    for other in reversed(others):
+        name = f"({kind} {other} {name})"
+    return name

@@ -42,7 +42,9 @@ class Body(Struct, frozen=True):
 
     def edges(self) -> list[Value] | None:
         """The values that the item is compared with, None where it is used otherwise."""
-        return None if self.compared is None else [each(self.domain, self.environment) for each in self.compared]
+        return (
+            None if self.compared is None else [function(self.domain, self.environment) for function in self.compared]
+        )
 
 
 class Domain(Protocol):

@@ -111,7 +111,7 @@ def undefined(reason: str) -> Unknown:
 def first_unknown(value: Any) -> Unknown | None:
     """The strongest unknown anywhere inside a value."""
     if type(value) is tuple:  # of KnownNumbers every item is known
-        inner = [found for item in value if type(item) is not int and (found := first_unknown(item)) is not None]
+        inner = [unknown for item in value if type(item) is not int and (unknown := first_unknown(item)) is not None]
         return reduce(stronger, inner) if inner else None
     return value if isinstance(value, Unknown) else None
 
@@ -305,7 +305,7 @@ class Evaluator:
         if unknown is not None:
             return unknown
         if name == "range":
-            whole = all(type(each) is int for each in arguments)
+            whole = all(type(argument) is int for argument in arguments)
             return self._range(*arguments) if whole else undefined("an argument of range is not a whole number")
         return _FUNCTIONS[name](self, arguments[0])
 
@@ -432,8 +432,12 @@ def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
 def _size(arguments: Sequence[Any]) -> int:
     """A bound on the work of a built-in function: each item of a list of lists, once for each place of the longest."""
     size = 1
-    for each in arguments:
-        if isinstance(each, tuple):
-            inner = 1 if type(each) is KnownNumbers else max([len(i) for i in each if isinstance(i, tuple)], default=1)
-            size += len(each) * (1 + inner)
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            inner = (
+                1
+                if type(argument) is KnownNumbers
+                else max([len(i) for i in argument if isinstance(i, tuple)], default=1)
+            )
+            size += len(argument) * (1 + inner)
     return size

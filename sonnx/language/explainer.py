@@ -48,12 +48,12 @@ def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
         if name in environment
     }
     try:
-        found: Explained = expression.evaluate(Explainer(), explained)
+        reason: Explained = expression.evaluate(Explainer(), explained)
     except OutOfFuel:
         return ""
-    if isinstance(found.value, Unknown):
-        return found.value.reason
-    return found.why
+    if isinstance(reason.value, Unknown):
+        return reason.value.reason
+    return reason.why
 
 
 def show(value: Any) -> str:
@@ -81,10 +81,10 @@ def _within(part: Explained, strength: int) -> str:
 
 def _alternatives(failed: Sequence[Explained]) -> str:
     """Why none of several conditions holds, one of which would suffice."""
-    subjects = {each.comparison[0] for each in failed}
+    subjects = {explained.comparison[0] for explained in failed}
     if len(subjects) == 1 and "" not in subjects:
-        return f"{subjects.pop()}, needs {_different(' or ', (each.comparison[1] for each in failed))}"
-    return _different(", or else ", (each.why for each in failed if each.why))
+        return f"{subjects.pop()}, needs {_different(' or ', (explained.comparison[1] for explained in failed))}"
+    return _different(", or else ", (explained.why for explained in failed if explained.why))
 
 
 def _different(between: str, texts: Iterable[str]) -> str:
@@ -147,7 +147,7 @@ class Explainer:
             if explained.value is not False:
                 return explained
             failed.append(explained)
-        reported = [each for each in failed if not each.weak] or failed
+        reported = [reason for reason in failed if not reason.weak] or failed
         comparison = reported[0].comparison if len(reported) == 1 else ("", "")
         return Explained(False, "", _alternatives(reported), comparison=comparison)
 

@@ -219,7 +219,7 @@ class _Parser:
         if where is not None:
             body = _guarded(name, where, body)
         edges = None if deeper or where is not None else _compared(element, variable)
-        compared = None if edges is None else [self.expression(each, bound) for each in edges]
+        compared = None if edges is None else [self.expression(edge, bound) for edge in edges]
         return lambda domain, environment: domain.quantify(
             name, variable, sequence(domain, environment), Body(body, domain, environment, variable, compared)
         )
@@ -316,7 +316,7 @@ def _compared(tree: ast.expr, variable: str) -> list[ast.expr] | None:
             return _compared(tree.operand, variable)
         case ast.BoolOp():
             listed = [_compared(part, variable) for part in tree.values]
-            return None if None in listed else [each for some in listed if some is not None for each in some]
+            return None if None in listed else [part for some in listed if some is not None for part in some]
         case ast.Compare(ops=signs) if not any(isinstance(sign, ast.In | ast.NotIn) for sign in signs):
             sides = (tree.left, *tree.comparators)
             others = [side for side in sides if not (isinstance(side, ast.Name) and side.id == variable)]
@@ -325,7 +325,7 @@ def _compared(tree: ast.expr, variable: str) -> list[ast.expr] | None:
 
 
 def _mentions(tree: ast.expr, variable: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == variable for each in ast.walk(tree))
+    return any(isinstance(part, ast.Name) and part.id == variable for part in ast.walk(tree))
 
 
 def _guarded(name: str, where: Run, body: Run) -> Run:
@@ -371,8 +371,8 @@ def _trees() -> Mapping[str, tuple[ast.FunctionDef, str]]:
     """The definitions of `builtins.py`, each with its source text."""
     text = Path(builtins.__file__).read_text(encoding="utf-8")
     lines = text.splitlines()
-    found = [tree for tree in ast.parse(text).body if isinstance(tree, ast.FunctionDef)]
-    return {tree.name: (tree, "\n".join(lines[tree.lineno - 1 : tree.end_lineno])) for tree in found}
+    function_defs = [tree for tree in ast.parse(text).body if isinstance(tree, ast.FunctionDef)]
+    return {tree.name: (tree, "\n".join(lines[tree.lineno - 1 : tree.end_lineno])) for tree in function_defs}
 
 
 def read_built_in(
@@ -399,13 +399,13 @@ def _parameters(tree: ast.FunctionDef) -> tuple[str, ...]:
 
 def with_called(used: Iterable[str]) -> set[str]:
     """The built-in functions with those they call, at any depth."""
-    waiting, found = list(used), set[str]()
+    waiting, texts = list(used), set[str]()
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in texts:
+            texts.add(name)
             waiting += built_ins()[name].built_ins
-    return found
+    return texts
 
 
 def _read_body(parser: _Parser, statements: list[ast.stmt], bound: frozenset[str]) -> Run:

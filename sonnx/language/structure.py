@@ -45,7 +45,7 @@ def reads(expression: Expression) -> frozenset[Read]:
 @cache
 def fields(expression: Expression) -> frozenset[str]:
     """The names of the fields an expression reads, of any value."""
-    return frozenset(each.attr for each in ast.walk(expression.tree) if isinstance(each, ast.Attribute))
+    return frozenset(tree.attr for tree in ast.walk(expression.tree) if isinstance(tree, ast.Attribute))
 
 
 @cache
@@ -55,8 +55,8 @@ def view(expressions: tuple[Expression, ...]) -> Mapping[str, tuple[str, ...]]:
     for expression in expressions:
         _seen(expression.tree, {}, seen)
     names = sorted(frozenset[str]().union(*(expression.names for expression in expressions)))
-    fields = {name: {each.field for each in seen if each.name == name} for name in names}
-    return {name: () if "" in found else tuple(sorted(found)) for name, found in fields.items()}
+    fields = {name: {read.field for read in seen if read.name == name} for name in names}
+    return {name: () if "" in field else tuple(sorted(field)) for name, field in fields.items()}
 
 
 @cache
@@ -69,16 +69,16 @@ def functions(expression: Expression) -> frozenset[str]:
 def computes(expression: Expression) -> bool:
     """Whether an expression computes numbers or compares their sizes: arithmetic, <, <=, > or >=."""
     return any(
-        isinstance(each, ast.BinOp)
-        or (isinstance(each, ast.Compare) and any(isinstance(sign, _ORDER) for sign in each.ops))
-        for each in ast.walk(expression.tree)
+        isinstance(tree, ast.BinOp)
+        or (isinstance(tree, ast.Compare) and any(isinstance(sign, _ORDER) for sign in tree.ops))
+        for tree in ast.walk(expression.tree)
     )
 
 
 @cache
 def demands_of_each(expression: Expression) -> bool:
     """Whether an expression says something of each item of at most one list: it then holds for a part of the list."""
-    return _demands_of_each(expression.tree) and sum(isinstance(each, _LOOPS) for each in ast.walk(expression.tree)) < 2
+    return _demands_of_each(expression.tree) and sum(isinstance(tree, _LOOPS) for tree in ast.walk(expression.tree)) < 2
 
 
 def _demands_of_each(tree: ast.expr) -> bool:
@@ -94,7 +94,7 @@ def _demands_of_each(tree: ast.expr) -> bool:
 
 
 def _has_loop(tree: ast.expr) -> bool:
-    return any(isinstance(each, _LOOPS) for each in ast.walk(tree))
+    return any(isinstance(part, _LOOPS) for part in ast.walk(tree))
 
 
 @cache
@@ -111,7 +111,7 @@ def questions(expression: Expression) -> frozenset[StructureQuestion]:
 def arguments_of(expression: Expression, name: str) -> tuple[tuple[Expression, ...], ...]:
     """The arguments of each call of a function or built-in, in the order of the text."""
     return tuple(
-        tuple(parse(ast.unparse(each)) for each in arguments)
+        tuple(parse(ast.unparse(argument)) for argument in arguments)
         for called, arguments in _calls(expression)
         if called == name
     )
@@ -130,7 +130,7 @@ def equalities(expression: Expression) -> tuple[Equality, ...]:
 @cache
 def strings(expression: Expression) -> frozenset[str]:
     """The strings an expression names."""
-    constants = (each.value for each in ast.walk(expression.tree) if isinstance(each, ast.Constant))
+    constants = (tree.value for tree in ast.walk(expression.tree) if isinstance(tree, ast.Constant))
     return frozenset(value for value in constants if isinstance(value, str))
 
 
@@ -157,9 +157,9 @@ def _conjuncts(tree: ast.expr) -> list[ast.expr]:
 
 
 def _calls(expression: Expression) -> Iterator[tuple[str, list[ast.expr]]]:
-    for each in ast.walk(expression.tree):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-            yield each.func.id, each.args
+    for tree in ast.walk(expression.tree):
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+            yield tree.func.id, tree.args
 
 
 def _reads(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read]:
@@ -191,9 +191,9 @@ def _parts(tree: ast.AST) -> Iterator[ast.AST]:
     """The parts of a tree, signs left out: these see nothing."""
     for field in tree._fields:
         part = getattr(tree, field, None)
-        for each in part if type(part) is list else (part,):
-            if isinstance(each, ast.AST) and each._fields:
-                yield each
+        for inner in part if type(part) is list else (part,):
+            if isinstance(inner, ast.AST) and inner._fields:
+                yield inner
 
 
 def _seen_by_name(tree: ast.Name, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
@@ -247,26 +247,26 @@ _SEEING: Mapping[type[ast.AST], Callable[[Any, Mapping[str, frozenset[str]], set
 
 
 def _seen_by_indices(tree: ast.expr, owners: Mapping[str, frozenset[str]], found: set[Read]) -> None:
-    for each in _inside(tree):
-        if isinstance(each, ast.Subscript):
-            _seen(each.slice, owners, found)
+    for part in _inside(tree):
+        if isinstance(part, ast.Subscript):
+            _seen(part.slice, owners, found)
 
 
 def _inside(tree: ast.AST) -> list[ast.AST]:
     """The tree and all its parts."""
-    found = [tree]
-    for each in found:
-        found += _parts(each)
-    return found
+    trees = [tree]
+    for part in trees:
+        trees += _parts(part)
+    return trees
 
 
 def _names(tree: ast.expr) -> list[str]:
-    return [each.id for each in _inside(tree) if isinstance(each, ast.Name)]
+    return [part.id for part in _inside(tree) if isinstance(part, ast.Name)]
 
 
 def _sources(tree: ast.expr, owners: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """As `_owners`; none if an item of a list is computed."""
-    items = [item for each in _inside(tree) if isinstance(each, ast.List) for item in each.elts]
+    items = [item for part in _inside(tree) if isinstance(part, ast.List) for item in part.elts]
     plain = all(isinstance(item, ast.Constant) or _owners(item, owners) for item in items)
     return _owners(tree, owners) if plain else frozenset()
 

@@ -129,9 +129,9 @@ class TypeChecker:
             return _same(left, right)
         if {left, right} == {"int", "float"}:
             left = right = "float"
-        for side, found in (("left", left), ("right", right)):
-            if found != "float":
-                _expect(found, "int", f"the {side} side of {sign!r}")
+        for side, name in (("left", left), ("right", right)):
+            if name != "float":
+                _expect(name, "int", f"the {side} side of {sign!r}")
         return "int" if sign == "//" else left
 
     def negative(self, value: RuleType) -> RuleType:
@@ -208,9 +208,9 @@ class TypeChecker:
 
     def built_in(self, function: BuiltIn, arguments: Sequence[RuleType]) -> RuleType:
         wanted, result = built_in_types(function)
-        for parameter, found, want in zip(function.parameters, arguments, wanted, strict=True):
-            if _same(found, want) != want:
-                _expect(found, want, f"{parameter} of {function.name}")
+        for parameter, argument, want in zip(function.parameters, arguments, wanted, strict=True):
+            if _same(argument, want) != want:
+                _expect(argument, want, f"{parameter} of {function.name}")
         return result
 
     def reduce(self, function: BuiltIn, sequence: RuleType, start: RuleType) -> RuleType:

@@ -116,21 +116,21 @@ def type_name(found: RuleType) -> str:
 
 def names_as_written(types: Mapping[str, RuleType]) -> dict[str, Written]:
     """The environment of an expression: each name, also of a question such as written(axis), as a variable."""
-    return {name: Written(identifier(name), found) for name, found in types.items()}
+    return {name: Written(identifier(name), value_type) for name, value_type in types.items()}
 
 
 def written(expression: Expression, environment: Environment) -> Written:
     """An expression in WhyML; the environment has the names as `Written`."""
-    found: Written = expression.evaluate(WhymlPrinter(), environment)
-    return found
+    written: Written = expression.evaluate(WhymlPrinter(), environment)
+    return written
 
 
 def function_text(function: BuiltIn) -> str:
     """A built-in function as a logic function or predicate."""
     types, result = built_in_types(function)
-    names = [Written(identifier(name), found) for name, found in zip(function.parameters, types, strict=True)]
+    names = [Written(identifier(name), value_type) for name, value_type in zip(function.parameters, types, strict=True)]
     body: Written = function.interpret(WhymlPrinter(result), names)
-    formals = " ".join(f"({each.text} : {type_name(each.type)})" for each in names)
+    formals = " ".join(f"({name.text} : {type_name(name.type)})" for name in names)
     head = f"predicate {function.name} {formals}"
     if result != "bool":
         head = f"function {function.name} {formals} : {type_name(result)}"
@@ -155,8 +155,8 @@ class WhymlPrinter:
 
     def listing(self, items: Sequence[Written]) -> Written:
         text = "empty"
-        for each in reversed(items):
-            text = f"(cons {_atom(each.text)} {text})"
+        for written in reversed(items):
+            text = f"(cons {_atom(written.text)} {text})"
         return Written(text, self.types.listing([each.type for each in items]))
 
     def field(self, value: Written, name: str) -> Written:
@@ -174,16 +174,16 @@ class WhymlPrinter:
         return Written(f"{_atom(sequence.text)}[{edges}]", found)
 
     def arithmetic(self, sign: str, left: Written, right: Written) -> Written:
-        found = self.types.arithmetic(sign, left.type, right.type)
-        if isinstance(found, ListType):
-            return Written(f"({left.text} ++ {right.text})", found)
+        list_type = self.types.arithmetic(sign, left.type, right.type)
+        if isinstance(list_type, ListType):
+            return Written(f"({left.text} ++ {right.text})", list_type)
         if sign in ("//", "%"):
             name = "floor_div" if sign == "//" else "floor_mod"
             if "float" in (left.type, right.type):
                 name, left, right = f"real_{name}", _real(left), _real(right)
-            return Written(f"({name} {_atom(left.text)} {_atom(right.text)})", found)
+            return Written(f"({name} {_atom(left.text)} {_atom(right.text)})", list_type)
         left, right = self._common(left, right)
-        return Written(f"({left.text} {sign}{'.' if found == 'float' else ''} {right.text})", found)
+        return Written(f"({left.text} {sign}{'.' if list_type == 'float' else ''} {right.text})", list_type)
 
     def negative(self, value: Written) -> Written:
         zero = "0.0 -." if value.type == "float" else "-"
@@ -214,7 +214,7 @@ class WhymlPrinter:
     def choice(self, condition: Written, then: Thunk, otherwise: Thunk) -> Written:
         left, right = then(), otherwise()
         found = self.types.choice("bool", lambda: left.type, lambda: right.type)
-        texts = [UNKNOWN.get(str(found), "empty") if each.type == "undefined" else each.text for each in (left, right)]
+        texts = [UNKNOWN.get(str(found), "empty") if side.type == "undefined" else side.text for side in (left, right)]
         return Written(f"(if {condition.text} then {texts[0]} else {texts[1]})", found)
 
     def quantify(self, name: str, variable: str, sequence: Written, body: Callable[[Written], Written]) -> Written:
@@ -238,17 +238,17 @@ class WhymlPrinter:
         formal = f"fun ({item.text} : {type_name(item.type)}) ->"
         if where is not None:
             over = f"(filter ({formal} {where(item).text}) {over})"
-        made = body(item)
-        return Written(f"(map_seq ({formal} {made.text}) {over})", ListType(made.type))
+        written = body(item)
+        return Written(f"(map_seq ({formal} {written.text}) {over})", ListType(written.type))
 
     def flatten(self, lists: Written) -> Written:
         return Written(f"(flatten {_atom(lists.text)})", self.types.flatten(lists.type))
 
     def function(self, name: str, arguments: Sequence[Written]) -> Written:
-        found = self.types.function(name, [each.type for each in arguments])
+        found = self.types.function(name, [argument.type for argument in arguments])
         if name == "stated":
             return Written("true", found)
-        texts = [_atom(each.text) for each in arguments]
+        texts = [_atom(argument.text) for argument in arguments]
         if name == "range" and len(texts) == 1:
             texts = ["0", *texts]
         if name == "range":
@@ -260,8 +260,8 @@ class WhymlPrinter:
         return Written(f"({called} {' '.join(texts)})", found)
 
     def built_in(self, function: BuiltIn, arguments: Sequence[Written]) -> Written:
-        found = self.types.built_in(function, [each.type for each in arguments])
-        return Written(f"({function.name} {' '.join(_atom(each.text) for each in arguments)})", found)
+        found = self.types.built_in(function, [argument.type for argument in arguments])
+        return Written(f"({function.name} {' '.join(_atom(argument.text) for argument in arguments)})", found)
 
     def reduce(self, function: BuiltIn, sequence: Written, start: Written) -> Written:
         found = self.types.reduce(function, sequence.type, start.type)

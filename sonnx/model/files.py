@@ -18,8 +18,8 @@ def models_of(arguments: Sequence[str]) -> list[str]:
     Raises:
         UsageError: a folder or a pattern has no model.
     """
-    found = (name for argument in arguments for name in _named(argument))
-    return list(dict.fromkeys(found))
+    texts = (name for argument in arguments for name in _named(argument))
+    return list(dict.fromkeys(texts))
 
 
 def is_one(argument: str) -> bool:

@@ -169,12 +169,12 @@ def _described_classes(path: str) -> SimpleNamespace | None:
 
 def _classes(make: type, described: Mapping[str, Message], outer: str) -> dict[str, type]:
     """The classes of messages, as protobuf itself makes them; those of inner messages are attributes of the outer."""
-    found = {}
+    classes = {}
     for name, descriptor in described.items():
         inner = _classes(make, descriptor.nested_types_by_name, f"{outer}{name}.")
         place = {"DESCRIPTOR": descriptor, "__module__": _GENERATED, "__qualname__": f"{outer}{name}"}
-        found[name] = make(name, (ProtobufMessage,), {**inner, **place})
-    return found
+        classes[name] = make(name, (ProtobufMessage,), {**inner, **place})
+    return classes
 
 
 def _generated_classes(path: str) -> Any:

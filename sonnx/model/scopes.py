@@ -111,10 +111,10 @@ class Scope(Struct, frozen=True, dict=True):
 
 def imports_of(entries: Iterable[Import]) -> dict[str, int | None]:
     """The version of each domain; the first of a domain imported twice, which fails operator-set-imported-once."""
-    found: dict[str, int | None] = {}
+    imports: dict[str, int | None] = {}
     for entry in entries:
-        found.setdefault(canonical_domain(entry.domain), entry.version)
-    return found
+        imports.setdefault(canonical_domain(entry.domain), entry.version)
+    return imports
 
 
 def function_key(function: Function) -> tuple[str, str, str]:
@@ -171,20 +171,22 @@ def _as_graph(function: Function) -> Graph:
 
 def captured(node: Node) -> set[str]:
     """The names that the subgraphs of a node use, those they define included."""
-    found: set[str] = set()
+    texts: set[str] = set()
     waiting = [graph for _, graph in subgraphs(node)] if holds_graph(node) else []
     while waiting:
         graph = waiting.pop()
         for inner in graph.nodes:
-            found.update(inner.inputs)
+            texts.update(inner.inputs)
             waiting.extend(nested for _, nested in subgraphs(inner))
-        found.update(value.name for value in graph.outputs)
-    return found
+        texts.update(value.name for value in graph.outputs)
+    return texts
 
 
 def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
     """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
-    training = (each for place, graph in model.training for each in nested_scopes(Scope(place, graph, {})))
+    training = (
+        nested_scope for place, graph in model.training for nested_scope in nested_scopes(Scope(place, graph, {}))
+    )
     for scope in (*scopes(model), *training):
         yield from scope.graph.initializers
         yield from scope.graph.sparse_initializers
@@ -202,11 +204,11 @@ def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
 
 def stored_tensors(model: Model) -> Iterator[Tensor]:
     """Every tensor with values of constants; of a sparse constant its values and its indices."""
-    for each in constants(model):
-        if isinstance(each, Tensor):
-            yield each
+    for constant in constants(model):
+        if isinstance(constant, Tensor):
+            yield constant
         else:
-            yield from filter(None, (each.values, each.indices))
+            yield from filter(None, (constant.values, constant.indices))
 
 
 def _tensors(attribute: Attribute) -> Iterator[Tensor | SparseTensor]:

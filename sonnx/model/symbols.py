@@ -27,15 +27,15 @@ def parse_bindings(values: Sequence[str]) -> dict[str, int]:
     Raises:
         UsageError: an argument has another form, or a symbol gets two numbers.
     """
-    found: dict[str, int] = {}
+    bindings: dict[str, int] = {}
     for item in filter(None, (item for value in values for item in value.split(","))):
         symbol, equals, text = item.rpartition("=")
         number = _size(text)
         if not equals or not symbol or number is None:
             raise UsageError(f"--bind takes SYMBOL=NUMBER, not {_shown(item)}")
-        if found.setdefault(symbol, number) != number:
-            raise UsageError(f"--bind gives {symbol} two values, {found[symbol]} and {number}")
-    return found
+        if bindings.setdefault(symbol, number) != number:
+            raise UsageError(f"--bind gives {symbol} two values, {bindings[symbol]} and {number}")
+    return bindings
 
 
 def parse_input_shapes(values: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -44,16 +44,16 @@ def parse_input_shapes(values: Sequence[str]) -> dict[str, tuple[int, ...]]:
     Raises:
         UsageError: an argument has another form, or an input gets two shapes.
     """
-    found: dict[str, tuple[int, ...]] = {}
+    input_shapes: dict[str, tuple[int, ...]] = {}
     for value in values:
         name, equals, text = value.rpartition("=")
         sizes = [_size(item) for item in text.split(",")] if text else []
         shape = tuple(size for size in sizes if size is not None)
         if not equals or not name or len(shape) < len(sizes):
             raise UsageError(f"--input-shape takes INPUT=NUMBER,NUMBER,..., not {_shown(value)}")
-        if found.setdefault(name, shape) != shape:
+        if input_shapes.setdefault(name, shape) != shape:
             raise UsageError(f"--input-shape gives {name} two shapes")
-    return found
+    return input_shapes
 
 
 def _size(text: str) -> int | None:
@@ -97,26 +97,26 @@ def bind_symbols(
     if not numbers and not shapes:
         return model
     require_sizes(numbers)
-    found: set[str] = set()
+    texts: set[str] = set()
     sizes: dict[str, int | None] = dict(numbers)
     if shapes:
-        _values(model.graph.inputs, {}, found)
+        _values(model.graph.inputs, {}, texts)
         sizes |= _numbers_of_symbols(model, numbers, shapes)
         sizes |= dict.fromkeys(placeholders_of(model, numbers, shapes))
         inputs = tuple(_with_shape(value, shapes.get(value.name)) for value in model.graph.inputs)
         model = replace(model, graph=replace(model.graph, inputs=inputs))
-    graph = _graph(model.graph, sizes, found)
+    graph = _graph(model.graph, sizes, texts)
     functions = tuple(
         replace(
             function,
-            value_info=_values(function.value_info, sizes, found),
-            nodes=_nodes(function.nodes, sizes, found),
+            value_info=_values(function.value_info, sizes, texts),
+            nodes=_nodes(function.nodes, sizes, texts),
         )
         for function in model.functions
     )
-    missing = sorted(sizes.keys() - found)
+    missing = sorted(sizes.keys() - texts)
     if missing:
-        has = f"it has {', '.join(sorted(found))}" if found else "it has none"
+        has = f"it has {', '.join(sorted(texts))}" if texts else "it has none"
         raise UnknownSymbol(f"no dimension of the model is the symbol {', '.join(missing)}; {has}")
     return replace(model, graph=graph, functions=functions)
 
@@ -127,8 +127,8 @@ def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[st
     Exporters write `?` or `None` where they know no size.  A name that `numbers` binds is taken for a symbol.
     """
     stated = (value.type.shape or () for value in model.graph.inputs if value.name in shapes)
-    names = dict.fromkeys(each for shape in stated for each in shape if isinstance(each, str))
-    return tuple(each for each in names if _is_placeholder(each) and each not in numbers)
+    names = dict.fromkeys(extent for shape in stated for extent in shape if isinstance(extent, str))
+    return tuple(name for name in names if _is_placeholder(name) and name not in numbers)
 
 
 def _is_placeholder(name: str) -> bool:
@@ -190,8 +190,8 @@ def _type(type_: Type, numbers: Mapping[str, int | None], found: set[str]) -> Ty
 
 def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[Node, ...]:
     return tuple(
-        replace(node, attributes=tuple(_attribute(each, numbers, found) for each in node.attributes))
-        if any(each.kind in ("graph", "graphs") for each in node.attributes)
+        replace(node, attributes=tuple(_attribute(attribute, numbers, found) for attribute in node.attributes))
+        if any(attribute.kind in ("graph", "graphs") for attribute in node.attributes)
         else node
         for node in nodes
     )

@@ -80,20 +80,20 @@ class Types(Struct, frozen=True):
         ):  # else its length takes more than a byte
             return ValueInfo(decoded(name), self.type(message.type))
         rest = written[2 + size :]
-        found = self.rests.get(rest)
-        if found is None:
-            found = self._type(message.type)
-            found = self.rests[rest] = self.same.setdefault(found, found)
-        return ValueInfo(name, found)
+        value_type = self.rests.get(rest)
+        if value_type is None:
+            value_type = self._type(message.type)
+            value_type = self.rests[rest] = self.same.setdefault(value_type, value_type)
+        return ValueInfo(name, value_type)
 
     def type(self, message: Message) -> Type:
         """The type; equal types are usually one object, so that comparing them is fast."""
         key = message.SerializeToString()
-        found = self.known.get(key)
-        if found is None:
-            found = self._type(message)
-            found = self.known[key] = self.same.setdefault(found, found)
-        return found
+        value_type = self.known.get(key)
+        if value_type is None:
+            value_type = self._type(message)
+            value_type = self.known[key] = self.same.setdefault(value_type, value_type)
+        return value_type
 
     def _type(self, message: Message) -> Type:
         which = message.WhichOneof("value")

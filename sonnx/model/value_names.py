@@ -25,37 +25,38 @@ def unused(wanted: str, taken: set[str]) -> str:
 
 def names_in(graph: Graph) -> set[str]:
     """Every name of a value in a graph, without those that only graphs inside its nodes define."""
-    found = {each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info)}
-    found.update(each.name for each in graph.initializers)
+    names = {operand.name for operand in (*graph.inputs, *graph.outputs, *graph.value_info)}
+    names.update(initializer.name for initializer in graph.initializers)
     for node in graph.nodes:
-        found.update(node.inputs, node.outputs, captured(node))
-    return found
+        names.update(node.inputs, node.outputs, captured(node))
+    return names
 
 
 def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> Node:
     """The node with new names for its inputs and the values its graphs capture, and for its outputs if asked for."""
     if not names:
         return node
-    made = node
+    inner_node = node
     if any(name in names for name in node.inputs):
-        made = replace(made, inputs=tuple(names.get(name, name) for name in node.inputs))
+        inner_node = replace(inner_node, inputs=tuple(names.get(name, name) for name in node.inputs))
     if outputs and any(name in names for name in node.outputs):
-        made = replace(made, outputs=tuple(names.get(name, name) for name in node.outputs))
-    return with_subgraphs(made, lambda graph, _: _with_renamed_captures(graph, names))
+        inner_node = replace(inner_node, outputs=tuple(names.get(name, name) for name in node.outputs))
+    return with_subgraphs(inner_node, lambda graph, _: _with_renamed_captures(graph, names))
 
 
 def with_subgraphs(node: Node, change: Callable[[Graph, str], Graph]) -> Node:
     """The node with each graph inside it changed; `change` takes the graph and its place below the node."""
     if not node.attributes or next(subgraphs(node), None) is None:
         return node
-    return replace(node, attributes=tuple(_attribute(each, change) for each in node.attributes))
+    return replace(node, attributes=tuple(_attribute(attribute, change) for attribute in node.attributes))
 
 
 def _attribute(attribute: Attribute, change: Callable[[Graph, str], Graph]) -> Attribute:
     value, name = attribute.value, escape(attribute.name)
     if isinstance(value, tuple):
         items = (
-            change(each, f"{name}[{index}]") if isinstance(each, Graph) else each for index, each in enumerate(value)
+            change(graph, f"{name}[{index}]") if isinstance(graph, Graph) else graph
+            for index, graph in enumerate(value)
         )
         return replace(attribute, value=tuple(items))
     return replace(attribute, value=change(value, name)) if isinstance(value, Graph) else attribute
@@ -70,7 +71,7 @@ def with_renamed_outputs(graph: Graph, names: Mapping[str, str]) -> Graph:
 
 def _with_renamed_captures(graph: Graph, names: Mapping[str, str]) -> Graph:
     """A graph inside a node with new names for captured values; its own definitions hide names around it."""
-    own = {each.name for each in graph.inputs} | {each.name for each in graph.initializers}
+    own = {operand.name for operand in graph.inputs} | {initializer.name for initializer in graph.initializers}
     own.update(name for node in graph.nodes for name in node.outputs)
     left = {old: new for old, new in names.items() if old not in own}
     nodes = tuple(renamed(node, left) for node in graph.nodes)

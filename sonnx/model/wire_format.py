@@ -123,24 +123,24 @@ def _with_parts(message: Layout) -> Layout:
     """The layout of those submessages in which counted fields may be, at any depth."""
     holding = [each for each in _reached(message) if any(inner.counted for inner in _reached(each))]
     found = {}
-    for each in holding:
-        tags = [tag for tag, inner in each.fields.items() if inner in holding]
+    for layout in holding:
+        tags = [tag for tag, inner in layout.fields.items() if inner in holding]
         firsts = bytes({tag & 127 | 128 for tag in tags} | {tag for tag in tags if tag < 128})  # a tag may be padded
-        starts = None if each.counted else re.compile(b"[" + re.escape(firsts) + b"]")
-        found[each] = Layout(each.name, {}, set(), each.counted, starts)
-    for each, copy in found.items():
-        copy.fields.update((tag, found[inner]) for tag, inner in each.fields.items() if inner in found)
+        starts = None if layout.counted else re.compile(b"[" + re.escape(firsts) + b"]")
+        found[layout] = Layout(layout.name, {}, set(), layout.counted, starts)
+    for layout, copy in found.items():
+        copy.fields.update((tag, found[inner]) for tag, inner in layout.fields.items() if inner in found)
     return found[message]
 
 
 def _reached(message: Layout) -> set[Layout]:
     """The layouts of a message and of its submessages, at any depth."""
-    found, waiting = {message}, [message]
+    layouts, waiting = {message}, [message]
     while waiting:
-        inner = {each for each in waiting.pop().fields.values() if each} - found
-        found |= inner
+        inner = {field for field in waiting.pop().fields.values() if field} - layouts
+        layouts |= inner
         waiting += inner
-    return found
+    return layouts
 
 
 def _enforce(allowed: Limits, numbers: Counter[str], size: int) -> None:

@@ -62,7 +62,7 @@ class Constants:
         """
         key = (role, *map(id, arrays))
         if key not in self._forms:
-            if size > self._free or not all(each is None or id(each) in self._known for each in arrays):
+            if size > self._free or not all(array is None or id(array) in self._known for array in arrays):
                 return None
             self._forms[key], self._free = make(), self._free - size
         form: Form = self._forms[key]
@@ -112,7 +112,7 @@ def required(inputs: Sequence[Given | None], count: int) -> list[Given]:
     Raises:
         NotExecutable: one is left out.
     """
-    given = [each for each in inputs[:count] if each is not None]
+    given = [operand for operand in inputs[:count] if operand is not None]
     if len(given) < count:
         raise NotExecutable(f"one of the first {count} inputs is left out")
     return given

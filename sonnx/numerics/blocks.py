@@ -76,14 +76,14 @@ def merged(X: Sequence[Array], shape: tuple[int, ...]) -> tuple[tuple[int, ...],
     for axis, extent in enumerate(shape):
         if extent == 1:
             continue
-        here = [each[axis] for each in strides]
+        here = [stride[axis] for stride in strides]
         if last is not None and all(before == now * extent for before, now in zip(last, here, strict=True)):
             kept[-1].append(axis)
         else:
             kept.append([axis])
         last = here
     fewer = tuple([prod([shape[axis] for axis in axes]) for axes in kept])
-    return fewer or (1,), [_with_axes(x, fewer, kept, each) for x, each in zip(X, strides, strict=True)]
+    return fewer or (1,), [_with_axes(x, fewer, kept, stride) for x, stride in zip(X, strides, strict=True)]
 
 
 def _strides(x: Array, rank: int) -> list[int]:
@@ -115,11 +115,11 @@ def walk(X: Sequence[Array], out: Array, count: int) -> Iterator[tuple[list[Arra
     chunked, free = _chunked(out.shape, count), _FREE.scratches
     rows = max(1, count // max(1, prod(out.shape[chunked + 1 :])))
     borrowed = [free.pop() if free else Scratch() for _ in X]
-    made = [Operand(np.broadcast_to(x, out.shape), chunked, own) for x, own in zip(X, borrowed, strict=True)]
+    operands = [Operand(np.broadcast_to(x, out.shape), chunked, own) for x, own in zip(X, borrowed, strict=True)]
     try:
         for start in range(0, out.shape[chunked], rows):
             part = slice(start, start + rows)
             for index in np.ndindex(out.shape[:chunked]):
-                yield [each.piece(index, part) for each in made], out[(*index, part)].reshape(-1)
+                yield [operand.piece(index, part) for operand in operands], out[(*index, part)].reshape(-1)
     finally:
         free.extend(reversed(borrowed))

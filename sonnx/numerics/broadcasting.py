@@ -28,8 +28,8 @@ def broadcast(operator: str, *tensors: Array) -> list[Array]:
     Raises:
         NotExecutable: they do not broadcast.
     """
-    shape = common_shape(operator, [each.shape for each in tensors])
-    return [np.broadcast_to(each, shape) for each in tensors]
+    shape = common_shape(operator, [tensor.shape for tensor in tensors])
+    return [np.broadcast_to(tensor, shape) for tensor in tensors]
 
 
 def common_shape(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -39,10 +39,10 @@ def common_shape(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
         NotExecutable: they do not broadcast.
     """
     rank = max(map(len, shapes), default=0)
-    columns = zip(*((1,) * (rank - len(each)) + tuple(each) for each in shapes), strict=True)  # of any rank
+    columns = zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes), strict=True)  # of any rank
     longer = [{extent for extent in column if extent != 1} for column in columns]
     if any(len(extents) > 1 for extents in longer):
-        listed = ", ".join(str(list(each)) for each in dict.fromkeys(shapes))
+        listed = ", ".join(str(list(fromkey)) for fromkey in dict.fromkeys(shapes))
         raise NotExecutable(f"the shapes {listed} are not broadcastable, as {operator} needs")
     return tuple(extents.pop() if extents else 1 for extents in longer)
 

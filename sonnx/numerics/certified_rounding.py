@@ -190,9 +190,9 @@ def _interval(y: Array, bound: Bound, out: Array) -> Array | None:
     width += np.abs(y) * LONG_DOUBLE.type(2.0**-62)  # what the sums below may lose
     np.copyto(out, y - width, casting="unsafe")
     high = (y + width).astype(out.dtype)
-    made = format_of(out.dtype)
-    assert made is not None  # noqa: S101  float or double
-    undecided = (out.view(made.unsigned) != high.view(made.unsigned)) | ~np.isfinite(width)
+    number_format = format_of(out.dtype)
+    assert number_format is not None  # noqa: S101  float or double
+    undecided = (out.view(number_format.unsigned) != high.view(number_format.unsigned)) | ~np.isfinite(width)
     undecided &= np.isfinite(y)
     special = ~np.isfinite(y)
     if special.any():

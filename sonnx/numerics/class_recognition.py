@@ -31,10 +31,10 @@ def recognized(spec: TensorSpec) -> tuple[str, ...]:
     if size == 1:
         return tuple(f"{name} {ALONE}" for name in names)
     places = (FIRST, BETWEEN, LAST) if size > 2 else (FIRST, LAST)
-    found = [f"{name} {place}" for name in names for place in places]
-    found += [f"{ALL} {name}" for name in names]
-    found += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if one in names and other in names]
-    return (*found, *((GREATEST, LEAST, EQUAL) if is_computed_with(kind) else ()))
+    texts = [f"{name} {place}" for name in names for place in places]
+    texts += [f"{ALL} {name}" for name in names]
+    texts += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if one in names and other in names]
+    return (*texts, *((GREATEST, LEAST, EQUAL) if is_computed_with(kind) else ()))
 
 
 def occurring(values: Array) -> frozenset[str]:
@@ -113,14 +113,14 @@ def excluded(spec: TensorSpec, excludes: Excludes) -> frozenset[str]:
     """The classes that no array shows whose elements never have some special values."""
     shape, kind = spec
     known, size = special_values(kind), prod(shape)
-    found: list[str] = []
+    texts: list[str] = []
     never = {name: np.broadcast_to(excludes(known[name]), (size,)) for name in known.names} if size else {}
     nowhere = {name for name, marks in never.items() if marks.all()}
     for name, marks in never.items():
         if size == 1:
-            found += [f"{name} {ALONE}"] * bool(marks[0])
+            texts += [f"{name} {ALONE}"] * bool(marks[0])
             continue
-        found += [f"{name} {FIRST}"] * bool(marks[0]) + [f"{name} {LAST}"] * bool(marks[-1])
-        found += [f"{name} {BETWEEN}"] * bool(marks[1:-1].all()) + [f"{ALL} {name}"] * bool(marks.any())
-    found += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if {one, other} & nowhere]
-    return frozenset(found).intersection(recognized(spec))
+        texts += [f"{name} {FIRST}"] * bool(marks[0]) + [f"{name} {LAST}"] * bool(marks[-1])
+        texts += [f"{name} {BETWEEN}"] * bool(marks[1:-1].all()) + [f"{ALL} {name}"] * bool(marks.any())
+    texts += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if {one, other} & nowhere]
+    return frozenset(texts).intersection(recognized(spec))

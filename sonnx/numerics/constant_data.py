@@ -109,9 +109,9 @@ def _sha1(path: Path, changed: int) -> str:
 
 def text_array(strings: Sequence[str], shape: Sequence[int]) -> Array:
     """Strings in row-major order as an array."""
-    made = np.empty(len(strings), TEXT)
-    made[:] = strings
-    return made.reshape(shape)
+    array = np.empty(len(strings), TEXT)
+    array[:] = strings
+    return array.reshape(shape)
 
 
 def _strings(tensor: Tensor, called: str) -> Array:
@@ -124,7 +124,7 @@ def _strings(tensor: Tensor, called: str) -> Array:
     if len(tensor.strings) != wanted or tensor.external is not None or "raw_data" in tensor.stored:
         raise NotExecutable(f"{called} has {len(tensor.strings)} strings; its shape takes {number_text(wanted)}")
     try:
-        return text_array([each.decode("utf-8") for each in tensor.strings], tensor.dims)
+        return text_array([string.decode("utf-8") for string in tensor.strings], tensor.dims)
     except UnicodeDecodeError:
         raise NotExecutable(f"{called} has a string that is not UTF-8") from None
 

@@ -86,9 +86,9 @@ def to_mpfr_list(values: Array) -> list[Mpfr]:
 def from_mpfr(values: Iterable[Mpfr], kind: np.dtype[Any], shape: Sequence[int]) -> Array:
     """Numbers that a context of the type has rounded; every NaN is the quiet one without sign and payload."""
     with np.errstate(all="ignore"):
-        made = np.array([float(value) for value in values], np.float64)
-        np.copyto(made, np.nan, where=np.isnan(made))  # gmpy2 gives it a sign
-        return made.astype(kind).reshape(shape)
+        array = np.array([float(value) for value in values], np.float64)
+        np.copyto(array, np.nan, where=np.isnan(array))  # gmpy2 gives it a sign
+        return array.astype(kind).reshape(shape)
 
 
 def is_nan(value: Mpfr) -> bool:
@@ -116,4 +116,4 @@ def to_mpfr(value: float | int) -> Mpfr:
     return gmpy2.mpfr(value, max(value.bit_length(), 1)) if isinstance(value, int) else gmpy2.mpfr(value)
 
 
-NAN, INFINITY, ZERO, ONE = (gmpy2.mpfr(each) for each in ("nan", "inf", "0", "1"))
+NAN, INFINITY, ZERO, ONE = (gmpy2.mpfr(literal) for literal in ("nan", "inf", "0", "1"))

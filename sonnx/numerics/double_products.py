@@ -57,10 +57,10 @@ def _product(A: Array, B: Array, out: Array, block: int) -> int:
     if not rows.any() or not columns.any():
         return 0
     finite_A, finite_B = A[rows], B[:, columns]
-    made, open_ = _by_slices(finite_A, finite_B)
+    array, open_ = _by_slices(finite_A, finite_B)
     i, j = np.nonzero(open_)
-    _exactly(finite_A, finite_B, made, i, j, block)
-    out[np.ix_(rows, columns)] = made
+    _exactly(finite_A, finite_B, array, i, j, block)
+    out[np.ix_(rows, columns)] = array
     return len(i)
 
 
@@ -71,12 +71,12 @@ def _scaled(A: Array) -> tuple[Array, Array]:
 
 
 def _slices(A: Array, bits: int) -> list[Array]:
-    found, rest = [], A
+    slices, rest = [], A
     for s in range(1, SLICES + 1):
         shift = 1.5 * 2.0 ** (52 - bits * s)  # its last digit is 2^(-bits s): adding it rounds to a multiple of that
-        found.append((rest + shift) - shift)
-        rest = rest - found[-1]
-    return found
+        slices.append((rest + shift) - shift)
+        rest = rest - slices[-1]
+    return slices
 
 
 def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
@@ -84,7 +84,7 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
     count = A.shape[1]
     bits = (53 - (count - 1).bit_length()) // 2
     (left, row_exponents), (right, column_exponents) = _scaled(A), _scaled(B.T)
-    left_slices, right_slices = _slices(left, bits), [each.T for each in _slices(right, bits)]
+    left_slices, right_slices = _slices(left, bits), [piece.T for piece in _slices(right, bits)]
     high, low = np.zeros((len(A), B.shape[1])), np.zeros((len(A), B.shape[1]))
     for level in range(SLICES):
         for s in range(level + 1):
@@ -116,17 +116,17 @@ def exact_dot_products(x: Array, y: Array, block: int = GATHERED_PRODUCTS) -> Ar
         y: the same.
         block: how many products are added up at a time.
     """
-    made, step = np.empty(len(x)), max(1, block // x.shape[1])
+    exact_dot_products, step = np.empty(len(x)), max(1, block // x.shape[1])
     for start in range(0, len(x), step):
-        _add_up(x[start : start + step], y[start : start + step], made[start : start + step])
-    return made
+        _add_up(x[start : start + step], y[start : start + step], exact_dot_products[start : start + step])
+    return exact_dot_products
 
 
 def _add_up(x: Array, y: Array, out: Array) -> None:
     usual = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
     (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
-    made, errors = two_product(left, right)
-    addends = np.concatenate([made, errors], axis=1).tolist()
+    array, errors = two_product(left, right)
+    addends = np.concatenate([array, errors], axis=1).tolist()
     least = np.minimum(_least(x) - row_exponents, _least(y) - column_exponents)
     usual &= least > -EXACT_EXPONENTS  # below it digits of the scaled elements may be lost
     for k, exponent in enumerate((row_exponents + column_exponents).tolist()):

@@ -42,13 +42,13 @@ def is_ordinary(values: Array) -> bool:
     if is_small_float(values.dtype):
         wide = widened(values)
         return bool((np.isfinite(wide) & ~((wide == 0) & np.signbit(wide))).all())
-    made = format_of(values.dtype)
-    if made is None:
+    number_format = format_of(values.dtype)
+    if number_format is None:
         return True
-    found = patterns(np.ascontiguousarray(values))
-    magnitude = found & found.dtype.type(made.sign - 1)
-    normal = (magnitude >= least_normal(made)) & (magnitude < made.infinity - 1)
-    return bool((normal | (found == 0)).all())
+    array = patterns(np.ascontiguousarray(values))
+    magnitude = array & array.dtype.type(number_format.sign - 1)
+    normal = (magnitude >= least_normal(number_format)) & (magnitude < number_format.infinity - 1)
+    return bool((normal | (array == 0)).all())
 
 
 def least_normal(made: Format) -> int:
@@ -58,30 +58,32 @@ def least_normal(made: Format) -> int:
 
 def draw(kind: np.dtype[np.generic], shape: Sequence[int], which: str, seeds: Sequence[int]) -> Array:
     """Elements of a type, of one of `KINDS`."""
-    stream = np.random.PCG64([each & 0xFFFFFFFFFFFFFFFF for each in seeds])
+    stream = np.random.PCG64([seed & 0xFFFFFFFFFFFFFFFF for seed in seeds])
     raw = np.asarray(stream.random_raw(prod(shape)), np.uint64).reshape(-1)
     return _of_kind(raw, kind, which).reshape(shape)
 
 
 def _of_kind(raw: Array, kind: np.dtype[np.generic], which: str) -> Array:
-    made = format_of(kind)
+    number_format = format_of(kind)
     if kind == TEXT:
         return _strings(raw, which)
     if kind.kind == "c":
         part = np.dtype(f"f{kind.itemsize // 2}")
-        parts = (_of_kind(each, part, which) for each in (raw, raw[::-1]))
+        parts = (_of_kind(array, part, which) for array in (raw, raw[::-1]))
         return np.stack([*parts], -1).view(kind).reshape(raw.shape)
     if is_small_float(kind):
         return _small_floats(raw, kind, which)
-    if made is None:
+    if number_format is None:
         return _integers(raw, kind, which)
     if which == PATTERNS:
-        return raw.astype(made.unsigned).view(kind)
+        return raw.astype(number_format.unsigned).view(kind)
     if which == TIES:
         return (((raw % np.uint64(17)).astype(np.int64) - 8) / 2).astype(kind)
     plain = ((raw >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0).astype(kind)
-    magnitude = patterns(plain) & made.unsigned.type(made.sign - 1)
-    plain[(magnitude < least_normal(made)) & (patterns(plain) != 0)] = 1  # it was rounded to -0 or a subnormal number
+    magnitude = patterns(plain) & number_format.unsigned.type(number_format.sign - 1)
+    plain[(magnitude < least_normal(number_format)) & (patterns(plain) != 0)] = (
+        1  # it was rounded to -0 or a subnormal number
+    )
     return plain
 
 

@@ -102,5 +102,5 @@ def integer_list(values: Array, name: str) -> list[int]:
     if values.ndim > 1 or values.dtype.kind not in "iu":
         what = f"of type {NAMES[values.dtype]} and rank {values.ndim}"
         raise NotExecutable(f"{name} is {what}, not a list of integers")
-    made: list[int] = values.reshape(-1).tolist()
-    return made
+    numbers: list[int] = values.reshape(-1).tolist()
+    return numbers

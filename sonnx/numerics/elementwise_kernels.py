@@ -69,9 +69,9 @@ def _table(
 ) -> tuple[Array, Array]:
     """The patterns of the function for all patterns of a type, and which of them took the exact path."""
     everything = np.arange(1 << 16, dtype=np.uint16).view(kind)
-    made, open_ = np.empty(1 << 16, kind), np.zeros(1 << 16, np.bool_)
-    _into(everything, made, exact, approximate, bound, BLOCK_ELEMENTS, open_)
-    return made.view(np.uint16), open_
+    array, open_ = np.empty(1 << 16, kind), np.zeros(1 << 16, np.bool_)
+    _into(everything, array, exact, approximate, bound, BLOCK_ELEMENTS, open_)
+    return array.view(np.uint16), open_
 
 
 def _into(
@@ -238,11 +238,11 @@ def clip_into(X: Array, low: Array | None, high: Array | None, out: Array, block
         out: C-contiguous, of the shape of X.
         block: elements of a block.
     """
-    made = format_of(X.dtype)
-    low, high = (None if each is None or each != each else each for each in (low, high))
+    number_format = format_of(X.dtype)
+    low, high = (None if array is None or array != array else array for array in (low, high))
     flat, source = out.reshape(-1), np.ascontiguousarray(X).reshape(-1)
-    trusted = made is None or (X.dtype.itemsize > 2 and maximum_keeps_the_first_nan(X.dtype))
-    zero_bounds = [each for each in (low, high) if made is not None and each is not None and each == 0]
+    trusted = number_format is None or (X.dtype.itemsize > 2 and maximum_keeps_the_first_nan(X.dtype))
+    zero_bounds = [array for array in (low, high) if number_format is not None and array is not None and array == 0]
     zeros, negative = bool(zero_bounds), (high is not None and high == 0) or any(map(np.signbit, zero_bounds))
     for start in range(0, flat.size, block):
         x, y = source[start : start + block], flat[start : start + block]
@@ -250,9 +250,9 @@ def clip_into(X: Array, low: Array | None, high: Array | None, out: Array, block
             _by_comparison(x, low, high, y)
             continue
         _by_extremes(x, low, high, y)
-        if made is None:
+        if number_format is None:
             continue
-        if zeros and (negative or np.minimum.reduce(x.view(made.signed)) == -made.sign):
+        if zeros and (negative or np.minimum.reduce(x.view(number_format.signed)) == -number_format.sign):
             np.copyto(y, x, where=x == 0)
         if high is not None and has_nan(y):  # np.maximum was tried: it keeps the first NaN
             np.copyto(y, x, where=np.isnan(y))

@@ -95,10 +95,10 @@ def rounded(x: Number, exponent: int, kind: np.dtype[Any], divisor: int = 1) -> 
     if not isinstance(x, float):
         unit = x * Fraction(2) ** exponent / divisor
         return nearest_ratio(unit.numerator, unit.denominator, kind)
-    made = grid_of(kind).made
+    number_format = grid_of(kind).made
     if math.isnan(x):
         return nan_of(kind)
-    return (made.sign if math.copysign(1, x) < 0 else 0) + (made.infinity if x else 0)
+    return (number_format.sign if math.copysign(1, x) < 0 else 0) + (number_format.infinity if x else 0)
 
 
 def wrapped(x: int, kind: np.dtype[Any]) -> int:
@@ -161,5 +161,5 @@ def _occurs(pairs: list[tuple[Array, Array]]) -> Array:
     """Where one of the pairs holds for some k: A[i, k] and B[k, j]."""
     left = np.concatenate([a for a, _ in pairs], axis=1).astype(np.float32)
     right = np.concatenate([b for _, b in pairs], axis=0).astype(np.float32)
-    found: Array = left @ right > 0
-    return found
+    occurs: Array = left @ right > 0
+    return occurs

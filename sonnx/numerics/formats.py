@@ -117,33 +117,33 @@ def patterns(values: Array) -> Array:
     """The bit patterns of floating-point values; elements of any other type as they are."""
     if is_small_float(values.dtype):
         return values.view(np.uint8)
-    made = format_of(values.dtype)
-    return values if made is None else values.view(made.unsigned)
+    number_format = format_of(values.dtype)
+    return values if number_format is None else values.view(number_format.unsigned)
 
 
 @cache
 def order_key(kind: np.dtype[Any]) -> Callable[[int], int]:
     """The place of a pattern in the order of its type: the integer itself, False < True, or `order.key`."""
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         return int
-    return lambda pattern: order.key(pattern, made.sign, made.infinity)
+    return lambda pattern: order.key(pattern, number_format.sign, number_format.infinity)
 
 
 @cache
 def larger(kind: np.dtype[Any]) -> Callable[[int, int], int]:
     """The larger of two patterns; of equal ones the first."""
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         return lambda x, y: y if y > x else x
-    return lambda x, y: order.maximum(x, y, made.sign, made.infinity)
+    return lambda x, y: order.maximum(x, y, number_format.sign, number_format.infinity)
 
 
 def lowest(kind: np.dtype[Any]) -> int:
     """The pattern of the least value of a type: -Inf, the smallest integer, False."""
-    made = format_of(kind)
-    if made is not None:
-        return made.sign + made.infinity
+    number_format = format_of(kind)
+    if number_format is not None:
+        return number_format.sign + number_format.infinity
     return 0 if kind == np.bool_ else int(np.iinfo(kind).min)
 
 

@@ -69,13 +69,13 @@ def fast_maximum(X: Sequence[Array], out: Array, block: BlockSize = usual_size) 
 
 def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
     """What computes a block of a type, and how many elements a block has."""
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         found: tuple[Combine, int] = fold, 1 << 18
     elif kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
-        found = _with_zeros(made), 1 << 18
+        found = _with_zeros(number_format), 1 << 18
     else:
-        found = _by_integers(made), 1 << 17
+        found = _by_integers(number_format), 1 << 17
     _known[kind] = found
     return found
 

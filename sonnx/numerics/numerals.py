@@ -38,12 +38,12 @@ def read(text: str) -> Fraction | float:
     Raises:
         NotExecutable: the text gives the string no number.
     """
-    special, found = SPECIAL.get(text.lower()), NUMERAL.fullmatch(text) if len(text) <= MAX_NUMERAL else None
+    special, match_ = SPECIAL.get(text.lower()), NUMERAL.fullmatch(text) if len(text) <= MAX_NUMERAL else None
     if special is not None:
         return special
-    if found is None:
+    if match_ is None:
         raise NotExecutable(f"the string {quote(text)} does not stand for a number")
-    sign, whole, after, alone, exponent = found.groups()
+    sign, whole, after, alone, exponent = match_.groups()
     fraction = after or alone or ""
     digits = int((whole or "") + fraction or "0")
     if not digits:
@@ -91,7 +91,7 @@ def _fewest_digits(value: float, kind: np.dtype[Any]) -> str:
     while True:
         unit = Fraction(10) ** power
         below = size // unit
-        for digits in sorted({below, below + 1}, key=lambda each: abs(each * unit - size)):
+        for digits in sorted({below, below + 1}, key=lambda number: abs(number * unit - size)):
             if digits and nearest(digits * unit, kind) == wanted:
                 return sign + _plain(digits, power)
         power -= 1

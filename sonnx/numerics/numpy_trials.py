@@ -20,30 +20,42 @@ from sonnx.numerics.rounding import grid_of, nearest, real
 
 def specials(kind: np.dtype[Any]) -> Array:
     """Every class of a floating-point type with both signs: zeros, subnormals, ones, largest, infinities, four NaNs."""
-    made = format_of(kind)
-    assert made is not None  # noqa: S101  asked for floating-point types only
-    one = int(np.ones(1, kind).view(made.unsigned)[0])
-    quiet = made.infinity | (made.infinity >> 1) & ~made.infinity
-    positive = [0, 1, 2, one, made.infinity - 1, made.infinity, made.infinity + 1, quiet | made.infinity, made.sign - 1]
-    return np.array(positive + [made.sign + each for each in positive], made.unsigned).view(kind)
+    number_format = format_of(kind)
+    assert number_format is not None  # noqa: S101  asked for floating-point types only
+    one = int(np.ones(1, kind).view(number_format.unsigned)[0])
+    quiet = number_format.infinity | (number_format.infinity >> 1) & ~number_format.infinity
+    positive = [
+        0,
+        1,
+        2,
+        one,
+        number_format.infinity - 1,
+        number_format.infinity,
+        number_format.infinity + 1,
+        quiet | number_format.infinity,
+        number_format.sign - 1,
+    ]
+    return np.array(positive + [number_format.sign + number for number in positive], number_format.unsigned).view(kind)
 
 
 @cache
 def maximum_keeps_the_first_nan(kind: np.dtype[Any]) -> bool:
     """Whether np.maximum gives one of its operands, of NaNs the first, and is wrong about the sign of zeros at most."""
-    made = format_of(kind)
-    assert made is not None  # noqa: S101
+    number_format = format_of(kind)
+    assert number_format is not None  # noqa: S101
     few = specials(kind)
-    x, y = (np.ascontiguousarray(each).reshape(-1) for each in np.meshgrid(few, few, indexing="ij"))
+    x, y = (np.ascontiguousarray(array).reshape(-1) for array in np.meshgrid(few, few, indexing="ij"))
     of_two = larger(kind)
-    pairs = zip(x.view(made.unsigned).tolist(), y.view(made.unsigned).tolist(), strict=True)
-    wanted = np.array([of_two(*pair) for pair in pairs], made.unsigned)
+    pairs = zip(x.view(number_format.unsigned).tolist(), y.view(number_format.unsigned).tolist(), strict=True)
+    wanted = np.array([of_two(*pair) for pair in pairs], number_format.unsigned)
     for step in (1, 2, -1):
         for start in range(4):
             with np.errstate(all="ignore"):
-                found = np.maximum(x[start::step], y[start::step]).view(made.unsigned)
+                found = np.maximum(x[start::step], y[start::step]).view(number_format.unsigned)
             want = wanted[start::step]
-            zero_signs = (found | made.sign == made.sign) & (want | made.sign == made.sign)
+            zero_signs = (found | number_format.sign == number_format.sign) & (
+                want | number_format.sign == number_format.sign
+            )
             if not np.all((found == want) | zero_signs):
                 return False
     return True
@@ -59,9 +71,9 @@ def argmax_finds_the_first_nan(kind: np.dtype[Any]) -> bool:
 
 
 def _agrees(row: Array, key: Callable[[int], int]) -> bool:
-    made = format_of(row.dtype)
-    assert made is not None  # noqa: S101
-    places = [max(key(pattern), -2) + (key(pattern) == -1) for pattern in row.view(made.unsigned).tolist()]
+    number_format = format_of(row.dtype)
+    assert number_format is not None  # noqa: S101
+    places = [max(key(pattern), -2) + (key(pattern) == -1) for pattern in row.view(number_format.unsigned).tolist()]
     if max(places) == -2:
         return True
     long = np.concatenate([np.full(61, -np.inf).astype(row.dtype), row])
@@ -99,9 +111,9 @@ def _all_nearest(operation: Any, found: Array, x: Array, y: Array) -> bool:
 
 def _roots_are_nearest(x: Array, root: Array) -> list[bool]:
     """Whether each root r of a positive number lies within half a step: (r - s)^2 < x < (r + s)^2, exactly."""
-    results, made = [], grid_of(x.dtype).made
+    results, number_format = [], grid_of(x.dtype).made
     for a, r in zip(patterns(x).tolist(), patterns(root).tolist(), strict=True):
-        if 0 < a < made.infinity:
-            low, here, high = (real(each, x.dtype) for each in (r - 1, r, r + 1))
+        if 0 < a < number_format.infinity:
+            low, here, high = (real(part, x.dtype) for part in (r - 1, r, r + 1))
             results.append(((low + here) / 2) ** 2 <= real(a, x.dtype) <= ((here + high) / 2) ** 2)
     return results

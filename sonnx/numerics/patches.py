@@ -69,8 +69,8 @@ class WindowPatches:
 
     def kernels(self, W: Array) -> Array:
         """The kernels as rows, their elements in the order of the patches, in float64: (groups, kernels, elements)."""
-        made = W.reshape(self.group, len(W) // self.group, self.each, self.rows, prod(self.slid.kernel) // self.rows)
-        return made.swapaxes(2, 3).astype(DOUBLE, order="C").reshape(*made.shape[:2], prod(made.shape[2:]))
+        array = W.reshape(self.group, len(W) // self.group, self.each, self.rows, prod(self.slid.kernel) // self.rows)
+        return array.swapaxes(2, 3).astype(DOUBLE, order="C").reshape(*array.shape[:2], prod(array.shape[2:]))
 
     def _padded(self, sample: Array) -> Array:
         """The sample with its padding: (groups, channels of a group, spatial axes)."""
@@ -78,14 +78,14 @@ class WindowPatches:
         kind = SINGLE if sample.dtype.itemsize < DOUBLE.itemsize and sample.dtype.kind not in "iu" else DOUBLE
         if self.padded == self.slid.extents and sample.dtype == kind and sample.flags.c_contiguous:
             return sample.reshape(shape)
-        made = _PADDED.array(prod(shape), kind).reshape(shape)
+        array = _PADDED.array(prod(shape), kind).reshape(shape)
         inside = tuple(
             slice(begin, begin + extent) for begin, extent in zip(self.slid.begins, self.slid.extents, strict=True)
         )
         if self.padded != self.slid.extents:
-            made[...] = 0
-        made[(slice(None), slice(None), *inside)] = sample.reshape(shape[:2] + sample.shape[1:])
-        return made
+            array[...] = 0
+        array[(slice(None), slice(None), *inside)] = sample.reshape(shape[:2] + sample.shape[1:])
+        return array
 
     def _block(self, padded: Array, start: int, count: int, inner: int) -> Right:
         """The matrices of `count` rows of places."""
@@ -102,13 +102,13 @@ class WindowPatches:
         under = np.lib.stride_tricks.as_strided(
             padded[:, :, start * slid.strides[0] :], shape, strides, writeable=False
         )
-        made = _COLUMNS.array(prod(shape), DOUBLE).reshape(shape)
-        np.copyto(made, under)
-        made = made.reshape(
+        array = _COLUMNS.array(prod(shape), DOUBLE).reshape(shape)
+        np.copyto(array, under)
+        array = array.reshape(
             self.group, self.height // self.rows, shape[-2 - len(places)], shape[-1 - len(places)] * inner
         )
-        pieces = [made[:, :, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
-        squares = np.einsum("gkrn,gkrn->grn", made, made)
+        pieces = [array[:, :, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
+        squares = np.einsum("gkrn,gkrn->grn", array, array)
         sums = [squares[:, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
         norms = np.sqrt(sum(sums[1:], sums[0]))
         return Right(pieces, Norms(norms), lambda s, j: self.columns(s, start * inner + j))
@@ -116,7 +116,7 @@ class WindowPatches:
     def columns(self, s: Array, j: Array) -> Array:
         """The patches of these groups at these places, as rows; of the sample whose blocks were made last."""
         slid, padded = self.slid, self.sample
-        steps = [each // padded.itemsize for each in padded.strides]
+        steps = [stride // padded.itemsize for stride in padded.strides]
         places = np.unravel_index(j, slid.places)
         at = s * steps[0] + sum(m * d * step for m, d, step in zip(places, slid.strides, steps[2:], strict=True))
         axes = [
@@ -125,16 +125,16 @@ class WindowPatches:
         channels = np.arange(self.each) * steps[1]
         order = [channels, *axes] if self.rows == 1 else [axes[0], channels, *axes[1:]]
         offsets = sum_of_axes(order)
-        found: Array = padded.reshape(-1)[at[:, None] + offsets]
-        return found
+        array: Array = padded.reshape(-1)[at[:, None] + offsets]
+        return array
 
 
 def sum_of_axes(axes: Sequence[Array]) -> Array:
     """The sums of one element of each array, in row-major order."""
-    made: Array = axes[0]
+    array: Array = axes[0]
     for axis in axes[1:]:
-        made = np.add.outer(made, axis).reshape(-1)
-    return made
+        array = np.add.outer(array, axis).reshape(-1)
+    return array
 
 
 def sums_under(padded: Array, slid: Windows) -> Array:
@@ -142,12 +142,12 @@ def sums_under(padded: Array, slid: Windows) -> Array:
 
     No element goes through more additions than the axes of the kernel have elements together.
     """
-    made = padded
+    array = padded
     axes = zip(slid.kernel, slid.strides, slid.dilations, slid.places, strict=True)
     for axis, (size, stride, dilation, count) in enumerate(axes, start=1):
         before, whole = (slice(None),) * axis, (count - 1) * stride + 1
-        views = [made[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]
-        made = views[0] if size == 1 else views[0] + views[1]
+        views = [array[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]
+        array = views[0] if size == 1 else views[0] + views[1]
         for view in views[2:]:
-            made += view
-    return made
+            array += view
+    return array

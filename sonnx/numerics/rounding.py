@@ -37,12 +37,12 @@ def grid_of(kind: np.dtype[Any]) -> Grid:
     Raises:
         TypeError: it is not a floating-point type.
     """
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         raise TypeError(f"{kind} is not a floating-point type")
-    precision = (made.sign - made.infinity).bit_length()
-    top = 1 << (made.infinity >> precision - 1).bit_length() - 1
-    return Grid(made, precision, 3 - top - precision, top)
+    precision = (number_format.sign - number_format.infinity).bit_length()
+    top = 1 << (number_format.infinity >> precision - 1).bit_length() - 1
+    return Grid(number_format, precision, 3 - top - precision, top)
 
 
 def nearest(value: Fraction | int, kind: np.dtype[Any], negative_zero: bool = False) -> int:
@@ -78,14 +78,14 @@ def nearest_ratio(numerator: int, denominator: int, kind: np.dtype[Any], negativ
 
 def is_nan(pattern: int, kind: np.dtype[Any]) -> bool:
     """Whether a pattern is a NaN."""
-    made = grid_of(kind).made
-    return pattern & (made.sign - 1) > made.infinity
+    number_format = grid_of(kind).made
+    return pattern & (number_format.sign - 1) > number_format.infinity
 
 
 def is_infinite(pattern: int, kind: np.dtype[Any]) -> bool:
     """Whether a pattern is an infinity of either sign."""
-    made = grid_of(kind).made
-    return pattern & (made.sign - 1) == made.infinity
+    number_format = grid_of(kind).made
+    return pattern & (number_format.sign - 1) == number_format.infinity
 
 
 def is_negative(pattern: int, kind: np.dtype[Any]) -> bool:
@@ -148,11 +148,11 @@ def halved(single: Array) -> Array:
 def to_nearest(values: Array, kind: np.dtype[Any]) -> Array:
     """float64 values, each rounded once to nearest even; every NaN becomes `nan_of` the type."""
     with np.errstate(all="ignore"):
-        made = narrow(values, kind)
+        array = narrow(values, kind)
     nan = np.isnan(values)
     if nan.any():
-        made.view(grid_of(kind).made.unsigned)[nan] = nan_of(kind)
-    return made
+        array.view(grid_of(kind).made.unsigned)[nan] = nan_of(kind)
+    return array
 
 
 def canonicalize_nans(out: Array) -> None:

@@ -112,11 +112,11 @@ def wide(B: Array) -> Array:
     stack, inner, columns = B.shape
     flat = _RIGHT.array(B.size, DOUBLE)
     if B.strides[1] <= B.strides[2]:
-        made = flat.reshape(stack, columns, inner).transpose(0, 2, 1)
+        array = flat.reshape(stack, columns, inner).transpose(0, 2, 1)
     else:
-        made = flat.reshape(B.shape)
-    np.copyto(made, B)
-    return made
+        array = flat.reshape(B.shape)
+    np.copyto(array, B)
+    return array
 
 
 class Left:
@@ -215,8 +215,8 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
     if left.finite and right.norms.finite and (added is None or np.isfinite(added).all()):
         heights = [piece.shape[1] for piece in right.pieces]
         additions = min(max(heights), left.part) + sum(-(-height // left.part) for height in heights)
-        made = in_parts(left.values, right.pieces, out.shape, left.part)
-        return _rounded(left, right, made, additions, out, added)
+        array = in_parts(left.values, right.pieces, out.shape, left.part)
+        return _rounded(left, right, array, additions, out, added)
     exact = sum(_with_specials(left.values[s], right, s, added, out[s], left.block) for s in range(len(out)))
     none = np.empty(0, np.intp)
     return OpenElements(none, none, none, np.empty(0), np.empty(0), exact=exact)
@@ -224,17 +224,17 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
 
 def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | None:
     """`product_into` of one matrix of few rows, None where a number is not finite; each piece of B is used once."""
-    made, norms = _ROWS.array(out.size, DOUBLE).reshape(out.shape), np.empty((1, out.shape[2]))
+    array, norms = _ROWS.array(out.size, DOUBLE).reshape(out.shape), np.empty((1, out.shape[2]))
     step = max(1, left.block(FEW_ROWS_RIGHT_ELEMENTS) // B.shape[1])
     for j in range(0, out.shape[2], step):
         part = slice(j, j + step)
         piece = wide(B[:, :, part])
-        np.matmul(left.values, piece, out=made[:, :, part])
+        np.matmul(left.values, piece, out=array[:, :, part])
         norms[:, part] = column_norms(piece)
     right = Right([B], Norms(norms), lambda _, j: B[0][:, j].T)
     if not (left.finite and right.norms.finite and (added is None or np.isfinite(added).all())):
         return None
-    return settled(left, right.columns, [_rounded(left, right, made, B.shape[1], out, added)], out, added)
+    return settled(left, right.columns, [_rounded(left, right, array, B.shape[1], out, added)], out, added)
 
 
 def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, added: Array | None) -> OpenElements:
@@ -301,9 +301,9 @@ def settled(
         out: the product, rounded once, but for these.
         added: as in `block_into`.
     """
-    before = sum(each.exact for each in blocks)
-    lists = [(each.matrices, each.rows, each.columns, each.approximations, each.sizes) for each in blocks]
-    s, i, j, approximations, sizes = (np.concatenate(each) for each in zip(*lists, strict=True))
+    before = sum(block.exact for block in blocks)
+    lists = [(block.matrices, block.rows, block.columns, block.approximations, block.sizes) for block in blocks]
+    s, i, j, approximations, sizes = (np.concatenate(row) for row in zip(*lists, strict=True))
     if not len(s):
         return before
     own, factor = None if added is None else np.broadcast_to(added, out.shape)[s, i, j], blocks[0].factor
@@ -337,7 +337,7 @@ def _absolute_sums(
     sums, zeros = np.empty((2, len(s)))
     for matrix in np.unique(s):
         here = np.flatnonzero(s == matrix)
-        (rows, own_i), (which, own_j) = (np.unique(each[here], return_inverse=True) for each in (i, j))
+        (rows, own_i), (which, own_j) = (np.unique(array[here], return_inverse=True) for array in (i, j))
         x, y = A[matrix, rows], columns(np.full(len(which), matrix), which).astype(DOUBLE).T
         sums[here] = np.matmul(np.abs(x), np.abs(y))[own_i, own_j]
         if not sums[here].all():
@@ -358,18 +358,18 @@ def in_parts(A: Array, pieces: Sequence[Array], shape: tuple[int, ...], part: in
 
     No product goes through more additions than `part` and the number of parts.
     """
-    made, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
+    array, spare = (memory.array(prod(shape), DOUBLE).reshape(shape) for memory in (_MADE, _SPARE))
     first = 0
     for piece in pieces:
         height = piece.shape[1]
         for k in range(0, height, part):
             left, right = A[:, :, first + k : first + min(k + part, height)], piece[:, k : k + part]
             if first + k:
-                made += np.matmul(left, right, out=spare)
+                array += np.matmul(left, right, out=spare)
             else:
-                np.matmul(left, right, out=made)
+                np.matmul(left, right, out=array)
         first += height
-    return made
+    return array
 
 
 def _with_specials(A: Array, right: Right, s: int, added: Array | None, out: Array, block: BlockSize) -> int:
@@ -379,7 +379,7 @@ def _with_specials(A: Array, right: Right, s: int, added: Array | None, out: Arr
         own = added[min(s, len(added) - 1)]
         own, ones = (own, np.ones((1, B.shape[1]))) if own.shape == (len(A), 1) else (np.ones((len(A), 1)), own)
         A, B = np.hstack([A, own]), np.vstack([B, ones])
-    rows, columns = (np.isfinite(np.vecdot(each, each)) for each in (A, B.T))
+    rows, columns = (np.isfinite(np.vecdot(array, array)) for array in (A, B.T))
     exact = 0
     if rows.any() and columns.any():
         part = np.empty((1, int(rows.sum()), int(columns.sum())), out.dtype)
@@ -402,30 +402,30 @@ def exact_row_sums(addends: Array, kind: np.dtype[Any], size: Array | None = Non
 
     Added by halves, no number goes through more additions than twice the digits of their count, which decides most.
     """
-    made = addends
-    while made.shape[1] > 1:
-        half = made.shape[1] // 2
-        rest = made[:, 2 * half :]
-        made = made[:, :half] + made[:, half : 2 * half]
+    array = addends
+    while array.shape[1] > 1:
+        half = array.shape[1] // 2
+        rest = array[:, 2 * half :]
+        array = array[:, :half] + array[:, half : 2 * half]
         if rest.size:
-            made[:, -1:] += rest
+            array[:, -1:] += rest
     size = np.add.reduce(np.abs(addends), axis=1) if size is None else size
     error = size * (2 * addends.shape[1].bit_length() * UNIT * SLACK)
-    values, open_ = certify(made[:, 0], error, kind)  # where every number is a zero it is the exact sum, with its sign
+    values, open_ = certify(array[:, 0], error, kind)  # where every number is a zero it is the exact sum, with its sign
     places = np.flatnonzero(open_)
     if len(places) * addends.shape[1] > FEW_ADDENDS:
         values[places] = _sums_in_two_doubles(addends[places], kind)
     else:
         for k in places.tolist():  # zeros add up without an error
-            values[k] = _exact_sum(addends[k], kind) if addends[k].any() else made[k, 0]
+            values[k] = _exact_sum(addends[k], kind) if addends[k].any() else array[k, 0]
     return values
 
 
 def _sums_in_two_doubles(addends: Array, kind: np.dtype[Any]) -> Array:
     """The same; a bound of the error says on which side of the first double the exact sum lies, mostly."""
-    made, cut, size = total_along_first(addends.T)
-    whole, rest = two_sum(made, cut)
-    whole = np.where(size == 0, made, whole)  # nothing was cut off; a zero keeps its sign
+    array, cut, size = total_along_first(addends.T)
+    whole, rest = two_sum(array, cut)
+    whole = np.where(size == 0, array, whole)  # nothing was cut off; a zero keeps its sign
     values, error = to_nearest(to_odd(whole, rest), kind), size * (2 * addends.shape[1] * UNIT)
     places = np.flatnonzero((np.abs(rest) <= error) & (size != 0))  # the sign of the rest is open
     if len(places):
@@ -442,6 +442,6 @@ def _exact_sum(addends: Array, kind: np.dtype[Any]) -> Any:
     the exact sum is 0 it is +0: some addends are not 0.
     """
     row = addends.tolist()
-    made = math.fsum(row)
-    pair = np.array([made]), np.array([math.fsum([*row, -made])])
+    number = math.fsum(row)
+    pair = np.array([number]), np.array([math.fsum([*row, -number])])
     return to_nearest(to_odd(*pair) + 0.0, kind)[0]

@@ -66,8 +66,8 @@ def numbers(name: str) -> tuple[float, ...]:
     """The number of each pattern, in the order of the patterns."""
     if name == EXPONENTS:
         return (*[2.0 ** (e - EXPONENT_BIAS) for e in range(EXPONENT_NAN)], nan)
-    made = SMALL_FLOATS[name]
-    return tuple(_number(pattern, made) for pattern in range(2 * made.sign))
+    small_float = SMALL_FLOATS[name]
+    return tuple(_number(pattern, small_float) for pattern in range(2 * small_float.sign))
 
 
 def _number(pattern: int, made: SmallFloat) -> float:
@@ -104,10 +104,10 @@ def rounded(
     """
     name = NAMES[kind]
     if name == EXPONENTS:
-        found = [_power(value, saturate, mode) for value in values]
+        numbers = [_power(value, saturate, mode) for value in values]
     else:
-        found = [nearest(value, SMALL_FLOATS[name], saturate) for value in values]
-    return np.array(found, np.uint8).view(kind).reshape(shape)
+        numbers = [nearest(value, SMALL_FLOATS[name], saturate) for value in values]
+    return np.array(numbers, np.uint8).view(kind).reshape(shape)
 
 
 def nearest(value: Real, made: SmallFloat, saturate: bool = True) -> int:
@@ -133,7 +133,7 @@ def nearest(value: Real, made: SmallFloat, saturate: bool = True) -> int:
 
 def _nan(made: SmallFloat, negative: bool) -> int:
     """The first NaN of a sign, the only one of a type that has one."""
-    return next((each for each in made.nans if negative == (each >= made.sign)), made.nans[0])
+    return next((number for number in made.nans if negative == (number >= made.sign)), made.nans[0])
 
 
 def _greatest(made: SmallFloat) -> int:

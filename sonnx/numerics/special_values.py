@@ -66,9 +66,9 @@ def special_values(kind: np.dtype[np.generic]) -> NamedValues:
         return _complex(kind)
     if is_small_float(kind):
         return _of_small_floats(kind)
-    made = format_of(kind)
-    if made is not None:
-        return _of_format(kind, made)
+    number_format = format_of(kind)
+    if number_format is not None:
+        return _of_format(kind, number_format)
     least, greatest = limits_of(kind)
     named = {"least": least, "greatest": greatest, "0": 0, "1": 1, "-1": -1, "least+1": least + 1,
              "greatest-1": greatest - 1}  # fmt: skip
@@ -123,21 +123,21 @@ def boundary_values(kind: np.dtype[np.generic]) -> Array:
     and the middle beyond it of every narrower format, and half of its least number.  Integers: the limits of every
     narrower type, and whole numbers that a float or a double rounds.
     """
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         if kind == TEXT or kind == np.bool_ or kind.kind == "c" or is_small_float(kind):
             return np.empty(0, kind)
         least, greatest = limits_of(kind)
-        wholes = dict.fromkeys(each for limit in _limits() for each in (limit - 1, limit, limit + 1))
-        return np.array([each for each in wholes if least <= each <= greatest], kind)
+        wholes = dict.fromkeys(number for limit in _limits() for number in (limit - 1, limit, limit + 1))
+        return np.array([whole for whole in wholes if least <= whole <= greatest], kind)
     middles = [whole / 2 for whole in range(-5, 6)]
     with np.errstate(all="ignore"):
         centres = np.array([*middles, *map(float, _limits()), *_conversion_limits(kind)]).astype(kind)
         around = [np.nextafter(centres, centres.dtype.type(end)) for end in (-np.inf, np.inf)]
     bits = patterns(np.concatenate([centres, *around]))
-    magnitude = bits & made.unsigned.type(made.sign - 1)
-    usual = (magnitude < made.infinity - 1) & ((magnitude >= least_normal(made)) | (bits == 0))
-    kept: Array = np.array([*dict.fromkeys(bits[usual].tolist())], made.unsigned).view(kind)
+    magnitude = bits & number_format.unsigned.type(number_format.sign - 1)
+    usual = (magnitude < number_format.infinity - 1) & ((magnitude >= least_normal(number_format)) | (bits == 0))
+    kept: Array = np.array([*dict.fromkeys(bits[usual].tolist())], number_format.unsigned).view(kind)
     return kept
 
 
@@ -153,10 +153,14 @@ def _conversion_limits(kind: np.dtype[np.generic]) -> Iterator[float]:
     """Where a conversion into a narrower floating-point type overflows, and where it becomes 0."""
     for name in ("float16", "bfloat16", "float"):
         narrow = ELEMENTS[name]
-        made = format_of(narrow)
-        if made is None or narrow.itemsize >= kind.itemsize:
+        number_format = format_of(narrow)
+        if number_format is None or narrow.itemsize >= kind.itemsize:
             continue
-        ends = np.array([made.infinity - 1, made.infinity - 2, 1], made.unsigned).view(narrow).astype(np.float64)
+        ends = (
+            np.array([number_format.infinity - 1, number_format.infinity - 2, 1], number_format.unsigned)
+            .view(narrow)
+            .astype(np.float64)
+        )
         largest, below, least = ends.tolist()
         for sign in (1.0, -1.0):
             yield from (sign * largest, sign * (largest + (largest - below) / 2), sign * least, sign * least / 2)

@@ -27,17 +27,17 @@ Total = tuple[Array, Array, Array]
 
 def two_sum(x: Array, y: Array) -> tuple[Array, Array]:
     """The sum rounded, and exactly what that cuts off (Knuth)."""
-    made = x + y
-    part = made - x
-    return made, (x - (made - part)) + (y - part)
+    array = x + y
+    part = array - x
+    return array, (x - (array - part)) + (y - part)
 
 
 def two_product(x: Array, y: Array) -> tuple[Array, Array]:
     """The product rounded, and exactly what that cuts off (Dekker), where nothing overflows or underflows."""
-    made = x * y
+    array = x * y
     x_high, x_low = _halves(x)
     y_high, y_low = _halves(y)
-    return made, x_low * y_low - (((made - x_high * y_high) - x_low * y_high) - x_high * y_low)
+    return array, x_low * y_low - (((array - x_high * y_high) - x_low * y_high) - x_high * y_low)
 
 
 def _halves(x: Array) -> tuple[Array, Array]:
@@ -48,30 +48,30 @@ def _halves(x: Array) -> tuple[Array, Array]:
 
 def total_of(parts: Iterator[Array]) -> Total:
     """The sums of arrays of one shape, of at least one array."""
-    made = next(parts).astype(np.float64)
-    cut, size = np.zeros(made.shape), np.zeros(made.shape)
+    array = next(parts).astype(np.float64)
+    cut, size = np.zeros(array.shape), np.zeros(array.shape)
     for part in parts:
-        made, error = two_sum(made, part.astype(np.float64))
+        array, error = two_sum(array, part.astype(np.float64))
         cut += error
         size += np.abs(error, out=error)
-    return made, cut, size
+    return array, cut, size
 
 
 def total_along_first(values: Array) -> Total:
     """The sums along the first axis, of at least one element, by halves."""
-    made = values.astype(np.float64)
-    cut, size = np.zeros(made.shape[1:]), np.zeros(made.shape[1:])
-    while len(made) > 1:
-        half = len(made) // 2
-        rest = made[2 * half :]
-        made, errors = two_sum(made[:half], made[half : 2 * half])
+    array = values.astype(np.float64)
+    cut, size = np.zeros(array.shape[1:]), np.zeros(array.shape[1:])
+    while len(array) > 1:
+        half = len(array) // 2
+        rest = array[2 * half :]
+        array, errors = two_sum(array[:half], array[half : 2 * half])
         cut += errors.sum(axis=0)
         size += np.abs(errors).sum(axis=0)
         if len(rest):
-            made[-1], error = two_sum(made[-1], rest[0])
+            array[-1], error = two_sum(array[-1], rest[0])
             cut += error
             size += np.abs(error)
-    return made[0], cut, size
+    return array[0], cut, size
 
 
 def round_total(total: Total, count: int, divisor: Array | float, kind: np.dtype[Any]) -> tuple[Array, Array]:
@@ -83,14 +83,14 @@ def round_total(total: Total, count: int, divisor: Array | float, kind: np.dtype
         divisor: at least 1, and below 2^53.
         kind: the type of the elements, of at most 32 bits.
     """
-    made, cut, size = total
-    quotient = np.divide(made, divisor)
+    array, cut, size = total
+    quotient = np.divide(array, divisor)
     product, error = two_product(quotient, np.asarray(divisor, np.float64))
-    remainder = (made - product) - error
+    remainder = (array - product) - error
     odd = to_odd(quotient, remainder)
-    exact = (size == 0) | ~np.isfinite(made)
+    exact = (size == 0) | ~np.isfinite(array)
     if exact.all():
-        return to_nearest(odd, kind), np.zeros(made.shape, np.bool_)
+        return to_nearest(odd, kind), np.zeros(array.shape, np.bool_)
     bound = (np.abs(remainder) + np.abs(cut) + size * (2 * count * UNIT)) / divisor * (1 + 2.0**-20)
     np.copyto(bound, 0, where=exact)
     return certify(np.where(exact, odd, quotient), bound, kind)

@@ -114,17 +114,17 @@ def cases(specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
     chosen = [names[at] for at in axis_positions(len(names)) if prod(specs[names[at]][0])]
     inputs = [_Input(name, *specs[name]) for name in chosen]
     tiers: list[list[Iterator[ClassCase]]] = [
-        [each.packed() for each in inputs] + [_together(inputs)],
-        [each.single([NAN]) for each in inputs]
-        + [each.running() for each in inputs]
-        + [each.pairs(ZEROS) for each in inputs]
-        + [each.ties() for each in inputs]
+        [operand.packed() for operand in inputs] + [_together(inputs)],
+        [operand.single([NAN]) for operand in inputs]
+        + [operand.running() for operand in inputs]
+        + [operand.pairs(ZEROS) for operand in inputs]
+        + [operand.ties() for operand in inputs]
         + [_pairs_of_inputs(inputs, _FIRST_PAIRS)],
-        [each.single([name for name in special_values(each.kind).names if name != NAN]) for each in inputs]
-        + [each.pairs(PAIRS) for each in inputs]
-        + [each.uniform() for each in inputs]
-        + [each.boundaries() for each in inputs]
-        + [_boundaries_among(each, inputs) for each in inputs]
+        [operand.single([name for name in special_values(operand.kind).names if name != NAN]) for operand in inputs]
+        + [operand.pairs(PAIRS) for operand in inputs]
+        + [operand.uniform() for operand in inputs]
+        + [operand.boundaries() for operand in inputs]
+        + [_boundaries_among(operand, inputs) for operand in inputs]
         + [_pairs_of_inputs(inputs, None)],
     ]
     return [*chain.from_iterable(_in_turn(tier) for tier in tiers)]
@@ -238,7 +238,7 @@ class _Input:
 
 def _places_of_two(shape: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Two places, the first before the second in row-major order and along an axis."""
-    found = []
+    places = []
     middle = tuple(extent // 2 for extent in shape)
     for axis, extent in enumerate(shape):
         if extent < 2:
@@ -246,8 +246,8 @@ def _places_of_two(shape: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[in
         ends = dict.fromkeys([(0, extent - 1), (0, 1), (extent - 2, extent - 1), (extent // 2 - 1, extent // 2)])
         for pair in ends:
             one, other = ((*middle[:axis], at, *middle[axis + 1 :]) for at in pair)
-            found.append((one, other))
-    return found
+            places.append((one, other))
+    return places
 
 
 def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
@@ -256,11 +256,11 @@ def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
         return
     for turn in range(2):
         fills = {}
-        for number, each in enumerate(inputs):
-            values = special_values(each.kind).without(HUGE).values
-            step = np.arange(each.size) // (len(values) ** number if number < 3 else 1)
-            fills[each.name] = partial(
-                _replaced, by=values[(step + turn * (number + 1)) % len(values)].reshape(each.shape)
+        for number, operand in enumerate(inputs):
+            values = special_values(operand.kind).without(HUGE).values
+            step = np.arange(operand.size) // (len(values) ** number if number < 3 else 1)
+            fills[operand.name] = partial(
+                _replaced, by=values[(step + turn * (number + 1)) % len(values)].reshape(operand.shape)
             )
         yield ClassCase(f"special values in all inputs, turn {turn}", ", ".join(fills), fills, packed=True)
 
@@ -271,7 +271,7 @@ def meetings(specs: Mapping[str, TensorSpec]) -> Iterator[ClassCase]:
         (shape, kind), (small, small_kind) = specs[one], specs[other]
         if not prod(small):
             continue
-        first, second = (special_values(each).without(HUGE).values for each in (kind, small_kind))
+        first, second = (special_values(dtype).without(HUGE).values for dtype in (kind, small_kind))
         same, size = shape == small, prod(shape)
         turns = -(-len(first) * len(second) // size) if same else -(-len(first) // size) * len(second)
         for turn in range(turns):
@@ -298,7 +298,7 @@ def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] 
         for a, b in wanted:
             if (a and a not in known) or (b and b not in known) or (pairs is None and one.name > other.name):
                 continue
-            fills = {each.name: partial(_all, value=known[name]) for each, name in ((one, a), (other, b)) if name}
+            fills = {operand.name: partial(_all, value=known[name]) for operand, name in ((one, a), (other, b)) if name}
             title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
             yield ClassCase(title, f"{one.name} and {other.name}", fills, huge=a in HUGE or b in HUGE)
 
@@ -308,17 +308,17 @@ def _boundaries_among(one: _Input, inputs: Sequence[_Input]) -> Iterator[ClassCa
     values = boundary_values(one.kind)
     if is_integer(one.kind):
         values = values[::-1]  # first the whole numbers that a float or double does not have
-    others = [each for each in inputs if each is not one and len(special_values(each.kind).names) > 2]
+    others = [operand for operand in inputs if operand is not one and len(special_values(operand.kind).names) > 2]
     if not others:
         return
     for turn in range(min(MAX_NEUTRAL if one.size == 1 else 2, -(-values.size // one.size))):
         for name, wanted in _NEUTRAL.items():
             fills: dict[str, Fill] = {one.name: partial(_repeated, values=values, turn=turn)}
-            for number, each in enumerate(others):
-                known = special_values(each.kind)
+            for number, other in enumerate(others):
+                known = special_values(other.kind)
                 chosen = next((end for end in wanted[number % len(wanted)] if end in known), None)
                 if chosen is not None:
-                    fills[each.name] = partial(_all, value=known[chosen])
+                    fills[other.name] = partial(_all, value=known[chosen])
             yield ClassCase(f"conversion boundary, {name}", f"{one.name} at turn {turn}", fills, huge=True)
 
 
@@ -341,15 +341,15 @@ def _set(ordinary: Array, values: Mapping[tuple[int, ...], Array], sign: int = 0
 def _tied(ordinary: Array, here: tuple[int, ...], there: tuple[int, ...], end: Callable[[Array], Array]) -> Array:
     value = end(ordinary)
     rest = ordinary[ordinary != value]
-    made = np.where(ordinary == value, rest[0], ordinary) if rest.size else ordinary.copy()
-    made[here] = made[there] = value
-    return made
+    array = np.where(ordinary == value, rest[0], ordinary) if rest.size else ordinary.copy()
+    array[here] = array[there] = value
+    return array
 
 
 def _all(ordinary: Array, value: Array) -> Array:
-    made = np.empty_like(ordinary)
-    made[...] = value[()]
-    return made
+    array = np.empty_like(ordinary)
+    array[...] = value[()]
+    return array
 
 
 def _replaced(ordinary: Array, by: Array) -> Array:
@@ -358,9 +358,9 @@ def _replaced(ordinary: Array, by: Array) -> Array:
 
 def _spread(ordinary: Array, values: Array) -> Array:
     """The values at equal distances, the last one at the end."""
-    made = ordinary.reshape(-1).copy()
-    made[np.linspace(0, made.size - 1, len(values)).astype(np.int64)] = values
-    return made.reshape(ordinary.shape)
+    array = ordinary.reshape(-1).copy()
+    array[np.linspace(0, array.size - 1, len(values)).astype(np.int64)] = values
+    return array.reshape(ordinary.shape)
 
 
 def _lines(ordinary: Array, values: Array, axis: int) -> Array:

@@ -116,11 +116,11 @@ def explicit_padding(names: Mapping[str, Any]) -> tuple[Attribute, ...]:
         return ()
     spans = [window(size, dilation) for size, dilation in zip(kernel, dilations, strict=True)]
     pads = _derived(how, extents, spans, strides, pads)
-    made = [Attribute("auto_pad", "string", "NOTSET")]
+    attributes = [Attribute("auto_pad", "string", "NOTSET")]
     if up:
         pads = _rounded_up(how, extents, spans, strides, pads)
-        made.append(Attribute("ceil_mode", "int", 0))
-    return (*made, Attribute("pads", "ints", tuple(pads)))
+        attributes.append(Attribute("ceil_mode", "int", 0))
+    return (*attributes, Attribute("pads", "ints", tuple(pads)))
 
 
 def _derived(
@@ -132,7 +132,7 @@ def _derived(
         return [0] * len(pads)
     if how not in ("SAME_UPPER", "SAME_LOWER"):
         raise NotExecutable(f"auto_pad is {how!r}, none of NOTSET, VALID, SAME_UPPER and SAME_LOWER")
-    whole = [padding(*each) for each in zip(extents, spans, strides, strict=True)]
+    whole = [padding(*row) for row in zip(extents, spans, strides, strict=True)]
     begins = list(map(odd_at_end if how == "SAME_UPPER" else odd_at_beginning, whole))
     return begins + [total - begin for total, begin in zip(whole, begins, strict=True)]
 
@@ -146,12 +146,12 @@ def _rounded_up(
         NotExecutable: VALID, where the number of places in the ONNX text is that of ceil_mode = 0 and in ONNX's own
             shape inference is not.
     """
-    made, axes = list(pads), len(extents)
+    numbers, axes = list(pads), len(extents)
     for d in range(axes):
         room = extents[d] + pads[d] + pads[axes + d] - spans[d]
         rest = room % strides[d]
         if room >= 0 and rest and room - rest + strides[d] < extents[d] + pads[d]:
-            made[axes + d] += strides[d] - rest
-    if how == "VALID" and made != pads:
+            numbers[axes + d] += strides[d] - rest
+    if how == "VALID" and numbers != pads:
         raise NotExecutable("auto_pad is VALID and ceil_mode 1: ONNX's text and its shape inference differ")
-    return made
+    return numbers

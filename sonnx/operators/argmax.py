@@ -88,11 +88,11 @@ def argmax(X: Array, axis: int, last: int, zeros_are_equal: bool) -> Array:
 
 
 def _places(S: Array, kind: np.dtype[np.generic], zeros_are_equal: bool) -> list[int]:
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         return [int(s) for s in S]
     key = order.equal_zeros_key if zeros_are_equal else order.key
-    return [key(int(s), made.sign, made.infinity) for s in S]
+    return [key(int(s), number_format.sign, number_format.infinity) for s in S]
 
 
 def _index(places: list[int], last: int) -> int:
@@ -127,17 +127,17 @@ def kernel(application: Application) -> Kernel:
 
 def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array, block: BlockSize = usual_size) -> None:
     """The indices in `out`, int64, which keeps the axis with extent 1."""
-    made = format_of(X.dtype)
+    number_format = format_of(X.dtype)
     if out.size == 0:
         return
-    if made is None:
+    if number_format is None:
         _by_numpy(X, axis, last, out)
     elif X.dtype.itemsize > 2 and argmax_finds_the_first_nan(X.dtype):
         _by_numpy(X, axis, last, out)
         if not zeros_are_equal:
-            _prefer_positive_zeros(X, axis, last, out, made)
+            _prefer_positive_zeros(X, axis, last, out, number_format)
     else:
-        _by_keys(X, axis, last, partial(_keys, zeros_are_equal=zeros_are_equal, made=made), out, block)
+        _by_keys(X, axis, last, partial(_keys, zeros_are_equal=zeros_are_equal, made=number_format), out, block)
 
 
 def _by_numpy(X: Array, axis: int, last: bool, out: Array) -> None:
@@ -204,8 +204,8 @@ def _winners(keys: Array, last: bool) -> Array:
 
 
 def _first_or_last(keys: Array, last: bool) -> Array:
-    found: Array = np.argmax(keys[:, ::-1] if last else keys, axis=1)
-    return keys.shape[1] - 1 - found if last else found
+    array: Array = np.argmax(keys[:, ::-1] if last else keys, axis=1)
+    return keys.shape[1] - 1 - array if last else array
 
 
 def _columns(bits: Array, last: bool, key: Callable[[Array], Array], block: int) -> Array:

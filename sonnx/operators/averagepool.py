@@ -110,8 +110,8 @@ def kernel(application: Application) -> Kernel:
 
     def average_pool(inputs: Sequence[Array], out: Array) -> Array:
         (X,) = inputs
-        made = format_of(X.dtype)
-        if made is None or X.dtype == np.float64:
+        number_format = format_of(X.dtype)
+        if number_format is None or X.dtype == np.float64:
             np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
         elif out.size:
@@ -137,8 +137,8 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array, block: int) -> in
         open_ = np.ones(made[part].shape, np.bool_)
         if padded.min(initial=0) >= 0:
             mean = np.divide(sums_under(padded, slid), number).reshape(-1)
-            found = certify_block(mean, Bound((sum(slid.kernel) + 2) * UNIT), made[part].reshape(-1))
-            open_ = np.zeros(open_.shape, np.bool_) if found is None else found.reshape(open_.shape)
+            array = certify_block(mean, Bound((sum(slid.kernel) + 2) * UNIT), made[part].reshape(-1))
+            open_ = np.zeros(open_.shape, np.bool_) if array is None else array.reshape(open_.shape)
         if np.count_nonzero(open_):
             some = slice(None) if open_.all() else np.nonzero(open_)
             exactly = total_of(padded[(slice(None), *part)][some] for part in under_each(slid))
@@ -160,20 +160,20 @@ def numbers_of_elements(slid: Windows, limits: Limits) -> Array:
             np.arange(slid.places[d]) * slid.strides[d] - slid.begins[d], np.arange(slid.kernel[d]) * slid.dilations[d]
         )
         axes.append(((under >= first) & (under < last)).sum(axis=1))
-    made: Array = np.ones(())
+    array: Array = np.ones(())
     for axis in axes:
-        made = np.multiply.outer(made, axis)
-    return made
+        array = np.multiply.outer(array, axis)
+    return array
 
 
 def _padded(planes: Array, slid: Windows, limits: Limits) -> Array:
     extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
-    made = np.full((len(planes), *[extent + begin + end for extent, begin, end in extents]), -0.0)
+    array = np.full((len(planes), *[extent + begin + end for extent, begin, end in extents]), -0.0)
     counting = [slice(first + begin, last + begin) for (first, last), begin in zip(limits, slid.begins, strict=True)]
-    made[(slice(None), *counting)] = 0.0
+    array[(slice(None), *counting)] = 0.0
     inside = [slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True)]
-    made[(slice(None), *inside)] = planes
-    return made
+    array[(slice(None), *inside)] = planes
+    return array
 
 
 OPERATOR = Operator(

@@ -67,7 +67,7 @@ def store_element(Y: Array, index: tuple[int, ...], inputs: Sequence[Array], eps
     """Put the element with this index into Y."""
     c = (index[1] if Y.ndim > 1 else 0,)
     X, scale, B, mean, variance = inputs
-    digits = 1 - min(grid_of(each.dtype).least for each in inputs)
+    digits = 1 - min(grid_of(operand.dtype).least for operand in inputs)
     deviation = total([exact_element(X, index), times(-1, exact_element(mean, c))])
     spread = total([exact_element(variance, c), epsilon])
     quotient = over_root(times(exact_element(scale, c), deviation), spread, digits)
@@ -86,8 +86,8 @@ def over_root(x: Number, square: Number, digits: int) -> Number:
         return math.nan
     ratio = x * x / Fraction(square) * 4**digits
     root = math.isqrt(ratio.numerator // ratio.denominator)
-    made = Fraction(2 * root + (root * root != ratio), 2 << digits)
-    return made if x > 0 else -made
+    number = Fraction(2 * root + (root * root != ratio), 2 << digits)
+    return number if x > 0 else -number
 
 
 def kernel(application: Application) -> Kernel:
@@ -114,7 +114,7 @@ class Channels:
     """What the channels are computed with, in float64, each of shape (channels, 1)."""
 
     def __init__(self, inputs: Sequence[Array], epsilon: Fraction) -> None:
-        scale, self.B, self.mean, variance = (each.astype(DOUBLE).reshape(-1, 1) for each in inputs)
+        scale, self.B, self.mean, variance = (operand.astype(DOUBLE).reshape(-1, 1) for operand in inputs)
         self.k = scale / np.sqrt(variance + float(epsilon))
         shift = self.mean * self.k
         self.c, self.size, self.slope = self.B - shift, np.abs(self.B) + np.abs(shift), np.abs(self.k)
@@ -131,25 +131,25 @@ def normalize(
     X, rank = inputs[0], inputs[0].ndim
     if not out.size:
         return 0
-    if any(each.dtype == DOUBLE for each in inputs):
+    if any(operand.dtype == DOUBLE for operand in inputs):
         for index in np.ndindex(out.shape):
             store_element(out, index, inputs, epsilon)
         return out.size
     channels = channels or Channels(inputs[1:], epsilon)
     shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
-    elements, made = X.reshape(shape), out.reshape(shape)
+    elements, array = X.reshape(shape), out.reshape(shape)
     step, exact = max(1, block(CHANNEL_ELEMENTS) // max(1, shape[2])), 0
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
             part = slice(c, c + step)
-            undecided = _certified(elements[n, part], channels, part, made[n, part])
+            undecided = _certified(elements[n, part], channels, part, array[n, part])
             if not np.count_nonzero(undecided):
                 continue
             channel, place = np.divmod(np.flatnonzero(undecided), shape[2])
             channel += c
             t = (elements[n, channel, place] - channels.mean[channel, 0]) * channels.k[channel, 0]
             values, open_ = _rounded(t, channels.B[channel, 0], out.dtype)
-            made[n, channel, place] = values
+            array[n, channel, place] = values
             for i in np.flatnonzero(open_).tolist():
                 flat = (n * shape[1] + channel[i]) * shape[2] + place[i]
                 store_element(out, tuple(int(j) for j in np.unravel_index(flat, out.shape)), inputs, epsilon)
@@ -161,7 +161,7 @@ def _certified(X: Array, channels: Channels, part: slice, out: Array) -> Array:
     """Y of some channels of float32 where X k + c decides it, and a mask of the other elements."""
     if out.dtype != SINGLE:
         return np.ones(out.shape, np.bool_)
-    made, high = (
+    array, high = (
         memory.array(out.size, kind).reshape(out.shape) for memory, kind in ((_MADE, DOUBLE), (_HIGH, SINGLE))
     )
     most, size = float(np.maximum.reduce(np.abs(X, out=high), axis=None)), channels.size[part]
@@ -169,19 +169,19 @@ def _certified(X: Array, channels: Channels, part: slice, out: Array) -> Array:
     if not np.isfinite(largest).all():
         return np.ones(out.shape, np.bool_)
     width, c = half_width(6 * UNIT * largest + 16 * UNIT * size, largest), channels.c[part]
-    np.multiply(X, channels.k[part], out=made)
-    np.add(made, c - width, out=out, casting="same_kind")
-    np.add(made, c + width, out=high, casting="same_kind")
+    np.multiply(X, channels.k[part], out=array)
+    np.add(array, c - width, out=out, casting="same_kind")
+    np.add(array, c + width, out=high, casting="same_kind")
     undecided: Array = out.view(np.uint32) != high.view(np.uint32)
     return undecided
 
 
 def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Array]:
-    made = t + B
+    array = t + B
     bound = np.abs(t)
     bound *= 8 * UNIT
-    np.copyto(bound, 0, where=~np.isfinite(made))
-    return certify(made, bound, kind)
+    np.copyto(bound, 0, where=~np.isfinite(array))
+    return certify(array, bound, kind)
 
 
 OPERATOR = Operator(

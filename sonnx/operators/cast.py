@@ -86,9 +86,9 @@ def numbers(X: Array) -> list[Any]:
 
 def _converted(values: list[Any], X: Array, kind: np.dtype[Any], application: Application) -> Array:
     if kind == TEXT:
-        made = np.empty(len(values), TEXT)
-        made[:] = numerals.written(values, X.dtype)
-        return made.reshape(X.shape)
+        array = np.empty(len(values), TEXT)
+        array[:] = numerals.written(values, X.dtype)
+        return array.reshape(X.shape)
     if kind == np.bool_:
         return np.array([bool(x != 0) for x in values], np.bool_).reshape(X.shape)
     if is_integer(kind):
@@ -105,8 +105,8 @@ def _converted(values: list[Any], X: Array, kind: np.dtype[Any], application: Ap
 def rounded(x: Any, kind: np.dtype[Any]) -> int:
     """The pattern of x, rounded once."""
     if isinstance(x, float) and not isfinite(x):
-        made = grid_of(kind).made
-        return nan_of(kind) if x != x else made.infinity + (made.sign if x < 0 else 0)
+        number_format = grid_of(kind).made
+        return nan_of(kind) if x != x else number_format.infinity + (number_format.sign if x < 0 else 0)
     return nearest(Fraction(x), kind, isinstance(x, float) and np.signbit(x).item())
 
 

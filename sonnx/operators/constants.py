@@ -59,10 +59,10 @@ def _value(attribute: Attribute, version: int) -> Array:
     kind, element = NUMBERS.get(attribute.name, ("", np.int64))
     if attribute.kind != kind or version < NUMBERS_SINCE:
         raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant does not hold a tensor")
-    made: Array = np.array(value, element)
-    if any(not _is_text(each) for each in made.ravel() if made.dtype == TEXT):
+    array: Array = np.array(value, element)
+    if any(not _is_text(item) for item in array.ravel() if array.dtype == TEXT):
         raise NotExecutable(f"the attribute {quote(attribute.name)} of a Constant has a string that is not UTF-8")
-    return made
+    return array
 
 
 def _is_text(value: str) -> bool:
@@ -92,7 +92,7 @@ def shape_of(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     shape, names = inputs[0].shape, application.names
     if application.version < RANGE_SINCE:
         return (np.array(shape, np.int64),)
-    start, end = (_within(names[each], len(shape)) for each in ("start", "end"))
+    start, end = (_within(names[literal], len(shape)) for literal in ("start", "end"))
     return (np.array(shape[start:end], np.int64),)
 
 

@@ -37,7 +37,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     group = application.names["group"]
     channels, kernels = W.shape[1], W.shape[0] // group
     weights = [numbers(w) for w in W]
-    bias = None if B is None else [in_units_of_products(each, B.dtype) for each in numbers(B)]
+    bias = None if B is None else [in_units_of_products(number, B.dtype) for number in numbers(B)]
     Y = np.empty((X.shape[0], W.shape[0], *slid.places), X.dtype)
     for b, g, *place in np.ndindex(X.shape[0], group, *slid.places):
         under = list(slid.under(place))
@@ -64,10 +64,10 @@ def without_gaps(application: Application, X: Array, W: Array) -> tuple[Array, W
     if application.text == NO_PROFILE or set(dilations) <= {1}:
         return W, windows_of(application, X, W)
     extents = [(size - 1) * dilation + 1 for size, dilation in zip(W.shape[2:], dilations, strict=True)]
-    made = np.zeros((*W.shape[:2], *extents), W.dtype)
-    made[(slice(None), slice(None), *[slice(None, None, dilation) for dilation in dilations])] = W
+    array = np.zeros((*W.shape[:2], *extents), W.dtype)
+    array[(slice(None), slice(None), *[slice(None, None, dilation) for dilation in dilations])] = W
     strides, pads = application.names["strides"], application.names["pads"]
-    return made, windows(X.shape[2:], extents, strides, [1] * len(extents), pads)
+    return array, windows(X.shape[2:], extents, strides, [1] * len(extents), pads)
 
 
 def kernel(application: Application) -> Kernel:

@@ -80,9 +80,9 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: a parameter varies.
     """
     (X, W), zeros = required(inputs, 2), optional(inputs, 2, 2)
-    if W.exact is None or any(each is not None and each.exact is None for each in zeros):
+    if W.exact is None or any(value is not None and value.exact is None for value in zeros):
         raise NotExecutable("ConvInteger has a bound for constant W and zero points only")
-    constants = [W.exact, W.exact, *[each and each.exact for each in zeros]]
+    constants = [W.exact, W.exact, *[value and value.exact for value in zeros]]
     _, weights, zero, off = operands(context.application, constants)
     kernels = weights.astype(np.int64) - off.astype(np.int64).reshape(-1, *[1] * (W.exact.ndim - 1))
     context = context.into("int32")
@@ -99,8 +99,8 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
                  (lambda rows: rows[(slice(None), slice(None), slice(None), *inside)],), 0, padded(np.array(X.error)))
     )  # fmt: skip
     bare = windows(shifted.shape[2:], slid.kernel, slid.strides, slid.dilations, [0] * 2 * axes)
-    made = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group", 1))
-    return [replace(made, element="int32")]
+    transfer = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group", 1))
+    return [replace(transfer, element="int32")]
 
 
 OPERATOR = Operator(name="ConvInteger", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)

@@ -88,7 +88,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
             at = tuple(m[d] * strides[d] + k[d] * dilations[d] - begins[d] for d in range(axes))
             if (b, first + c, *at) in addends:
                 addends[(b, first + c, *at)].append(times(x[(b, i, *m)], w[(i, c, *k)]))
-    bias = None if B is None else [in_units_of_products(each, B.dtype) for each in numbers(B)]
+    bias = None if B is None else [in_units_of_products(number, B.dtype) for number in numbers(B)]
     for at, own in addends.items():
         store(Y, at, total(own if bias is None else [*own, bias[at[1]]]), power=2)
     return (Y,)
@@ -158,13 +158,13 @@ def kernel(application: Application) -> Kernel:
         extents, begins = places(application, X.shape, W.shape)
         strides, gaps = (application.attribute(name, [1] * len(extents)) for name in ("strides", "dilations"))
         lists = (X.shape[2:], W.shape[2:], strides, gaps, begins, extents)
-        spread = Spread(*[tuple(each) for each in lists])
+        spread = Spread(*[tuple(items) for items in lists])
         group = application.attribute("group", 1)
         channels, count, exact = X.shape[1] // group, W.shape[1], 0
         for n, g in np.ndindex(len(X) if out.size else 0, group):
-            read, made = slice(g * channels, (g + 1) * channels), slice(g * count, (g + 1) * count)
-            bias = None if B is None else B[made]
-            exact += _group(X[n, read], W[read], bias, spread, out[n, made], application.block)
+            read, piece = slice(g * channels, (g + 1) * channels), slice(g * count, (g + 1) * count)
+            bias = None if B is None else B[piece]
+            exact += _group(X[n, read], W[read], bias, spread, out[n, piece], application.block)
         application.count(out.size, exact)
         return out
 
@@ -185,13 +185,13 @@ def _group(X: Array, W: Array, bias: Array | None, spread: Spread, out: Array, b
     for start in range(0, len(out), step):
         some = slice(start, start + step)
         part, own = weights[:, some], _aligned(added[some], spread)
-        made = _spread(wide, part, spread) + own
+        array = _spread(wide, part, spread) + own
         flat = part.reshape(*part.shape[:2], prod(spread.kernel))
         norms = _aligned(np.sqrt(np.einsum("ick,ick->c", flat, flat)), spread)
-        out[some], open_ = certify(made, (norms * reach + np.abs(own)) * factor + tiny, out.dtype)
+        out[some], open_ = certify(array, (norms * reach + np.abs(own)) * factor + tiny, out.dtype)
         if open_.any():
             sums = _spread(np.abs(wide), np.abs(part), spread) + np.abs(own)
-            values, open_ = certify(made, sums * factor + tiny, out.dtype)
+            values, open_ = certify(array, sums * factor + tiny, out.dtype)
             if not sums.all():  # every product is a zero
                 zeros = _zeros(wide, part, None if bias is None else own, spread)
                 np.copyto(values, zeros.astype(values.dtype), where=sums == 0)

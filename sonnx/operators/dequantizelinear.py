@@ -70,7 +70,7 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
     (X, scale), [zero_point] = required(inputs, 2), optional(inputs, 2)
     if zero_point is None:
         zero_point = np.zeros(scale.shape, X.dtype)
-    return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
+    return [X, *(spread_values(application, X.shape, array) for array in (scale, zero_point))]
 
 
 def kernel(application: Application) -> Kernel:
@@ -85,10 +85,10 @@ def kernel(application: Application) -> Kernel:
             np.copyto(out, define(application, inputs)[0])
             application.count(out.size, out.size)
             return out
-        flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, zero_point)]
+        flat, pieces = out.reshape(-1), [array.reshape(-1) for array in (X, scale, zero_point)]
         block = application.block(BLOCK_ELEMENTS)
         for start in range(0, flat.size, block):
-            x, s, z = (each[start : start + block] for each in pieces)
+            x, s, z = (piece[start : start + block] for piece in pieces)
             if x.dtype == np.int32:
                 less = np.subtract(x, z, dtype=np.int32)
             else:

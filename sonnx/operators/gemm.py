@@ -61,8 +61,8 @@ def factors_of(application: Application, A: Array) -> tuple[Fraction | float, Fr
         NotExecutable: integers are to be scaled by another number than an integer; no text says what that gives.
     """
     made = tuple(float(application.names[name]) for name in ("alpha", "beta"))
-    exact = tuple(Fraction(each) if np.isfinite(each) and each else each for each in made)
-    if format_of(A.dtype) is None and any(each != int(each) if np.isfinite(each) else True for each in made):
+    exact = tuple(Fraction(number) if np.isfinite(number) and number else number for number in made)
+    if format_of(A.dtype) is None and any(number != int(number) if np.isfinite(number) else True for number in made):
         raise NotExecutable(f"integers cannot be scaled by alpha = {made[0]} and beta = {made[1]}")
     return exact[0], exact[1]
 
@@ -76,8 +76,10 @@ def store_element(
     factors: tuple[Fraction | float, Fraction | float],
 ) -> None:
     """Y[i, j] = alpha * sum + beta * C[i, j], with the factors brought to one denominator."""
-    denominator = math.lcm(*[each.denominator for each in factors if isinstance(each, Fraction)])
-    scale_sum, scale_added = (int(each * denominator) if isinstance(each, Fraction) else each for each in factors)
+    denominator = math.lcm(*[factor.denominator for factor in factors if isinstance(factor, Fraction)])
+    scale_sum, scale_added = (
+        int(factor * denominator) if isinstance(factor, Fraction) else factor for factor in factors
+    )
     value = times(scale_sum, total(products(row, column)))
     if added is not None:
         value = total([value, times(scale_added, in_units_of_products(added, Y.dtype))])
@@ -126,8 +128,8 @@ def _in_general(application: Application, A: Array, B: Array, C: Array | None, o
     factors = factors_of(application, A)
     open_ = np.ones(out.shape, np.bool_)
     if format_of(out.dtype) is not None and out.dtype != np.float64 and np.isfinite([float(f) for f in factors]).all():
-        made, bound = _approximation(A, B, C, *[float(factor) for factor in factors])
-        out[...], open_ = certify(made, bound, out.dtype)
+        array, bound = _approximation(A, B, C, *[float(factor) for factor in factors])
+        out[...], open_ = certify(array, bound, out.dtype)
     row, column = cache(lambda i: numbers(A[i])), cache(lambda j: numbers(B[:, j]))
     for i, j in np.argwhere(open_).tolist():
         added = None if C is None else numbers(C[i, j])[0]

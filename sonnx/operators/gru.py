@@ -102,12 +102,12 @@ def _step(
 ) -> StepOf[V]:
     """One step of a direction; the weights are those of the gates z, r and h."""
     weights, inputs = np.split(np.hstack([W, R]), 3), W.shape[1]
-    wide, narrow = (None, None) if B is None else (np.split(each, 3) for each in np.split(B, 2))
+    wide, narrow = (None, None) if B is None else (np.split(part, 3) for part in np.split(B, 2))
     clip, first, second = application.attribute("clip", None), *activations
     before = application.attribute("linear_before_reset", 0) != 0
 
     def bias(number: int, *which: Sequence[Array] | None) -> list[Array]:
-        return [each[number] for each in which if each is not None]
+        return [arrays[number] for arrays in which if arrays is not None]
 
     update, reset = (steps.gate(weights[k], bias(k, wide, narrow), clip) for k in range(2))
     if before:
@@ -119,7 +119,7 @@ def _step(
     def step(x: V, states: tuple[V, ...]) -> tuple[V, ...]:
         (h,) = states
         both = steps.join(x, h)
-        z, r = (steps.activate(first, each(both, [])) for each in (update, reset))
+        z, r = (steps.activate(first, function(both, [])) for function in (update, reset))
         if before:
             n = hidden(steps.join(x), [(r, linear(steps.join(h), []))])
         else:

@@ -59,13 +59,13 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
     if len(activations) != 3 * len(backwards):
         raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 3")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
-    h, c = (each if each is None or layout == 0 else np.swapaxes(each, 0, 1) for each in (h, c))
+    h, c = (array if array is None or layout == 0 else np.swapaxes(array, 0, 1) for array in (h, c))
     require_whole_sequences("LSTM.full-sequences", lengths, len(X))
     Y, last = [], []
     for d, back in enumerate(backwards):
         zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)
-        states = tuple(zeros if each is None else each[d] for each in (h, c))
-        weights = [None if each is None else each[d] for each in (W, R, B, P)]
+        states = tuple(zeros if array is None else array[d] for array in (h, c))
+        weights = [None if array is None else array[d] for array in (W, R, B, P)]
         functions, coupled = list(activations[3 * d : 3 * d + 3]), application.names["input_forget"] == 1
         step = _step(application, weights, functions, steps)
         plain = P is None and not coupled and application.attribute("clip", None) is None
@@ -87,12 +87,12 @@ def _step(
     """One step of a direction; the weights are those of the gates i, o, f, g, the peepholes those of i, o, f."""
     (W, R), (B, P) = required(weights, 2), weights[2:]
     biases: list[list[Array]] = (
-        [[]] * 4 if B is None else [list(each) for each in np.split(B.reshape(2, -1), 4, axis=1)]
+        [[]] * 4 if B is None else [list(part) for part in np.split(B.reshape(2, -1), 4, axis=1)]
     )
-    peepholes = None if P is None else [steps.row(each) for each in np.split(P, 3)]
+    peepholes = None if P is None else [steps.row(part) for part in np.split(P, 3)]
     coupled, clip = application.names["input_forget"] == 1, application.attribute("clip", None)
     first, second, third = activations
-    gates = [steps.gate(each, added, clip) for each, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
+    gates = [steps.gate(part, added, clip) for part, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
 
     def step(x: V, states: tuple[V, ...]) -> tuple[V, ...]:
         h, c = states
@@ -133,7 +133,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     require_whole_sequences("LSTM.full-sequences", given, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
-        own = [None if each is None else each[d] for each in weights]
+        own = [None if weight is None else weight[d] for weight in weights]
         step = _step(application, own, activations[3 * d : 3 * d + 3], cell)
         made = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
         outputs.append(made[0])

@@ -39,7 +39,7 @@ def stacks(A: Array, B: Array) -> tuple[Array, Array, tuple[int, ...]]:
     left = A[None] if A.ndim == 1 else A
     right = B[:, None] if B.ndim == 1 else B
     stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    left, right = (np.broadcast_to(each, (*stack, *each.shape[-2:])) for each in (left, right))
+    left, right = (np.broadcast_to(array, (*stack, *array.shape[-2:])) for array in (left, right))
     return left, right, (*stack, *rows, *columns)
 
 
@@ -54,7 +54,7 @@ def kernel(application: Application) -> Kernel:
         if B.strides and all(stride == 0 for stride in B.strides[:-2]) and A.flags.c_contiguous:
             A, B = A.reshape(1, -1, A.shape[-1]), B[(0,) * (B.ndim - 2)][None]  # one matrix for all: a single product
         matrices = out.reshape(-1, *A.shape[-2:-1], B.shape[-1])
-        left, right = (each.reshape(-1, *each.shape[-2:]) for each in (A, B))
+        left, right = (array.reshape(-1, *array.shape[-2:]) for array in (A, B))
         held = single_products.constant_right(application.constants, "right", inputs[1:], left, right, matrices)
         if held is None:
             exact = product_into(left, right, matrices, application.block)

@@ -41,7 +41,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array, ..
         candidates = [(b, c, *each) for each in slid.under(at) if each is not None]
         if not candidates:
             raise NoValue("MaxPool.every-window-touches", f"the window at {at} lies on padding only")
-        best = max(candidates, key=lambda each: key(int(patterns(X)[each])))  # max gives the first
+        best = max(candidates, key=lambda candidate: key(int(patterns(X)[candidate])))  # max gives the first
         patterns(Y)[(b, c, *at)] = patterns(X)[best]
         indices[(b, c, *at)] = numbers[best]
     return (Y, indices)[: application.outputs]
@@ -98,18 +98,18 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array,
 
 def _indices(X: Array, Y: Array, slid: Windows, numbers: Array, block: BlockSize) -> Array:
     """The number of the maximum of each window, for the `numbers` of one plane."""
-    planes, made = X.reshape(-1, *X.shape[2:]), patterns(Y).reshape(-1, *slid.places)
+    planes, array = X.reshape(-1, *X.shape[2:]), patterns(Y).reshape(-1, *slid.places)
     known = np.full([e + b + a for e, b, a in zip(slid.extents, slid.begins, slid.ends, strict=True)], -1)
     known[tuple(slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True))] = (
         numbers
     )
-    indices, step = np.full(made.shape, -1), max(1, block(PLANE_ELEMENTS) // max(1, known.size))
-    for start in range(0, len(planes) if made.size else 0, step):
+    indices, step = np.full(array.shape, -1), max(1, block(PLANE_ELEMENTS) // max(1, known.size))
+    for start in range(0, len(planes) if array.size else 0, step):
         some = slice(start, start + step)
         elements = patterns(padded(planes[some], slid, 0))
         for part in reversed(list(under_each(slid))):  # the first element comes last
             number = known[part]
-            found = (elements[(slice(None), *part)] == made[some]) & (number >= 0)
+            found = (elements[(slice(None), *part)] == array[some]) & (number >= 0)
             np.copyto(indices[some], number, where=found)
     if (indices < 0).any():
         place = np.argwhere(indices < 0)[0, 1:].tolist()
@@ -127,13 +127,13 @@ def under_each(slid: Windows) -> Iterator[tuple[slice, ...]]:
 
 def pool(X: Array, slid: Windows, out: Array, block: BlockSize) -> None:
     """The maximum under each window, every window over at least one element of X."""
-    planes, made = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:])
+    planes, array = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:])
     if out.size == 0:
         return
     step = max(1, block(PLANE_ELEMENTS) // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
-        _pool(planes[part], slid, made[part], block)
+        _pool(planes[part], slid, array[part], block)
 
 
 def _pool(planes: Array, slid: Windows, out: Array, block: BlockSize) -> None:
@@ -153,11 +153,11 @@ def padded(planes: Array, slid: Windows, pattern: int) -> Array:
     if not any((*slid.begins, *slid.ends)):
         return planes
     extents = zip(slid.extents, slid.begins, slid.ends, strict=True)
-    made = np.empty((len(planes), *[extent + begin + end for extent, begin, end in extents]), planes.dtype)
-    patterns(made)[...] = pattern
+    array = np.empty((len(planes), *[extent + begin + end for extent, begin, end in extents]), planes.dtype)
+    patterns(array)[...] = pattern
     inside = [slice(begin, begin + extent) for begin, extent in zip(slid.begins, slid.extents, strict=True)]
-    made[(slice(None), *inside)] = planes
-    return made
+    array[(slice(None), *inside)] = planes
+    return array
 
 
 OPERATOR = Operator(

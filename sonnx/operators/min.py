@@ -25,8 +25,8 @@ def define(application: Application, X: Sequence[Array]) -> tuple[Array]:
     """Y, of the broadcast shape and the type of X."""
     Z = broadcast(application.operator, *X)
     Y = np.empty(Z[0].shape, X[0].dtype)
-    made, key = format_of(Y.dtype), order_key(Y.dtype)
-    highest = None if made is None else made.infinity + 1
+    number_format, key = format_of(Y.dtype), order_key(Y.dtype)
+    highest = None if number_format is None else number_format.infinity + 1
 
     def smaller(x: int, y: int) -> int:
         if highest in (key(x), key(y)):
@@ -43,12 +43,12 @@ def fast_minimum(inputs: Sequence[Any], out: Array, block: BlockSize = usual_siz
 
     The order of Max turned around is that of Min but for NaN, which both give; its sign is turned twice.
     """
-    made = format_of(out.dtype)
-    if made is None:
+    number_format = format_of(out.dtype)
+    if number_format is None:
         np.copyto(out, reduce(np.minimum, inputs))
         return out
-    fast_maximum([_negated(each, made.sign, made.unsigned) for each in inputs], out, block)
-    np.copyto(out, _negated(out, made.sign, made.unsigned))
+    fast_maximum([_negated(operand, number_format.sign, number_format.unsigned) for operand in inputs], out, block)
+    np.copyto(out, _negated(out, number_format.sign, number_format.unsigned))
     return out
 
 

@@ -85,7 +85,7 @@ def spread(application: Application, inputs: Sequence[Array | None]) -> list[Arr
     (X, scale), [zero_point] = required(inputs, 2), optional(inputs, 2)
     if zero_point is None:
         zero_point = np.zeros(scale.shape, ELEMENTS[result_type(application.names)])
-    return [X, *(spread_values(application, X.shape, each) for each in (scale, zero_point))]
+    return [X, *(spread_values(application, X.shape, array) for array in (scale, zero_point))]
 
 
 def spread_values(application: Application, shape: Sequence[int], values: Array) -> Array:
@@ -187,10 +187,10 @@ def kernel(application: Application) -> Kernel:
             return out
         require_finite(X, scale)
         least, greatest = limits_of(out.dtype)
-        flat, pieces = out.reshape(-1), [each.reshape(-1) for each in (X, scale, widened(zero_point))]
+        flat, pieces = out.reshape(-1), [array.reshape(-1) for array in (X, scale, widened(zero_point))]
         block = application.block(BLOCK_ELEMENTS)
         for start in range(0, flat.size, block):
-            x, s, z = (each[start : start + block] for each in pieces)
+            x, s, z = (piece[start : start + block] for piece in pieces)
             q = np.rint(np.divide(x, s)).astype(np.float64)
             np.add(q, z, out=q)
             flat[start : start + block] = np.clip(q, least, greatest)

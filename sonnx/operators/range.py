@@ -51,8 +51,8 @@ def parameters(inputs: Sequence[Array]) -> list[Any]:
     Raises:
         NoValue: Range.delta-not-zero, Range.numbers-finite.
     """
-    S, L, D = ends = [elements(each)[0] for each in inputs]
-    if format_of(inputs[0].dtype) is not None and any(is_nan(each) or is_infinite(each) for each in ends):
+    S, L, D = ends = [elements(operand)[0] for operand in inputs]
+    if format_of(inputs[0].dtype) is not None and any(is_nan(end) or is_infinite(end) for end in ends):
         raise NoValue(NUMBERS_FINITE, f"start, limit and step are {S}, {L}, {D}")
     if D == 0:
         raise NoValue(DELTA_NOT_ZERO, "the step is 0")
@@ -66,7 +66,7 @@ def item(i: int, S: Any, D: Any, kind: np.dtype[Any]) -> Any:
 
 def length(S: Any, L: Any, D: Any) -> int:
     """The number of elements."""
-    s, ell, d = (Fraction(*map(int, each.as_integer_ratio())) for each in (S, L, D))
+    s, ell, d = (Fraction(*map(int, part.as_integer_ratio())) for part in (S, L, D))
     return max(-((s - ell) // d), 0)
 
 
@@ -108,9 +108,9 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: a number is not constant.
     """
-    if any(each is None or each.exact is None for each in inputs):
+    if any(operand is None or operand.exact is None for operand in inputs):
         raise NotExecutable("Range has a bound for constants only")
-    S, L, D = (float(each.low) for each in inputs if each is not None)
+    S, L, D = (float(operand.low) for operand in inputs if operand is not None)
     return [sums.progression(context, S, D, length(S, L, D))]
 
 

@@ -72,10 +72,10 @@ def crossed(application: Application, L: Array | None, M: Array | None) -> bool:
     for bound, which in ((L, "lower"), (M, "upper")):
         if bound is not None and bound.ndim:
             raise NoValue(f"Clip.{which}-bound-scalar", f"the {which} bound has the shape {list(bound.shape)}")
-    found = L is not None and M is not None and bool(L > M)
-    if found and application.version < CROSSED_SINCE:
+    flag = L is not None and M is not None and bool(L > M)
+    if flag and application.version < CROSSED_SINCE:
         raise NoValue("Clip.bounds-in-order", f"the bounds {L} and {M} are crossed")
-    return found
+    return flag
 
 
 def clip_kernel(application: Application) -> Kernel:

@@ -117,13 +117,13 @@ def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
     unit = Fraction(2) ** (2 * grid_of(W.dtype).least)
 
     def of(x: Array, pairs: Pairs) -> Array:
-        made = np.empty((len(x), len(W)), x.dtype)
+        array = np.empty((len(x), len(W)), x.dtype)
         rows = [numbers(row) for row in x]
-        for b, j in np.ndindex(made.shape):
+        for b, j in np.ndindex(array.shape):
             addends = [*products(rows[b], columns[j]), *[row[j] for row in own]]
             addends += [times(_one(left, b, j), _one(right, b, j)) for left, right in pairs]
-            store(made, (b, j), clipped(total(addends), clip, unit), power=2)
-        return made
+            store(array, (b, j), clipped(total(addends), clip, unit), power=2)
+        return array
 
     return of
 
@@ -142,37 +142,37 @@ def clipped(x: Number, clip: float | None, unit: Fraction) -> Number:
 
 def mix(f: Array, c: Array, i: Array, g: Array) -> Array:
     """The next cell, f c + i g."""
-    made = np.empty(c.shape, c.dtype)
-    for at in np.ndindex(made.shape):
-        f_, c_, i_, g_ = (numbers(each[at])[0] for each in (f, c, i, g))
-        store(made, at, total([times(f_, c_), times(i_, g_)]), power=2)
-    return made
+    array = np.empty(c.shape, c.dtype)
+    for at in np.ndindex(array.shape):
+        f_, c_, i_, g_ = (numbers(part[at])[0] for part in (f, c, i, g))
+        store(array, at, total([times(f_, c_), times(i_, g_)]), power=2)
+    return array
 
 
 def rest(z: Array, h: Array, g: Array) -> Array:
     """The next state, (1 - z) h + z g."""
-    made = np.empty(h.shape, h.dtype)
+    array = np.empty(h.shape, h.dtype)
     one = 1 << -grid_of(h.dtype).least
-    for at in np.ndindex(made.shape):
-        z_, h_, g_ = (numbers(each[at])[0] for each in (z, h, g))
-        store(made, at, total([times(total([one, times(-1, z_)]), h_), times(z_, g_)]), power=2)
-    return made
+    for at in np.ndindex(array.shape):
+        z_, h_, g_ = (numbers(part[at])[0] for part in (z, h, g))
+        store(array, at, total([times(total([one, times(-1, z_)]), h_), times(z_, g_)]), power=2)
+    return array
 
 
 def scale(x: Array, y: Array) -> Array:
     """The product, element by element."""
-    made = np.empty(x.shape, x.dtype)
-    for at in np.ndindex(made.shape):
-        store(made, at, times(numbers(x[at])[0], numbers(y[at])[0]), power=2)
-    return made
+    array = np.empty(x.shape, x.dtype)
+    for at in np.ndindex(array.shape):
+        store(array, at, times(numbers(x[at])[0], numbers(y[at])[0]), power=2)
+    return array
 
 
 def within(x: Array, clip: float) -> Array:
     """Every element between -clip and clip; NaN stays."""
-    made, unit = np.empty(x.shape, x.dtype), Fraction(2) ** grid_of(x.dtype).least
-    for at in np.ndindex(made.shape):
-        store(made, at, clipped(numbers(x[at])[0], clip, unit))
-    return made
+    array, unit = np.empty(x.shape, x.dtype), Fraction(2) ** grid_of(x.dtype).least
+    for at in np.ndindex(array.shape):
+        store(array, at, clipped(numbers(x[at])[0], clip, unit))
+    return array
 
 
 def activate(name: str, z: Array) -> Array:
@@ -241,7 +241,7 @@ def require_whole_sequences(rule: str, lengths: Array | None, steps: int) -> Non
 def arranged(layout: int, Y: list[Array], last: list[tuple[Array, ...]]) -> tuple[Array, ...]:
     """Y and the last states of all directions with the axes where `layout` wants them."""
     whole = np.stack(Y, axis=1)
-    states = [np.stack(each) for each in zip(*last, strict=True)]
+    states = [np.stack(row) for row in zip(*last, strict=True)]
     if layout == 0:
         return (whole, *states)
     return (whole.transpose(2, 0, 1, 3), *[state.transpose(1, 0, 2) for state in states])
@@ -253,19 +253,19 @@ def constants(operator: str, values: Sequence[Value | None]) -> list[Array | Non
     Raises:
         NotExecutable: one varies.
     """
-    if any(each is not None and each.exact is None for each in values):
+    if any(value is not None and value.exact is None for value in values):
         raise NotExecutable(f"{operator} has a bound for constant weights and lengths only")
-    return [None if each is None else each.exact for each in values]
+    return [None if value is None else value.exact for value in values]
 
 
 def initial(cell: RecurrentCell, given: Sequence[Value | None], d: int, shape: tuple[int, int]) -> tuple[Value, ...]:
     """The initial states of a direction in bounds, of shape (batch, hidden); what is left out is 0."""
     made = []
-    for each in given:
-        if each is None:
+    for value in given:
+        if value is None:
             made.append(cell.row(np.zeros(shape)))
         else:
-            made.append(cell.part(each, np.arange(each.low.size).reshape(each.shape)[d]))
+            made.append(cell.part(value, np.arange(value.low.size).reshape(value.shape)[d]))
     return tuple(made)
 
 
@@ -285,8 +285,8 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> ArraySteps:
             return EXACT_STEPS.gate(W, added, clip)
         weights = np.column_stack([W, *added]).astype(DOUBLE)
         of = _exact_gate if kind == DOUBLE else _certified_gate
-        made = of(application, weights, len(added), kind)
-        return lambda x, pairs: _clipped(made(x, pairs), clip)
+        function = of(application, weights, len(added), kind)
+        return lambda x, pairs: _clipped(function(x, pairs), clip)
 
     def activate(name: str, z: Array) -> Array:
         kernel = activation(name).kernel
@@ -299,8 +299,8 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> ArraySteps:
     def scale(x: Array, y: Array) -> Array:
         return product([x, y], np.empty_like(x))
 
-    made = ArraySteps(gate, fast_mix, fast_rest, scale, activate, within, intervals=True)
-    return made if kind != DOUBLE else replace(made, mix=_exact_mix, rest=EXACT_STEPS.rest)
+    array_steps = ArraySteps(gate, fast_mix, fast_rest, scale, activate, within, intervals=True)
+    return array_steps if kind != DOUBLE else replace(array_steps, mix=_exact_mix, rest=EXACT_STEPS.rest)
 
 
 def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) -> Gate:
@@ -312,8 +312,8 @@ def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtyp
         made = np.matmul(A, W.T)
         bound = np.multiply.outer(np.sqrt(np.vecdot(A, A)) * factor, norms) + np.finfo(DOUBLE).smallest_subnormal
         added = [np.broadcast_to(left.astype(DOUBLE) * right, made.shape) for left, right in pairs]
-        for each in added:
-            made += each
+        for array in added:
+            made += array
             bound += np.abs(made) * (2 * UNIT)
         out, open_ = certify(made, bound, kind)
         block = application.block(GATHERED_PRODUCTS)
@@ -330,7 +330,7 @@ def settle(
     exact, step = 0, max(1, block // W.shape[1])
     for start in range(0, len(i), step):
         b, k = i[start : start + step], j[start : start + step]
-        addends = np.column_stack([A[b] * W[k], *[each[b, k] for each in added]])
+        addends = np.column_stack([A[b] * W[k], *[array[b, k] for array in added]])
         finite = np.isfinite(addends).all(axis=1)
         values = to_nearest(np.add.reduce(addends, axis=1), out.dtype)  # an infinity or NaN results in any order
         if finite.any():
@@ -351,13 +351,13 @@ def fast_rest(z: Array, h: Array, g: Array) -> Array:
 
     In float64 (1 - z) h is 0, infinite or NaN where it is exactly, with its sign.
     """
-    kind, (z, h, g) = z.dtype, (each.astype(DOUBLE) for each in (z, h, g))
+    kind, (z, h, g) = z.dtype, (array.astype(DOUBLE) for array in (z, h, g))
     left, right = (1 - z) * h, z * g
-    made = to_nearest(left + right, kind)
+    nearest = to_nearest(left + right, kind)
     usual = np.isfinite(z) & np.isfinite(h) & np.isfinite(g) & ((left != 0) | (right != 0))
     if usual.any():
-        made[usual] = exact_row_sums(np.column_stack([each[usual] for each in (h, -z * h, right)]), kind)
-    return made
+        nearest[usual] = exact_row_sums(np.column_stack([array[usual] for array in (h, -z * h, right)]), kind)
+    return nearest
 
 
 def _clipped(values: Array, clip: float | None) -> Array:
@@ -373,8 +373,11 @@ def _exact_gate(application: Application, W: Array, ones: int, _: np.dtype[Any])
     def of(x: Array, pairs: Pairs) -> Array:
         out = np.empty((len(x), len(W)))
         for b, row in enumerate(x):
-            left = [np.broadcast_to(np.append(row, np.ones(ones)), W.shape), *[_of_batch(each, b) for each, _ in pairs]]
-            right = [W, *[_of_batch(each, b) for _, each in pairs]]
+            left = [
+                np.broadcast_to(np.append(row, np.ones(ones)), W.shape),
+                *[_of_batch(array, b) for array, _ in pairs],
+            ]
+            right = [W, *[_of_batch(array, b) for _, array in pairs]]
             out[b] = double_products.exact_dot_products(np.column_stack(left), np.column_stack(right))
         application.count(out.size, out.size)
         return out
@@ -387,5 +390,5 @@ def _of_batch(values: Array, b: int) -> Array:
 
 
 def _exact_mix(f: Array, c: Array, i: Array, g: Array) -> Array:
-    left, right = (np.stack(each, axis=-1).reshape(-1, 2) for each in ((f, i), (c, g)))
+    left, right = (np.stack(side, axis=-1).reshape(-1, 2) for side in ((f, i), (c, g)))
     return double_products.exact_dot_products(left, right).reshape(f.shape)

@@ -49,12 +49,12 @@ class Weights:
     """
 
     def __init__(self, W: Array | None, R: Array | None, rows: Sequence[Array]) -> None:
-        made = [each.astype(DOUBLE) for each in (W, R) if each is not None]
-        self.all = np.hstack([*made, *[row[:, None] for row in rows]])
-        self.W = None if W is None else np.ascontiguousarray(made[0].T)
-        self.R = None if R is None else np.ascontiguousarray(made[-1].T)
+        arrays = [array.astype(DOUBLE) for array in (W, R) if array is not None]
+        self.all = np.hstack([*arrays, *[row[:, None] for row in rows]])
+        self.W = None if W is None else np.ascontiguousarray(arrays[0].T)
+        self.R = None if R is None else np.ascontiguousarray(arrays[-1].T)
         self.norms = [
-            np.zeros(len(self.all)) if each is None else np.sqrt(np.vecdot(each.T, each.T)) for each in self.both
+            np.zeros(len(self.all)) if array is None else np.sqrt(np.vecdot(array.T, array.T)) for array in self.both
         ]
         own = self.all[:, self.all.shape[1] - len(rows) :]
         self.added, self.rows, self.size = np.add.reduce(own, axis=1), len(rows), np.add.reduce(np.abs(own), axis=1)
@@ -112,9 +112,9 @@ class Sums:
         if not np.count_nonzero(open_):
             return self.low, 0
         left = [
-            each
-            for each, of in ((self.X[t], self.weights.W), (h, self.weights.R))
-            if of is not None and each is not None
+            side
+            for side, of in ((self.X[t], self.weights.W), (h, self.weights.R))
+            if of is not None and side is not None
         ]
         A, added = np.hstack([*left, np.ones((len(made), self.weights.rows))]), [] if product is None else [product]
         return self.low, settle(A, self.weights.all, added, self.low, *np.nonzero(open_))
@@ -122,8 +122,8 @@ class Sums:
 
 def intervals_decide(kind: np.dtype[np.generic], *arrays: Array | None) -> bool:
     """Whether sequences of a type with these inputs, weights and states can be computed here."""
-    given = [each for each in arrays if each is not None]
-    usual = kind == SINGLE and all(each.size and np.isfinite(each).all() for each in given)
+    given = [array for array in arrays if array is not None]
+    usual = kind == SINGLE and all(array.size and np.isfinite(array).all() for array in given)
     return usual and arithmetic_is_ieee(SINGLE)
 
 
@@ -132,7 +132,7 @@ Made = TypeVar("Made")
 
 def kept(application: Application, role: str, arrays: Sequence[Array | None], make: Callable[[], Made]) -> Made:
     """What `make` makes of these arrays, once where they are constants; twice their elements in float64."""
-    size = 16 * sum(each.size for each in arrays if each is not None)
+    size = 16 * sum(array.size for array in arrays if array is not None)
     return application.constants.form(role, arrays, size, make) or make()
 
 
@@ -225,16 +225,16 @@ def gru_sequence(
     wide, room = np.empty((len(h), 2 * size)), 8 * UNIT * reach
     Y, exact, again = np.empty((len(X), *h.shape), SINGLE), 0, 0
     for t in reversed(range(len(X))) if backwards else range(len(X)):
-        made, settled = both.at(t, h)
-        sigmoid(made, wide)
+        array, settled = both.at(t, h)
+        sigmoid(array, wide)
         _rounded_ends(wide, z_r, z_r_high)
         if linear is None:
-            made, more = inner.at(t, r * h)
+            array, more = inner.at(t, r * h)
         else:
             inside, of_linear = linear.at(t, h)
-            made, more = inner.at(t, None, np.multiply(r, inside, dtype=DOUBLE))
+            array, more = inner.at(t, None, np.multiply(r, inside, dtype=DOUBLE))
             settled += of_linear
-        _rounded_ends(np.tanh(made, dtype=DOUBLE), n, n_high)
+        _rounded_ends(np.tanh(array, dtype=DOUBLE), n, n_high)
         mixed = np.subtract(1, z, dtype=DOUBLE)
         mixed *= n
         mixed += np.multiply(z, h, dtype=DOUBLE)

@@ -99,12 +99,12 @@ Reduction = Callable[[Array, tuple[int, ...], Array, BlockSize], None]
 
 @cache
 def _reduction(kind: np.dtype[Any]) -> Reduction:
-    made = format_of(kind)
-    if made is None:
+    number_format = format_of(kind)
+    if number_format is None:
         return lambda data, gone, reduced, block: _by_numpy(data, gone, reduced)
     if kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
-        return _with_zeros(made)
-    return _by_integers(made)
+        return _with_zeros(number_format)
+    return _by_integers(number_format)
 
 
 def _by_numpy(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
@@ -150,7 +150,7 @@ def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, m
     target = np.squeeze(reduced.view(made.unsigned), gone)[None]
     count = max(1, block // prod(data.shape[axis] for axis in gone))
     for start in range(0, len(places[0]), count):
-        some = tuple(each[start : start + count] for each in places)
+        some = tuple(place[start : start + count] for place in places)
         rows = slices[some].reshape(len(some[0]), -1)
         first = np.argmax(rows & (made.sign - 1) > made.infinity, axis=1)
         target[some] = rows[np.arange(len(rows)), first]

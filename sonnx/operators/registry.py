@@ -56,8 +56,8 @@ def find_operator(name: str) -> Operator | None:
 def _stated(module: str) -> Mapping[str, Operator]:
     """The operators of a module by name."""
     stated = import_module(module)
-    found: tuple[Operator, ...] = stated.OPERATORS if hasattr(stated, "OPERATORS") else (stated.OPERATOR,)
-    return {each.name: each for each in found}
+    operators: tuple[Operator, ...] = stated.OPERATORS if hasattr(stated, "OPERATORS") else (stated.OPERATOR,)
+    return {operator.name: operator for operator in operators}
 
 
 def operator_of(name: str, domain: str) -> Operator:
@@ -66,11 +66,11 @@ def operator_of(name: str, domain: str) -> Operator:
     Raises:
         NotExecutable: the executor does not know it.
     """
-    found = None if canonical_domain(domain) else find_operator(name)
-    if found is None:
+    operator = None if canonical_domain(domain) else find_operator(name)
+    if operator is None:
         of_domain = f" of the domain {quote(domain)}" if canonical_domain(domain) else ""
         raise NotExecutable(f"the executor does not know the operator {quote(name)}{of_domain}")
-    return found
+    return operator
 
 
 def is_executable(node: Node) -> bool:
@@ -80,5 +80,5 @@ def is_executable(node: Node) -> bool:
 
 def all_operators() -> Mapping[str, Operator]:
     """Every operator that the executor knows, by name."""
-    found = {name: each for module in modules().values() for name, each in _stated(module).items()}
+    found = {name: operator for module in modules().values() for name, operator in _stated(module).items()}
     return {name: found[name] for name in sorted(found)}

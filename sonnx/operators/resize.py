@@ -82,13 +82,13 @@ def samplings(application: Application, inputs: Sequence[Array | None]) -> list[
     for flag in ("exclude_outside", "antialias"):
         if names.get(flag, 0) not in (0, 1):
             raise NotExecutable(f"{flag} is {names[flag]}, and no text says what a number but 0 and 1 means")
-    made: list[Sampling] = [tuple(((i, Fraction(1)),) for i in range(extent)) for extent in X.shape]
+    samplings: list[Sampling] = [tuple(((i, Fraction(1)),) for i in range(extent)) for extent in X.shape]
     counts = dict(zip(names["named"], names["resized"], strict=False))
     if 0 in counts.values() or 0 in [extent for k, extent in enumerate(X.shape) if k not in counts]:
         return [(None,) * counts.get(k, extent) for k, extent in enumerate(X.shape)]
     for axis, k in zip(axes(application, X, inputs[1]), counts, strict=True):
-        made[k] = tuple(place(application, x, axis) for x in range(axis.count))
-    return made
+        samplings[k] = tuple(place(application, x, axis) for x in range(axis.count))
+    return samplings
 
 
 def axes(application: Application, X: Array, roi: Array | None) -> list[Axis]:
@@ -110,7 +110,7 @@ def axes(application: Application, X: Array, roi: Array | None) -> list[Axis]:
         scales = [Fraction(scale) for scale in names["scales"]]
         sides = zip(lengths, scales, regions, strict=False)
         resized = [length * scale * (end - start) for length, scale, (start, end) in sides]
-    return [Axis(*each) for each in zip(lengths, counts, scales, resized, regions, strict=False)]
+    return [Axis(*row) for row in zip(lengths, counts, scales, resized, regions, strict=False)]
 
 
 def wanted(sizes: Sequence[int], lengths: Sequence[int], policy: str) -> list[Fraction]:
@@ -174,7 +174,7 @@ def moved(X: Array, sampled: Sequence[Sampling]) -> Array:
     """Y where it is that; where extrapolation_value stands, any element."""
     Y = X.copy()
     for k, sampling in enumerate(sampled):
-        from_ = [each[0][0] if each else 0 for each in sampling]
+        from_ = [row[0][0] if row else 0 for row in sampling]
         if from_ != list(range(X.shape[k])):
             Y = np.take(Y, from_, k)
     return Y
@@ -183,9 +183,9 @@ def moved(X: Array, sampled: Sequence[Sampling]) -> Array:
 def store_sum(Y: Array, index: Sequence[int], elements: Array, sampled: Sequence[Sampling]) -> None:
     """Put one weighted sum into Y; `elements` are the numbers of X."""
     addends: list[Number] = []
-    for each in product(*[sampling[i] or () for sampling, i in zip(sampled, index, strict=True)]):
-        weight = prod((w for _, w in each), start=Fraction(1))
-        addends.append(times(weight, elements[tuple(i for i, _ in each)]))
+    for choice in product(*[sampling[i] or () for sampling, i in zip(sampled, index, strict=True)]):
+        weight = prod((w for _, w in choice), start=Fraction(1))
+        addends.append(times(weight, elements[tuple(i for i, _ in choice)]))
     store(Y, tuple(index), total(addends))
 
 
@@ -240,10 +240,10 @@ def kernel(application: Application) -> Kernel:
 def _weights_in_range(sampled: Sequence[Sampling]) -> bool:
     """Whether no product with a weight is subnormal and none overflows."""
     weights = [[abs(w) for each in sampling if each for _, w in each] for sampling in sampled]
-    least = prod((min(each, default=Fraction(1)) for each in weights), start=Fraction(1))
+    least = prod((min(weight, default=Fraction(1)) for weight in weights), start=Fraction(1))
     return (
         least >= MIN_WEIGHT
-        and prod((max(each, default=Fraction(1)) for each in weights), start=Fraction(1)) <= 1 / MIN_WEIGHT
+        and prod((max(weight, default=Fraction(1)) for weight in weights), start=Fraction(1)) <= 1 / MIN_WEIGHT
     )
 
 
@@ -262,16 +262,16 @@ class Located:
 def _interpolate(X: Array, sampled: Sequence[Sampling], out: Array, block: int) -> int:
     """Y in `out`; how many elements were added up exactly."""
     first = next(k for k, sampling in enumerate(sampled) if not _stays(sampling, X.shape[k]))
-    planes, made = X.reshape(-1, *X.shape[first:]), out.reshape(-1, *out.shape[first:])
+    planes, array = X.reshape(-1, *X.shape[first:]), out.reshape(-1, *out.shape[first:])
     located, exactly = [Located(sampling) for sampling in sampled[first:]], _products_are_exact(sampled)
-    step, exact = max(1, block // made[0].size), 0
+    step, exact = max(1, block // array[0].size), 0
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
-        made[part], open_ = _sums(planes[part], located, exactly, out)
+        array[part], open_ = _sums(planes[part], located, exactly, out)
         for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
             elements = np.array(numbers(planes[start + plane]), object).reshape(planes.shape[1:])
             for index in np.argwhere(open_[plane]).tolist():
-                store_sum(made[start + plane], index, elements, sampled[first:])
+                store_sum(array[start + plane], index, elements, sampled[first:])
                 exact += 1
     return exact
 
@@ -279,7 +279,7 @@ def _interpolate(X: Array, sampled: Sequence[Sampling], out: Array, block: int) 
 def _stays(sampling: Sampling, extent: int) -> bool:
     """Whether each place of an axis is the element with its number."""
     return len(sampling) == extent and all(
-        each is not None and len(each) == 1 and each[0][0] == x for x, each in enumerate(sampling)
+        row is not None and len(row) == 1 and row[0][0] == x for x, row in enumerate(sampling)
     )
 
 
@@ -296,22 +296,22 @@ def _products_are_exact(sampled: Sequence[Sampling]) -> bool:
 
 def _sums(planes: Array, located: Sequence[Located], exactly: bool, out: Array) -> tuple[Array, Array]:
     """The weighted sums of each plane, rounded once, and where that is open."""
-    count = prod(len(each.index) for each in located)
+    count = prod(len(row.index) for row in located)
     if exactly:
         return round_total(total_of(_addends(planes, located)), count, 1.0, out.dtype)
-    made, size = np.full((), -0.0), np.zeros(())
+    array, size = np.full((), -0.0), np.zeros(())
     for addend in _addends(planes, located):
-        made, size = made + addend, size + np.abs(addend)
-    return certify(made, size * ((count + 2 * len(located)) * UNIT * (1 + 2.0**-20)), out.dtype)
+        array, size = array + addend, size + np.abs(addend)
+    return certify(array, size * ((count + 2 * len(located)) * UNIT * (1 + 2.0**-20)), out.dtype)
 
 
 def _addends(planes: Array, located: Sequence[Located]) -> Iterator[Array]:
     """For each combination of locations the elements there times their weights, in float64."""
     for combination in product(*[range(len(each.index)) for each in located]):
         elements, weight = planes, np.ones(())
-        for k, (t, each) in enumerate(zip(combination, located, strict=True)):
-            elements = np.take(elements, each.index[t], k + 1)
-            weight = np.multiply.outer(weight, each.weight[t])
+        for k, (t, row) in enumerate(zip(combination, located, strict=True)):
+            elements = np.take(elements, row.index[t], k + 1)
+            weight = np.multiply.outer(weight, row.weight[t])
         with np.errstate(all="ignore"):
             yield np.where(weight == 0, -0.0, elements.astype(np.float64) * weight)
 
@@ -327,10 +327,13 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: a parameter varies, or the weights are those of a cubic filter or of antialiasing.
     """
     [X] = required(inputs, 1)
-    if any(each is not None and each.exact is None for each in inputs[1:]):
+    if any(operand is not None and operand.exact is None for operand in inputs[1:]):
         raise NotExecutable("Resize has a bound for constant parameters only")
     application = context.application
-    given = [np.empty(X.shape, ELEMENTS[X.element]), *[None if each is None else each.exact for each in inputs[1:]]]
+    given = [
+        np.empty(X.shape, ELEMENTS[X.element]),
+        *[None if operand is None else operand.exact for operand in inputs[1:]],
+    ]
     sampled = samplings(application, given)
     if not (context.hypotheses.rounds_once or whole_lengths(application, given)):
         raise NotExecutable(
@@ -370,11 +373,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 def matrix_of(sampling: Sampling, extent: int) -> Array:
     """The weights of one axis, (places, elements), rounded to float64; none is negative."""
-    made = np.zeros((len(sampling), extent))
+    array = np.zeros((len(sampling), extent))
     for x, each in enumerate(sampling):
         for i, weight in each or ():
-            made[x, i] += float(weight)
-    return made
+            array[x, i] += float(weight)
+    return array
 
 
 def whole_lengths(application: Application, inputs: Sequence[Any]) -> bool:
@@ -396,7 +399,7 @@ def place_error(application: Application, inputs: Sequence[Any]) -> float:
     Weights are the distances from a place to its neighbours, so they change by as much.
     """
     found = axes(application, inputs[0], *optional(inputs, 1))
-    longest = max((float(end) for each in found for end in (each.length_original, each.length_resized, each.count)),
+    longest = max((float(end) for axis in found for end in (axis.length_original, axis.length_resized, axis.count)),
                   default=0.0)  # fmt: skip
     return (12 + 4) * 2.0**-24 * (longest + 1)
 

@@ -47,7 +47,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         raise NotExecutable("the indices are not a list of integers, or the updates are not of the type of data")
     depth = indices.shape[-1]
     if depth > data.ndim or updates.shape != (*indices.shape[:-1], *data.shape[depth:]):
-        shapes = [list(each.shape) for each in (data, indices, updates)]
+        shapes = [list(array.shape) for array in (data, indices, updates)]
         raise NotExecutable(f"the shapes of data, indices and updates are {shapes}, which do not fit")
     count = prod(indices.shape[:-1])
     rows = updates.reshape(count, *data.shape[depth:])

@@ -28,8 +28,8 @@ PI_LOW = float.fromhex("0x1.0b4611a626331p-33")
 """Pieces of pi."""
 
 POLYNOMIAL = [
-    float.fromhex(each)
-    for each in (
+    float.fromhex(literal)
+    for literal in (
         "0x1.ffffffffffe3ap-1", "-0x1.5555555543bddp-3", "0x1.11111109eefb9p-7", "-0x1.a019fd48ebf70p-13",
         "0x1.71dcf81f05f03p-19", "-0x1.ae04488789176p-26", "0x1.52e572937b1f9p-33",
     )

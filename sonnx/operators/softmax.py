@@ -179,10 +179,10 @@ def _approximated(X: Array, Y: Array, usual: Array, wide: np.dtype[Any]) -> Arra
     error = bound(x)
     np.exp(x, out=x)
     np.divide(x, np.add.reduce(x, axis=1, keepdims=True), out=x)
-    made = Y if usual.all() else Y.copy()
-    undecided = certify_block(x.reshape(-1), error, made.reshape(-1))
-    if made is not Y:
-        Y[usual] = made[usual]
+    array = Y if usual.all() else Y.copy()
+    undecided = certify_block(x.reshape(-1), error, array.reshape(-1))
+    if array is not Y:
+        Y[usual] = array[usual]
     if undecided is None:
         return np.zeros(Y.shape, np.bool_)
     return undecided.reshape(Y.shape) & usual[:, None]

@@ -39,7 +39,9 @@ def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
     """
     shapes = list(dict.fromkeys(tuple(shape) for shape, _ in inputs))
     if application.version < BROADCASTS_SINCE and len(shapes) > 1:
-        raise NotExecutable(f"the shapes {', '.join(str(list(each)) for each in shapes)} differ, before operator set 8")
+        raise NotExecutable(
+            f"the shapes {', '.join(str(list(shape)) for shape in shapes)} differ, before operator set 8"
+        )
     return same_floats(application, inputs)
 
 
@@ -83,13 +85,13 @@ def _many(inputs: Sequence[Array], out: Array, block: int) -> int:
     shape, Z = merged(inputs, out.shape)
     count = 0
     for pieces, piece in walk(Z, out.reshape(shape), block):
-        made, cut, size = total_of(iter(pieces))
+        array, cut, size = total_of(iter(pieces))
         if not size.any():
-            piece[...] = to_nearest(made, piece.dtype)
+            piece[...] = to_nearest(array, piece.dtype)
             continue
         bound = np.abs(cut) + size * (2 * len(pieces) * UNIT)
-        np.copyto(bound, 0, where=~np.isfinite(made))
-        piece[...], undecided = certify(made, bound, piece.dtype)
+        np.copyto(bound, 0, where=~np.isfinite(array))
+        piece[...], undecided = certify(array, bound, piece.dtype)
         if undecided.any():
             piece[undecided] = each(total, *[each_[undecided] for each_ in pieces], kind=piece.dtype)
             count += int(np.count_nonzero(undecided))

@@ -72,7 +72,10 @@ class RuleCase:
     def rules(self, *expectations: str) -> frozenset[str]:
         """The rules named with one of these expectations in any edition."""
         return frozenset(
-            rule for named in self.expected.values() for each in expectations for rule in named.get(each, ())
+            rule
+            for named in self.expected.values()
+            for expectation in expectations
+            for rule in named.get(expectation, ())
         )
 
 

@@ -141,19 +141,28 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
         "equivalent": numbered(versions.equivalent),
         "refused": numbered(versions.refused),
         "specified_in": versions.specified_in,
-        "types": {variable: numbered(each) for variable, each in written.types.items()},
-        "inputs": tuple(each for item in inputs for each in _inputs(*item)),
+        "types": {variable: numbered(value_type) for variable, value_type in written.types.items()},
+        "inputs": tuple(operand for item in inputs for operand in _inputs(*item)),
         "outputs": tuple(
-            found for letter, each in outputs for found in _outputs(letter, each, f"{place}.outputs.{letter}")
+            output
+            for letter, output_format in outputs
+            for output in _outputs(letter, output_format, f"{place}.outputs.{letter}")
         ),
         "parameters": tuple(
-            found for letter, each in parameters for found in _parameters(letter, each, f"{place}.parameters.{letter}")
+            parameter
+            for letter, parameter_format in parameters
+            for parameter in _parameters(letter, parameter_format, f"{place}.parameters.{letter}")
         ),
         "define": {letter: _expressions(text, f"{place}.define.{letter}") for letter, text in written.define.items()},
         "output_counts": numbered(written.output_counts),
         "rules": tuple(
-            _rule(each, f"{name}.{each.name}", subject="node", implied_by=_names_by_version(each.implied_by))
-            for each in written.rule
+            _rule(
+                operator_rule,
+                f"{name}.{operator_rule.name}",
+                subject="node",
+                implied_by=_names_by_version(operator_rule.implied_by),
+            )
+            for operator_rule in written.rule
         ),
     }
     return _made(OperatorDefinition, written, given)
@@ -174,8 +183,8 @@ def editions() -> Editions:
     """The texts and editions of editions.toml."""
     file = read_data("editions.toml", EditionsFile)
     by_name: dict[str, Edition] = {}
-    for each in file.edition:
-        by_name[each.name] = _edition(each, by_name, file.families)
+    for edition_format in file.edition:
+        by_name[edition_format.name] = _edition(edition_format, by_name, file.families)
     return Editions(
         default=file.default,
         operator_set=file.onnx.operator_set,
@@ -194,11 +203,11 @@ def edition_named(name: str | None = None) -> Edition:
         UsageError: no edition has the name.
     """
     known = editions()
-    found = known.editions.get(known.default if name is None else name)
-    if found is None:
+    edition = known.editions.get(known.default if name is None else name)
+    if edition is None:
         hint = did_you_mean(name or "", known.editions)
         raise UsageError(f"unknown edition {name!r}; known are {', '.join(known.editions)}{hint}")
-    return found
+    return edition
 
 
 def _edition(
@@ -229,19 +238,19 @@ def _by_operator(by_text: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 @of_profile
 def general_rules() -> tuple[Rule, ...]:
     """The rules of general.toml."""
-    return tuple(_rule(each, each.slug) for each in read_data("general.toml", GeneralFile).rule)
+    return tuple(_rule(general_rule, general_rule.slug) for general_rule in read_data("general.toml", GeneralFile).rule)
 
 
 @of_profile
 def graph_rules() -> tuple[Rule, ...]:
     """The rules of graph.toml."""
-    return tuple(_rule(each, each.slug) for each in read_data("graph.toml", GraphFile).rule)
+    return tuple(_rule(graph_rule, graph_rule.slug) for graph_rule in read_data("graph.toml", GraphFile).rule)
 
 
 @of_profile
 def errata() -> Mapping[str, Erratum]:
     """The errata of the texts, by id."""
-    return {each.id: each for each in read_data("errata.toml", ErrataFile).erratum}
+    return {erratum.id: erratum for erratum in read_data("errata.toml", ErrataFile).erratum}
 
 
 @of_profile
@@ -259,11 +268,11 @@ def operator(name: str) -> OperatorDefinition | None:
     file = _files().get(name.lower())
     if file is None:
         return None
-    found = _read_operator(file)
-    return found if found.name == name else None
+    operator = _read_operator(file)
+    return operator if operator.name == name else None
 
 
 def operators() -> tuple[OperatorDefinition, ...]:
     """Every operator with a file, by name; reads every file."""
-    found = [_read_operator(file) for file in sorted(_files().values())]
-    return tuple(sorted(found, key=lambda each: each.name))
+    operators = [_read_operator(file) for file in sorted(_files().values())]
+    return tuple(sorted(operators, key=lambda operator: operator.name))

@@ -39,8 +39,8 @@ class Label(NamedTuple):
 @of_profile
 def all_labels() -> tuple[Label, ...]:
     """Every label of every text: on rules, and on the parts of operator files that a general rule is about."""
-    found = [Label(tag, rule.slug) for rule in rules_by_slug().values() for tag in rule.tags]
-    return tuple(dict.fromkeys([*found, *(label for each in operators() for label in _of_parts(each))]))
+    labels = [Label(tag, rule.slug) for rule in rules_by_slug().values() for tag in rule.tags]
+    return tuple(dict.fromkeys([*labels, *(label for each in operators() for label in _of_parts(each))]))
 
 
 def _of_parts(operator: OperatorDefinition) -> Iterator[Label]:
@@ -49,9 +49,9 @@ def _of_parts(operator: OperatorDefinition) -> Iterator[Label]:
     for parameter in operator.parameters:
         for tag in parameter.tags:
             yield Label(tag, "no-default-values", f"{operator.name}.{parameter.name}")
-    for each in operator.inputs:
-        for tag in each.tags:
-            yield Label(tag, "inputs-connected", f"{operator.name}.{each.name}")
+    for operand in operator.inputs:
+        for tag in operand.tags:
+            yield Label(tag, "inputs-connected", f"{operator.name}.{operand.name}")
     formals: tuple[Formal, ...] = (*operator.inputs, *operator.outputs)
     for formal in formals:
         for tag in formal.type_tags if formal.type in operator.types else ():

@@ -56,7 +56,9 @@ RewritesFile = dict[Annotated[str, Limit(pattern="^[a-z]+(-[a-z]+)*$")], Rewrite
 def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
     """Every rewrite by name."""
     file = read_data(FILE, RewritesFile)
-    return MappingProxyType({name: RewriteDescription(name=name, **asdict(each)) for name, each in file.items()})
+    return MappingProxyType(
+        {name: RewriteDescription(name=name, **asdict(rewrite_format)) for name, rewrite_format in file.items()}
+    )
 
 
 @of_profile
@@ -66,17 +68,37 @@ def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str 
     Where a node fails because of its operator, only rewrites for that very operator count; and only those that run
     without an option, or that `option` enables.
     """
-    served = (each for each in rewrite_descriptions().values() if each.serves(slug) and each.option == option)
-    found = (each for each in served if not each.kinds or kind in each.kinds)
-    return tuple(each for each in found if operator in each.operators or not (each.operators or slug == OUTSIDE))
+    served = (
+        rewrite_description
+        for rewrite_description in rewrite_descriptions().values()
+        if rewrite_description.serves(slug) and rewrite_description.option == option
+    )
+    found = (
+        rewrite_description
+        for rewrite_description in served
+        if not rewrite_description.kinds or kind in rewrite_description.kinds
+    )
+    return tuple(
+        rewrite_description
+        for rewrite_description in found
+        if operator in rewrite_description.operators or not (rewrite_description.operators or slug == OUTSIDE)
+    )
 
 
 @of_profile
 def rewrite_titles(slug: str) -> tuple[str, ...]:
     """The titles of the rewrites that serve a rule; of a rule of an operator, those tried on its nodes."""
     operator = slug.partition(".")[0] if "." in slug else ""
-    served = (each for each in rewrite_descriptions().values() if each.serves(slug))
-    return tuple(_titled(each) for each in served if not operator or not each.operators or operator in each.operators)
+    served = (
+        rewrite_description
+        for rewrite_description in rewrite_descriptions().values()
+        if rewrite_description.serves(slug)
+    )
+    return tuple(
+        _titled(rewrite_description)
+        for rewrite_description in served
+        if not operator or not rewrite_description.operators or operator in rewrite_description.operators
+    )
 
 
 def _titled(rewrite: RewriteDescription) -> str:
@@ -86,7 +108,7 @@ def _titled(rewrite: RewriteDescription) -> str:
 @of_profile
 def operator_titles(operator: str) -> tuple[str, ...]:
     """The titles of the rewrites that replace nodes of an operator outside the profile."""
-    return tuple(_titled(each) for option in OPTIONS for each in rewrites_for(OUTSIDE, operator, "node", option))
+    return tuple(_titled(rewrite) for option in OPTIONS for rewrite in rewrites_for(OUTSIDE, operator, "node", option))
 
 
 OUTSIDE = "operator-in-profile"

@@ -71,7 +71,11 @@ class Signature(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def elements(self) -> Mapping[str, Expression]:
         """The elements of each output that has an expression for them."""
-        return {output.name: found for output in self.outputs if (found := at(output.values, self.version)) is not None}
+        return {
+            output.name: expression
+            for output in self.outputs
+            if (expression := at(output.values, self.version)) is not None
+        }
 
 
 @of_profile
@@ -84,9 +88,9 @@ def signature(name: str, version: int, edition: str) -> Signature | None:
 
 def resolve(definition: OperatorDefinition, version: int, text: str, known: Editions, edition: str) -> Signature:
     """The signature of an operator at a version, under a text of an edition."""
-    inputs = tuple(each for each in definition.inputs if _covers(each, version))
-    outputs = tuple(each for each in definition.outputs if _covers(each, version))
-    parameters = [each for each in definition.parameters if _covers(each, version)]
+    inputs = tuple(definition_input for definition_input in definition.inputs if _covers(definition_input, version))
+    outputs = tuple(output for output in definition.outputs if _covers(output, version))
+    parameters = [parameter for parameter in definition.parameters if _covers(parameter, version)]
     written = tuple(rule for rule in definition.rules if _covers(rule, version) and active_condition(rule, text, known))
     types = _allowed(definition, version, text, known, edition)
     base = Signature(
@@ -95,11 +99,15 @@ def resolve(definition: OperatorDefinition, version: int, text: str, known: Edit
         text=text,
         inputs=inputs,
         outputs=outputs,
-        attributes=tuple(each for each in parameters if each.input is None or version < each.input),
-        values=tuple(each for each in parameters if each.input is not None and version >= each.input),
-        absent={each.name: at(each.absent, version) for each in parameters},
+        attributes=tuple(parameter for parameter in parameters if parameter.input is None or version < parameter.input),
+        values=tuple(
+            parameter for parameter in parameters if parameter.input is not None and version >= parameter.input
+        ),
+        absent={parameter.name: at(parameter.absent, version) for parameter in parameters},
         define={
-            name: found for name, values in definition.define.items() if (found := at(values, version)) is not None
+            name: expression
+            for name, values in definition.define.items()
+            if (expression := at(values, version)) is not None
         },
         groups=_groups((*inputs, *outputs), definition),
         single={variable: onnx[0] for variable, (onnx, _) in types.items() if len(onnx) == 1},
@@ -120,14 +128,16 @@ def active_condition(rule: Rule, text: str, known: Editions) -> Expression | Non
 
 
 def _groups(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict[str, tuple[str, ...]]:
-    groups = {variable: tuple(each.name for each in formals if each.type == variable) for variable in definition.types}
+    groups = {
+        variable: tuple(formal.name for formal in formals if formal.type == variable) for variable in definition.types
+    }
     return {variable: members for variable, members in groups.items() if members}
 
 
 def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
     order = list(known.texts)
-    found = [name for name in order[: order.index(text) + 1] if name in values]
-    return values[found[-1]] if found else None
+    texts = [name for name in order[: order.index(text) + 1] if name in values]
+    return values[texts[-1]] if texts else None
 
 
 def _allowed(
@@ -149,7 +159,7 @@ def _allowed(
 
 def _each(base: Signature, name: str, condition: str) -> str:
     """The source text of a condition on an input or output; `?` stands for the tensor."""
-    formal = next(each for each in base.formals if each.name == name)
+    formal = next(base_formal for base_formal in base.formals if base_formal.name == name)
     if formal.variadic:
         return f"all({condition.replace('?', 'x')} for x in {name})"
     value = any(parameter.name == name for parameter in base.values)
@@ -221,7 +231,7 @@ def _chosen_types(base: Signature, definition: OperatorDefinition) -> Iterator[R
 
 def _value_input(base: Signature, definition: OperatorDefinition, parameter: Parameter) -> Iterator[Rule]:
     """A parameter that is an input has the type and rank of its kind; `<name>_input` is its tensor."""
-    formal = next(each for each in base.inputs if each.name == parameter.name)
+    formal = next(base_input for base_input in base.inputs if base_input.name == parameter.name)
     tensor, rank = input_key(parameter.name), 1 if parameter.kind.endswith("s") else 0
     exact, onnx = f"{tensor}.rank == {rank}", ""
     if parameter.list_since is not None and base.version < parameter.list_since:
@@ -278,8 +288,8 @@ def _declared_shape(output: Output, shape: str) -> tuple[str, str]:
     """The source texts of `when` and `require` of the rule about the declared shape of an output."""
     name = output.name
     if output.variadic:
-        each = f"not stated({name}[nth].shape) or {name}[nth].shape == {shape}[nth]"
-        return f"any(stated(one.shape) for one in {name})", f"all({each} for nth in range(len({name})))"
+        text = f"not stated({name}[nth].shape) or {name}[nth].shape == {shape}[nth]"
+        return f"any(stated(one.shape) for one in {name})", f"all({text} for nth in range(len({name})))"
     stated = f"stated({name}.shape)"
     return f"{given_key(name)} and {stated}" if output.optional else stated, f"{name}.shape == {shape}"
 

@@ -67,7 +67,7 @@ def _sentence(data: object, kind: object, place: str, message: str) -> str:
     if what.startswith("Object contains unknown"):
         return f"{place} has unknown {kinds}"
     if expected.startswith(", got"):
-        names = (_TYPES.get(each, each) for each in kinds.split(" | "))
+        names = (_TYPES.get(part, part) for part in kinds.split(" | "))
         return f"{place} is {shown}, not of type {' or '.join(filter(None, names))}"
     if expected == " of length >= 1":
         return f"{place} is empty"

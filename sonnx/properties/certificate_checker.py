@@ -123,14 +123,14 @@ def signed(value: int) -> int:
 
 def whole_numbers(message: Message, number: int) -> list[int]:
     """The int64 numbers of a repeated field, packed or not."""
-    made: list[int] = []
+    whole_numbers: list[int] = []
     for value in message.get(number, []):
         at = 0
         while not isinstance(value, int) and at < len(value):
             one, at = varint(value, at)
-            made.append(signed(one))
-        made += [signed(value)] if isinstance(value, int) else []
-    return made
+            whole_numbers.append(signed(one))
+        whole_numbers += [signed(value)] if isinstance(value, int) else []
+    return whole_numbers
 
 
 def tensor(message: Message) -> Constant:
@@ -169,7 +169,7 @@ class PendingRow:
     def add(self, constants: list[float], sign: int) -> None:
         """Constants are added to all elements, before or after the product."""
         self.added += 1
-        signed_ones = [sign * Fraction(each) for each in constants]
+        signed_ones = [sign * Fraction(constant) for constant in constants]
         sums, sizes = (self.before, self.inner) if self.rows is None else (self.after, self.outer)
         sums[:] = [a + b for a, b in zip(sums, signed_ones, strict=True)]
         sizes[:] = [a + abs(b) for a, b in zip(sizes, signed_ones, strict=True)]
@@ -234,7 +234,7 @@ def layers(data: bytes) -> list[CheckedLayer]:
     n = dims[-1] if dims else 1
     if not dims or not one_row(dims, n):
         raise Refused(f"the input has extents {dims}; a row of elements is read: 1, ..., 1, n")
-    made, layer, known = list[CheckedLayer](), PendingRow(n), {at, *constants}
+    checked_layers, layer, known = list[CheckedLayer](), PendingRow(n), {at, *constants}
     if len(known) != 1 + len(graph.get(5, [])):
         raise Refused("two constants have one name")
     for node in map(grouped, graph.get(1, [])):
@@ -254,7 +254,7 @@ def layers(data: bytes) -> list[CheckedLayer]:
             raise Refused(f"{operator}: the model is not a chain; one input of each node is the result before")
         at = results[0]
         if operator == "Relu":
-            made.append(CheckedLayer(layer, True))
+            checked_layers.append(CheckedLayer(layer, True))
             layer = PendingRow(n)
         elif operator in ("Add", "Sub") and not attributes and (operator == "Add" or names[1] == others[0]):
             layer.add(row_of(constants[others[0]], n), 1 if operator == "Add" else -1)
@@ -271,7 +271,7 @@ def layers(data: bytes) -> list[CheckedLayer]:
         dims = [1, n] if operator in ("Flatten", "Reshape") else [*dims[:-1], n]
     if at != outputs[0]:
         raise Refused("the output is not the last result")
-    return [*made, CheckedLayer(layer, False)]
+    return [*checked_layers, CheckedLayer(layer, False)]
 
 
 def moves_nothing(operator: str, attributes: dict[str, Message], dims: list[int], shape: list[float]) -> bool:
@@ -290,8 +290,8 @@ def extents(value: Message) -> list[int]:
     if kind.get(1, [0])[-1] != 1:
         raise Refused("the input is not of type float")
     dims = []
-    for each in map(grouped, inner(kind, 2).get(1, [])):
-        dims.append(signed(each[1][-1]) if 1 in each else 1)  # a symbol: the checked claim is about one row
+    for row in map(grouped, inner(kind, 2).get(1, [])):
+        dims.append(signed(row[1][-1]) if 1 in row else 1)  # a symbol: the checked claim is about one row
     return dims
 
 
@@ -364,11 +364,11 @@ def linear(term: Any) -> dict[str, Fraction]:
     if operation not in ("+", "-"):
         raise Refused(f"{operation} in the property is not known")
     if operation == "-" and len(values) == 1:
-        return {name: -each for name, each in values[0].items()}
+        return {name: -operand for name, operand in values[0].items()}
     total = dict(values[0])
     for value in values[1:]:
-        for name, each in value.items():
-            total[name] = total.get(name, Fraction(0)) + (each if operation == "+" else -each)
+        for name, extent in value.items():
+            total[name] = total.get(name, Fraction(0)) + (extent if operation == "+" else -extent)
     return total
 
 
@@ -573,8 +573,8 @@ def row_error(network: list[CheckedLayer], known: Known, row: list[int]) -> int:
         bits += layer.bits
         some = [True] * len(ends)
         if number:
-            some = [each for _, each in known.passed[number - 1]]
-            every = [each for each, _ in known.passed[number - 1]]
+            some = [flag for _, flag in known.passed[number - 1]]
+            every = [flag for flag, _ in known.passed[number - 1]]
             low = [
                 a if whole else min(a, 0) if part else 0 for (a, _), whole, part in zip(ends, every, some, strict=True)
             ]

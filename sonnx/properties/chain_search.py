@@ -68,7 +68,7 @@ class ChainTask(NamedTuple):
 
 def open_parts(tree: Tree, low: Array, high: Array) -> list[Waiting]:
     """The leaves of a tree that are not shown, with their shares of the volume."""
-    order, found, pending = count(), list[Waiting](), [(tree, low, high, -1.0)]
+    order, parts, pending = count(), list[Waiting](), [(tree, low, high, -1.0)]
     while pending:
         node, low, high, less = pending.pop()
         if "axis" in node:
@@ -79,8 +79,8 @@ def open_parts(tree: Tree, low: Array, high: Array) -> list[Waiting]:
             pending.append((node["above"], outer, high, less * (1 - share)))
             pending.append((node["below"], low, inner, less * share))
         elif "slopes" not in node:
-            found.append(Waiting(int(node.get("open", 0)), less, next(order), low, high, node))
-    return found
+            parts.append(Waiting(int(node.get("open", 0)), less, next(order), low, high, node))
+    return parts
 
 
 def decide_chain(
@@ -95,33 +95,33 @@ def decide_chain(
         progress: told how far it is.
     """
     chain, sets, atoms = task.chain, task.sets, task.atoms
-    found, tries, order = Decision(), TRIED_POINTS, count(len(parts))
-    found.shown = 1.0 + sum(part.less for part in parts)
+    decision, tries, order = Decision(), TRIED_POINTS, count(len(parts))
+    decision.shown = 1.0 + sum(part.less for part in parts)
     rest = [part for part in parts if part.stage == FINAL]
     waiting = [part for part in parts if part.stage != FINAL]
     heapq.heapify(waiting)
     for part in parts:
         part.tree.clear()
-    while waiting and (found.parts == 0 or monotonic() < end):
+    while waiting and (decision.parts == 0 or monotonic() < end):
         batch = [heapq.heappop(waiting) for _ in range(min(BATCH, len(waiting)))]
         low, high = np.array([part.low for part in batch]), np.array([part.high for part in batch])
         rows = chain.rows(low, high, atoms)
         ideal, every = _margins(rows, sets)
         points = _points(rows, low, high, ideal, sets)
         outputs = chain.outputs_at(points) @ atoms.T
-        found.parts += len(batch)
+        decision.parts += len(batch)
         for place, part in enumerate(batch):
             if sets.excluded(every[place]):
-                found.shown -= part.less
-                found.margin = min(found.margin, sets.least(every[place]))
+                decision.shown -= part.less
+                decision.margin = min(decision.margin, sets.least(every[place]))
                 part.tree["slopes"] = _digits(rows, place)
                 continue
-            if tries and found.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
+            if tries and decision.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
                 tries -= 1
-                found.witness = task.confirmed(points[place])
+                decision.witness = task.confirmed(points[place])
             stage = int(sets.excluded(ideal[place]))
             now = _cut(part._replace(stage=stage), rows, place, every[place], sets)
-            found.shown += now.less - part.less
+            decision.shown += now.less - part.less
             if stage and not _holds_at_centre(chain, now, sets, atoms):
                 rest.append(now._replace(stage=FINAL))
             else:
@@ -130,12 +130,12 @@ def decide_chain(
                 for half in halves:
                     heapq.heappush(waiting, half)
         if progress is not None:
-            progress(f"{found.parts} parts, {found.shown:.1%} of the volume shown, {len(waiting)} open")
-        if found.witness is not None:
+            progress(f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(waiting)} open")
+        if decision.witness is not None:
             break
-    conclude(found, [*rest, *waiting], task)
-    found.waiting = len(waiting)
-    return found
+    conclude(decision, [*rest, *waiting], task)
+    decision.waiting = len(waiting)
+    return decision
 
 
 def conclude(found: Decision, rest: Sequence[Waiting], task: ChainTask) -> None:
@@ -201,7 +201,7 @@ def _cut(part: Waiting, rows: Rows, place: int, every: Array, sets: Sets) -> Wai
     upward = np.where(influence > 0, share, 1.0)  # unsafe up to this share of the width from below
     downward = np.where(influence < 0, share, 1.0)
     from_low, from_high = (
-        np.max([np.min(each[some], axis=0) for some in sets.sets], axis=0) for each in (upward, downward)
+        np.max([np.min(array[some], axis=0) for some in sets.sets], axis=0) for array in (upward, downward)
     )
     tree, less, digits = part.tree, part.less, _digits(rows, place)
     for axis in np.flatnonzero(np.minimum(from_low, from_high) < USEFUL_CUT):

@@ -55,11 +55,11 @@ class Chain:
 
     def __init__(self, data: bytes) -> None:
         self.layers: Sequence[CheckedLayer] = layers(data)
-        if not all(each.relu for each in self.layers[:-1]):
+        if not all(layer.relu for layer in self.layers[:-1]):
             raise Refused("two layers follow each other without a Relu between them")
-        self.W = [np.array([[w / 2**each.bits for w in row] for row in each.W], np.float64) for each in self.layers]
-        self.b = [np.array([b / 2**each.bias_bits for b in each.bias], np.float64) for each in self.layers]
-        self.sizes = [np.array([float(size) for size in each.fixed]) * (1 + 8 * UNIT) for each in self.layers]
+        self.W = [np.array([[w / 2**layer.bits for w in row] for row in layer.W], np.float64) for layer in self.layers]
+        self.b = [np.array([b / 2**layer.bias_bits for b in layer.bias], np.float64) for layer in self.layers]
+        self.sizes = [np.array([float(size) for size in layer.fixed]) * (1 + 8 * UNIT) for layer in self.layers]
         self.gammas = [(sum(W.shape) + 16) * UNIT for W in self.W]
 
     @property

@@ -66,9 +66,9 @@ def elements_of(value: ValueInfo) -> int:
         BadInput: the shape is not stated in numbers.
     """
     shape = value.type.shape
-    if shape is None or not all(isinstance(each, int) for each in shape):
+    if shape is None or not all(isinstance(extent, int) for extent in shape):
         raise BadInput(f"{quote(value.name)} is declared as {value.type}; a property needs a shape in numbers (--bind)")
-    return prod(each for each in shape if isinstance(each, int))
+    return prod(extent for extent in shape if isinstance(extent, int))
 
 
 def output_of(model: Model) -> ValueInfo:
@@ -106,10 +106,10 @@ def box_of_ends(model: Model, ends: Mapping[int, tuple[Fraction | None, Fraction
                 between = f"from {_text(least)} to {_text(most)}"
                 raise BadInput(f"the box is empty: no number of type double lies {between}, where {name} is")
             low[index], high[index] = above(least), below(most)  # a number of the type is a float64
-        shape = tuple(each for each in value.type.shape or () if isinstance(each, int))
+        shape = tuple(number for number in value.type.shape or () if isinstance(number, int))
         arrays[value.name] = low.reshape(shape), high.reshape(shape)
         first += size
-    extra = [each for each in ends if each >= first]
+    extra = [end for end in ends if end >= first]
     if extra:
         raise BadInput(f"the model has {first} input elements; the property names X_{max(extra)}")
     return box_of_arrays(model, arrays)

@@ -43,15 +43,15 @@ def property_of_toml(path: Path, model: Model, read: ReadArray) -> Property:
     if not isinstance(found, dict) or set(found) - {"input", "require"} or not found.get("require"):
         raise BadInput(f"{path.name} has the keys input, a list of texts NAME=BOX, and require, a list of tables")
     texts, tables = found.get("input", []), found["require"]
-    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise BadInput(f"{path.name}: input is a list of texts NAME=BOX, as sonnx bound --input takes")
     if not isinstance(tables, list):
         raise BadInput(f"{path.name}: require is a list of tables, each written [[require]]")
     size = elements_of(output_of(model))
     unsafe = [
-        each
+        atoms
         for number, table in enumerate(tables, 1)
-        for each in _unsafe(table, size, f"{path.name}, requirement {number}")
+        for atoms in _unsafe(table, size, f"{path.name}, requirement {number}")
     ]
     return Property(path.name, (Task(box_of_texts(model, texts, read), tuple(unsafe)),))
 
@@ -71,11 +71,11 @@ def _unsafe(table: Any, size: int, place: str) -> list[UnsafeSet]:
         if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
             raise BadInput(f"{place}: difference is a list of two different elements")
         row = {_element(pair[0], size, place): 1, _element(pair[1], size, place): -1}
-    made: list[UnsafeSet] = []
+    atomses: list[UnsafeSet] = []
     for end, sign in (("below", -1), ("above", 1)):
         if end in table:
-            made.append((_atom(row, sign, _number(table[end], f"{place}: {end}")),))
-    return made
+            atomses.append((_atom(row, sign, _number(table[end], f"{place}: {end}")),))
+    return atomses
 
 
 def _atom(row: Mapping[int, int], sign: int, end: Fraction) -> Atom:

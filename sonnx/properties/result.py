@@ -88,9 +88,11 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     @reported
     def answer(self) -> PropertyAnswer:
         """The answer for all boxes together."""
-        found = {each.answer for each in self.tasks}
+        property_answers = {task.answer for task in self.tasks}
         order = PropertyAnswer.VIOLATED, PropertyAnswer.OPEN, PropertyAnswer.IDEAL, PropertyAnswer.HOLDS
-        return next((each for each in order if each in found), PropertyAnswer.HOLDS)
+        return next(
+            (property_answer for property_answer in order if property_answer in property_answers), PropertyAnswer.HOLDS
+        )
 
     @property
     @reported
@@ -103,7 +105,7 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     @reported
     def input(self) -> dict[str, Any] | None:
         """The violating input by name, as nested lists; null where there is none."""
-        return {name: each.astype(np.float64).tolist() for name, each in self.witness.items()} or None
+        return {name: array.astype(np.float64).tolist() for name, array in self.witness.items()} or None
 
     def write_witness(self, folder: Path) -> None:
         """Write the violating input to a new folder, all of it or nothing: NAME.npy, or input_K.npy for an odd name.
@@ -114,13 +116,13 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
         plain = all(PLAIN_NAME.fullmatch(name) for name in self.witness)
         names = [name if plain else f"input_{place}" for place, name in enumerate(self.witness)]
         arrays = zip(names, self.witness.values(), strict=True)
-        write_folder(folder, {f"{name}.npy": npy(name, each) for name, each in arrays})
+        write_folder(folder, {f"{name}.npy": npy(name, array) for name, array in arrays})
 
     def document(self) -> Document:
         """The result as a document with a case for each box."""
-        parts = sum(each.parts for each in self.tasks)
+        parts = sum(task.parts for task in self.tasks)
         boxes = f"{plural(len(self.tasks), 'box', 'boxes')}, {plural(parts, 'part')} analysed"
-        cases = tuple(_case(number, each, self) for number, each in enumerate(self.tasks, 1))
+        cases = tuple(_case(number, task, self) for number, task in enumerate(self.tasks, 1))
         return Document(
             command="verify", title=f"Property {escape(self.subject)}", subject=escape(self.model),
             headline=f"{self.answer.value} ({boxes})", code=self.exit_code,
@@ -146,7 +148,7 @@ def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:
         details.append(("for ideal values only, for example where", escape(task.place)))
     if task.answer is PropertyAnswer.VIOLATED:
         message = f"an input gives {escape(result.violated)} in every implementation"
-        details += [(f"input {escape(name)}", _listed(each)) for name, each in result.witness.items()]
+        details += [(f"input {escape(name)}", _listed(array)) for name, array in result.witness.items()]
     elif task.answer is PropertyAnswer.HOLDS:
         message = "in every implementation within the hypotheses"
     else:

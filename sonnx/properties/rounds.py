@@ -69,7 +69,7 @@ class PartsFile:
     def keep(self, number: int, parts: TaskParts) -> None:
         """Write the parts of a task."""
         self.tasks[number:] = [parts]
-        tasks = [{"tree": each.tree, "parts": each.parts, "margin": repr(each.margin)} for each in self.tasks]
+        tasks = [{"tree": task.tree, "parts": task.parts, "margin": repr(task.margin)} for task in self.tasks]
         write_whole(self.path, json.dumps({"for": self.key, "tasks": tasks}, separators=(",", ":")) + "\n")
 
 
@@ -103,17 +103,19 @@ def decide_in_rounds(
         if first or elsewhere is None:
             # One round is enough where nothing is kept.
             until = end if elsewhere is None and file is None else monotonic() + min(left, seconds)
-            found = decide_chain(task, until, open_now, progress)
+            decision = decide_chain(task, until, open_now, progress)
         else:
-            found = elsewhere(task, open_now, min(left, seconds))
-            conclude(found, open_parts(tree, task.low, task.high), task)
+            decision = elsewhere(task, open_now, min(left, seconds))
+            conclude(decision, open_parts(tree, task.low, task.high), task)
             if progress is not None:
-                progress(f"{parts + found.parts} parts, {found.shown:.1%} of the volume shown, {found.left} open")
-        parts, margin = parts + found.parts, min(margin, found.margin)
+                progress(
+                    f"{parts + decision.parts} parts, {decision.shown:.1%} of the volume shown, {decision.left} open"
+                )
+        parts, margin = parts + decision.parts, min(margin, decision.margin)
         if file is not None:
             file.keep(number, TaskParts(tree, parts, margin))
-        if found.witness is not None or not found.waiting or monotonic() >= end:
+        if decision.witness is not None or not decision.waiting or monotonic() >= end:
             break
         seconds, first = min(2 * seconds, MOST_SECONDS), False
-    found.parts, found.margin = parts, margin
-    return found, tree
+    decision.parts, decision.margin = parts, margin
+    return decision, tree

@@ -48,29 +48,33 @@ class Sets:
     """The unsafe sets of a task as rows, each row once, with the places of the atoms of each set."""
 
     def __init__(self, task: Task, shape: Sequence[int]) -> None:
-        atoms = list(dict.fromkeys(atom for each in task.unsafe for atom in each))
+        atoms = list(dict.fromkeys(atom for clause in task.unsafe for atom in clause))
         self.rows = rows_of(atoms, shape)
         self.low = np.array([below(atom.bound) for atom in atoms])
         self.high = np.array([above(atom.bound) for atom in atoms])
         places = {atom: place for place, atom in enumerate(atoms)}
-        self.sets = [np.array([places[atom] for atom in each], np.int64) for each in task.unsafe]
+        self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 
     def excluded(self, margins: Array) -> bool:
         """Whether each set has an atom with a positive margin."""
-        return all(bool((margins[each] > 0).any()) for each in self.sets)
+        return all(bool((margins[members] > 0).any()) for members in self.sets)
 
     def nearest(self, margins: Array) -> int:
         """The atom to push: the one with the largest margin in the set that is furthest from being excluded."""
-        best = [(float(margins[each].max()), int(each[margins[each].argmax()])) for each in self.sets if len(each)]
+        best = [
+            (float(margins[members].max()), int(members[margins[members].argmax()]))
+            for members in self.sets
+            if len(members)
+        ]
         return min(best)[1] if best else 0
 
     def least(self, margins: Array) -> float:
         """The margin of the set that is nearest to not being excluded."""
-        return min((float(margins[each].max()) for each in self.sets if len(each)), default=np.inf)
+        return min((float(margins[members].max()) for members in self.sets if len(members)), default=np.inf)
 
     def occurs(self, most: Array) -> int | None:
         """The number of a set of which all atoms hold, None if there is none."""
-        return next((number for number, each in enumerate(self.sets) if bool((most[each] <= 0).all())), None)
+        return next((number for number, members in enumerate(self.sets) if bool((most[members] <= 0).all())), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +129,7 @@ def decide(
     Raises:
         NotBounded: the model has a node without a transfer function.
     """
-    found, order = Decision(), count()
+    decision, order = Decision(), count()
     run = analyser.run(task.box).values[output]
     sets = Sets(task, run.shape)
     waiting: list[tuple[int, float, int, float, Box, Element]] = []
@@ -133,18 +137,18 @@ def decide(
 
     def sort_in(box: Box, volume: float, value: Value) -> bool:
         """Sort a part in; whether the search is over."""
-        found.parts += 1
+        decision.parts += 1
         margins = _margins(value, sets)
         if margins is not None and sets.excluded(margins.every):
-            found.shown += volume
-            found.margin = min(found.margin, sets.least(margins.every))
+            decision.shown += volume
+            decision.margin = min(decision.margin, sets.least(margins.every))
             return False
         slopes: Mapping[str, Array] = {}
         if margins is not None:
             slopes = margins.sensitivity(sets.nearest(margins.ideal))
-            if found.parts <= SEARCHED_PARTS:
-                found.witness = _violation(analyser, output, elements, sets, box)
-                if found.witness is not None:
+            if decision.parts <= SEARCHED_PARTS:
+                decision.witness = _violation(analyser, output, elements, sets, box)
+                if decision.witness is not None:
                     return True
         element = element_to_halve(box, slopes)
         # Parts that the error alone leaves open are halved last: often nothing helps them.
@@ -156,7 +160,7 @@ def decide(
         return False
 
     if sort_in(task.box, 1.0, run):
-        return found
+        return decision
     while waiting and monotonic() < end:
         stage, _, _, volume, box, element = heapq.heappop(waiting)
         both = None
@@ -167,17 +171,17 @@ def decide(
             continue
         for half in both:
             if sort_in(half, volume / 2, analyser.run(half).values[output]):
-                return found
-        if progress is not None and found.parts % 16 == 0:
-            progress(f"{found.parts} parts, {found.shown:.1%} of the volume shown, {len(waiting)} open")
+                return decision
+        if progress is not None and decision.parts % 16 == 0:
+            progress(f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(waiting)} open")
     rest = [(stage, volume, box) for stage, _, _, volume, box, _ in waiting] + later
-    found.left = len(rest)
-    found.open = sum(not stage for stage, *_ in rest)
-    found.ideal = sum(volume for stage, volume, _ in rest if stage)
-    found.place = next((box for stage, _, box in rest if stage), None)
+    decision.left = len(rest)
+    decision.open = sum(not stage for stage, *_ in rest)
+    decision.ideal = sum(volume for stage, volume, _ in rest if stage)
+    decision.place = next((box for stage, _, box in rest if stage), None)
     # The volumes are rounded: a part may be too small to count in their sum.
-    found.shown = min(found.shown, nextafter(1.0, 0.0)) if rest else 1.0
-    return found
+    decision.shown = min(decision.shown, nextafter(1.0, 0.0)) if rest else 1.0
+    return decision
 
 
 def _margins(value: Value, sets: Sets) -> Margins | None:
@@ -186,7 +190,7 @@ def _margins(value: Value, sets: Sets) -> Margins | None:
         return None
     rows = sets.rows
     flat = rows.reshape(len(rows), -1)
-    ends = [each.reshape(-1).astype(np.float64) for each in (value.low, value.high)]
+    ends = [array.reshape(-1).astype(np.float64) for array in (value.low, value.high)]
     slack = grown(np.abs(flat) @ magnitude(*ends) * 2 * UNIT * (flat.shape[1] + 4), flat.shape[1] + 4)
     low = np.maximum(flat, 0) @ ends[0] + np.minimum(flat, 0) @ ends[1] - slack
     high = np.maximum(flat, 0) @ ends[1] + np.minimum(flat, 0) @ ends[0] + slack
@@ -232,11 +236,12 @@ def _violation(analyser: Analyser, output: str, elements: Mapping[str, str], set
         slopes = dict(margins.sensitivity(sets.nearest(margins.ideal)))
         moved = {
             name: np.clip(
-                point[name].astype(np.float64) - share * (each.high - each.low) * np.sign(slopes.get(name, 0.0)),
-                each.low,
-                each.high,
+                point[name].astype(np.float64)
+                - share * (interval.high - interval.low) * np.sign(slopes.get(name, 0.0)),
+                interval.low,
+                interval.high,
             )
-            for name, each in box.items()
+            for name, interval in box.items()
         }
         after = numbers_at(moved, box, elements)
         if after is None or all(np.array_equal(after[name], point[name]) for name in point):
@@ -263,13 +268,13 @@ def _error_decides(analyser: Analyser, output: str, elements: Mapping[str, str],
 
 
 def _point(box: Box, elements: Mapping[str, str], shares: Mapping[str, float]) -> dict[str, Array] | None:
-    exact = {name: (1 - shares[name]) * each.low + shares[name] * each.high for name, each in box.items()}
+    exact = {name: (1 - shares[name]) * interval.low + shares[name] * interval.high for name, interval in box.items()}
     return numbers_at(exact, box, elements)
 
 
 def numbers_at(values: Mapping[str, Array], box: Box, elements: Mapping[str, str]) -> dict[str, Array] | None:
     """The numbers of the element types that are next to some values, None where one leaves the box."""
-    made = {}
+    numbers = {}
     for name, exact in values.items():
         kind = ELEMENTS[elements[name]]
         near = np.where(np.isfinite(exact), exact, 0.0)
@@ -277,16 +282,16 @@ def numbers_at(values: Mapping[str, Array], box: Box, elements: Mapping[str, str
         wide = np.clip(array.astype(np.float64), box[name].low, box[name].high)
         if not np.array_equal(wide.astype(kind).astype(np.float64), wide):
             return None
-        made[name] = wide.astype(kind)
-    return made
+        numbers[name] = wide.astype(kind)
+    return numbers
 
 
 def _at(point: Mapping[str, Array]) -> Box:
-    return {name: Interval(each.astype(np.float64), each.astype(np.float64)) for name, each in point.items()}
+    return {name: Interval(array.astype(np.float64), array.astype(np.float64)) for name, array in point.items()}
 
 
 def parts_of(box: Box) -> Iterator[str]:
     """The intervals of a small box in words, the first ones of many."""
-    for name, each in box.items():
-        low, high = each.low.reshape(-1), each.high.reshape(-1)
+    for name, interval in box.items():
+        low, high = interval.low.reshape(-1), interval.high.reshape(-1)
         yield from (f"{name}[{index}] in [{low[index]:.9g}, {high[index]:.9g}]" for index in range(min(4, len(low))))

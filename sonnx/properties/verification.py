@@ -69,7 +69,7 @@ def verify_model(
     output = output_of(model)
     about, content = _property(model, folder, source, options)
     elements = {value.name: value.type.element or "" for value in wanted(model)}
-    chain, why = _chain(data, sum(elements_of(each) for each in wanted(model)), elements_of(output))
+    chain, why = _chain(data, sum(elements_of(value) for value in wanted(model)), elements_of(output))
     for option, refused in (("certificate", "no certificate can be written of this model"),
                             ("resume", "--resume keeps no parts of this model"),
                             ("jobs", "--jobs does not divide the search for this model"),
@@ -93,16 +93,16 @@ def verify_model(
         if chain is not None and any(task.unsafe):
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
-            found, tree = decide_in_rounds(on_chain, number, until, file, away, options.progress)
+            decision, tree = decide_in_rounds(on_chain, number, until, file, away, options.progress)
             trees.append(tree)
         else:
-            found = decide(analyser, output.name, elements, task, until, options.progress)
-        answers.append(_answer(found, len(task.unsafe)))
-        if found.witness is not None:
-            witness = dict(found.witness.point)
-            violated = " and ".join(map(str, task.unsafe[found.witness.unsafe])) or "every output"
+            decision = decide(analyser, output.name, elements, task, until, options.progress)
+        answers.append(_answer(decision, len(task.unsafe)))
+        if decision.witness is not None:
+            witness = dict(decision.witness.point)
+            violated = " and ".join(map(str, task.unsafe[decision.witness.unsafe])) or "every output"
             break
-    holds = len(trees) == len(about.tasks) and all(each.answer is PropertyAnswer.HOLDS for each in answers)
+    holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
     return PropertyResult(
         model=name, sha256=digest, subject=about.name,
         subject_sha256="" if content is None else stated,
@@ -199,10 +199,10 @@ def _property(
 
 def _array(path: str) -> Array:
     """The one array of a file."""
-    found = list(read_file(Path(path)).values())
-    if len(found) != 1:
-        raise BadInput(f"{quote(path)} has {len(found)} arrays; one is used")
-    return np.asarray(found[0])
+    arrays = list(read_file(Path(path)).values())
+    if len(arrays) != 1:
+        raise BadInput(f"{quote(path)} has {len(arrays)} arrays; one is used")
+    return np.asarray(arrays[0])
 
 
 def _answer(found: Decision, unsafe: int) -> TaskAnswer:

@@ -61,9 +61,9 @@ def _commands(text: str) -> Iterator[tuple[int, Term]]:
     stack: list[list[Term]] = []
     place, begin = 0, 1
     end = len(text.rstrip())
-    while found := TOKEN.match(text, place):
-        word, place = found[1], found.end()
-        line = text.count("\n", 0, found.start(1)) + 1 if not stack else begin
+    while match_ := TOKEN.match(text, place):
+        word, place = match_[1], match_.end()
+        line = text.count("\n", 0, match_.start(1)) + 1 if not stack else begin
         if word == "(":
             begin = line
             if len(stack) == MAX_DEPTH:
@@ -102,10 +102,10 @@ def _require_declared(declared: set[str], model: Model) -> None:
     }
     for letter, what in (("X", "input"), ("Y", "output")):
         wanted = {f"{letter}_{index}" for index in range(sizes[letter])}
-        found = {each for each in declared if each[0] == letter}
-        if found != wanted:
-            odd = sorted(found ^ wanted, key=lambda each: (len(each), each))[0]
-            state = "declares" if odd in found else "does not declare"
+        texts = {name for name in declared if name[0] == letter}
+        if texts != wanted:
+            odd = sorted(texts ^ wanted, key=lambda name: (len(name), name))[0]
+            state = "declares" if odd in texts else "does not declare"
             raise BadInput(f"the model has {len(wanted)} {what} elements; the property {state} {odd}")
 
 
@@ -121,18 +121,18 @@ def _cases(term: Term, declared: set[str]) -> list[tuple[Linear, ...]]:
     if word in ("<=", ">="):
         if len(parts) != 2:
             raise BadInput(f"{word} compares two terms")
-        left, right = (_linear(each, declared) for each in parts)
+        left, right = (_linear(name, declared) for name in parts)
         return [(_sum(left, right, -1) if word == "<=" else _sum(right, left, -1),)]
     if word == "and":
         made: list[tuple[Linear, ...]] = [()]
-        for each in parts:
-            cases = _cases(each, declared)
+        for part in parts:
+            cases = _cases(part, declared)
             if len(cases) * len(made) > MAX_CASES:
                 raise BadInput(f"a formula has more than {MAX_CASES} cases")
             made = [(*one, *other) for one, other in product(made, cases)]
         return made
     if word == "or" and parts:
-        return [case for each in parts for case in _cases(each, declared)]
+        return [case for name in parts for case in _cases(name, declared)]
     if word in ("<", ">"):
         raise BadInput(f"VNN-LIB 1.0 compares with <= and >=, not with {word}")
     raise BadInput(f"{_shown(term)} is not a formula of and, or, <= and >=")
@@ -147,18 +147,18 @@ def _linear(term: Term, declared: set[str]) -> Linear:
         return {"": _number(term)}
     if not term or not isinstance(term[0], str):
         raise BadInput(f"{_shown(term)} is not a term")
-    word, parts = term[0], [_linear(each, declared) for each in term[1:]]
+    word, parts = term[0], [_linear(name, declared) for name in term[1:]]
     if word == "+" and parts:
         total = parts[0]
-        for each in parts[1:]:
-            total = _sum(total, each, 1)
+        for part in parts[1:]:
+            total = _sum(total, part, 1)
         return total
     if word == "-" and len(parts) == 1:
         return {name: -factor for name, factor in parts[0].items()}
     if word == "-" and parts:
         total = parts[0]
-        for each in parts[1:]:
-            total = _sum(total, each, -1)
+        for part in parts[1:]:
+            total = _sum(total, part, -1)
         return total
     if word == "*" and len(parts) == 2:
         for one, other in (parts, parts[::-1]):
@@ -216,5 +216,5 @@ def _narrow(ends: dict[int, tuple[Fraction | None, Fraction | None]], used: Line
 
 
 def _shown(term: Term) -> str:
-    text = term if isinstance(term, str) else f"({' '.join(_shown(each) for each in term)})"
+    text = term if isinstance(term, str) else f"({' '.join(_shown(name) for name in term)})"
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -35,7 +35,7 @@ _FIELDS = {"type", "shape", "rank", "kind"}
 def defined(family: SignatureFamily) -> str:
     """Why every rule has a value for calls of any size, "" where the form does not show it."""
     there = always_there(family)
-    return TOTAL if all(_total(each, there) for rule in family.rules for each in texts(family, rule)) else ""
+    return TOTAL if all(_total(text, there) for rule in family.rules for text in texts(family, rule)) else ""
 
 
 def restricts(family: SignatureFamily) -> str:
@@ -52,13 +52,13 @@ def restricts(family: SignatureFamily) -> str:
 def shape_total(family: SignatureFamily) -> str:
     """Why every output has a shape in calls of any size, "" where the form does not show it."""
     there = connected_shapes(family)
-    return SAME_SHAPE if there.issuperset(each.text for each in family.signature.shapes.values()) else ""
+    return SAME_SHAPE if there.issuperset(shape.text for shape in family.signature.shapes.values()) else ""
 
 
 def connected_shapes(family: SignatureFamily) -> frozenset[str]:
     """The texts of the shapes of inputs that are always connected, and not repeated."""
     inputs = family.signature.inputs
-    return frozenset(f"{each.name}.shape" for each in inputs if not each.optional and not each.variadic)
+    return frozenset(f"{operand.name}.shape" for operand in inputs if not operand.optional and not operand.variadic)
 
 
 def of_each_tensor(demand: Expression) -> bool:
@@ -70,12 +70,12 @@ def of_each_tensor(demand: Expression) -> bool:
 def texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
     """The condition of a rule, when it is asked, and the definitions that these use, also through others."""
     define = family.signature.define
-    waiting = [each for each in (family.demand(rule), rule.when) if each is not None]
+    waiting = [side for side in (family.demand(rule), rule.when) if side is not None]
     found = dict[str, Expression]()
     while waiting:
-        each = waiting.pop()
-        yield each
-        new = [name for name in each.names if name in define and name not in found]
+        expression = waiting.pop()
+        yield expression
+        new = [name for name in expression.names if name in define and name not in found]
         found |= {name: define[name] for name in new}
         waiting += [define[name] for name in new]
 
@@ -85,12 +85,14 @@ def always_there(family: SignatureFamily) -> frozenset[str]:
     required or absent mean a constant.
     """
     signature = family.signature
-    tensors = {each.name for each in signature.formals if not each.optional} - {each.name for each in signature.values}
+    tensors = {formal.name for formal in signature.formals if not formal.optional} - {
+        value.name for value in signature.values
+    }
     attributes = {
-        each.name
-        for each in signature.attributes
-        if each.required_at(signature.version)
-        or ((absent := signature.absent[each.name]) is not None and not absent.names)
+        attribute.name
+        for attribute in signature.attributes
+        if attribute.required_at(signature.version)
+        or ((absent := signature.absent[attribute.name]) is not None and not absent.names)
     }
     return frozenset(tensors | attributes | set(signature.define))
 
@@ -103,9 +105,9 @@ def _total(expression: Expression, there: frozenset[str]) -> bool:
 def partial(expression: Expression, there: frozenset[str]) -> Iterator[str]:
     """What an expression does that may have no value."""
     trees = list(ast.walk(expression.tree))
-    if any(isinstance(each, ast.Subscript) for each in trees):
+    if any(isinstance(tree, ast.Subscript) for tree in trees):
         yield "an item of a list by its index"
-    if any(isinstance(each, ast.FloorDiv | ast.Mod) for each in trees):
+    if any(isinstance(tree, ast.FloorDiv | ast.Mod) for tree in trees):
         yield "a division"
     yield from (f"the function {name}" for name in sorted(expression.built_ins))
     yield from (f"the field {name}" for name in sorted(fields(expression) - _FIELDS))

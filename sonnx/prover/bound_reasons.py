@@ -24,15 +24,17 @@ MAX_NAMED = 3
 def defined(family: SignatureFamily) -> str:
     """Why it is proved in bounds that every rule has a value."""
     there = always_there(family)
-    found = ((rule.slug, partial(each, there)) for rule in family.rules for each in texts(family, rule))
-    return _reason(found)
+    tuples = ((rule.slug, partial(text, there)) for rule in family.rules for text in texts(family, rule))
+    return _reason(tuples)
 
 
 def shape_total(family: SignatureFamily) -> str:
     """Why it is proved in bounds that every output has a shape."""
     there, single = always_there(family), connected_shapes(family)
-    shapes = [(name, each) for name, each in family.signature.shapes.items() if each.text not in single]
-    return _reason((f"{name}.shape", (*partial(each, there), *_computed(each))) for name, each in shapes)
+    shapes = [(name, shape) for name, shape in family.signature.shapes.items() if shape.text not in single]
+    return _reason(
+        (f"{name}.shape", (*partial(expression, there), *_computed(expression))) for name, expression in shapes
+    )
 
 
 def restricts(family: SignatureFamily) -> str:
@@ -44,8 +46,8 @@ def restricts(family: SignatureFamily) -> str:
 
 def implied(family: SignatureFamily, rule: Rule) -> str:
     """Why it is proved in bounds that a rule follows from others."""
-    own = {each.name: each for each in family.rules}
-    general = {each.slug: demand for each, demand in active_rules(family.edition).general}
+    own = {family_rule.name: family_rule for family_rule in family.rules}
+    general = {candidate.slug: demand for candidate, demand in active_rules(family.edition).general}
     names = (rule.name, *family.implied_by(rule))
     about_own = [(name, _beyond_types(own[name], (family.demand(own[name]),))) for name in names if name in own]
     about_all = [(name, _more_than_types(general[name])) for name in names if name not in own]
@@ -54,14 +56,14 @@ def implied(family: SignatureFamily, rule: Rule) -> str:
 
 def _computed(expression: Expression) -> Iterator[str]:
     """How a shape is made that is not the one of an input."""
-    one_by_one = any(isinstance(each, ast.ListComp | ast.GeneratorExp) for each in ast.walk(expression.tree))
+    one_by_one = any(isinstance(tree, ast.ListComp | ast.GeneratorExp) for tree in ast.walk(expression.tree))
     yield "an extent for each axis" if one_by_one else "extents of several tensors or numbers"
 
 
 def _beyond_types(rule: Rule, demands: Sequence[Expression | None]) -> tuple[str, ...]:
     """What the conditions of a rule read besides element types, one tensor at a time."""
-    known = [each for each in demands if each is not None]
-    found = dict.fromkeys(text for each in known for text in _more_than_types(each))
+    known = [demand for demand in demands if demand is not None]
+    found = dict.fromkeys(text for expression in known for text in _more_than_types(expression))
     if not found and rule.relies:
         return ("a rule that relies on others",)
     if not found and rule.when is not None:

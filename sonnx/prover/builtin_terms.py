@@ -91,7 +91,7 @@ class BuiltinTerms:
 
     def maximum_facts(self, term: Term, *indices: Term) -> list[z3.BoolRef]:
         """Facts about a `max`: it is one of the items, and bounds those at the indices."""
-        _, items, place = next(each for each in self.maxima.values() if each[0].eq(term))
+        _, items, place = next(maximum for maximum in self.maxima.values() if maximum[0].eq(term))
         attained = z3.Implies(items.length >= 1, z3.And(items.inside(place), items.at(place) == term))
         return [attained, *(z3.Implies(items.inside(i), items.at(i) <= term) for i in indices)]
 

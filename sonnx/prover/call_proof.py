@@ -112,7 +112,7 @@ class CallProof:
         self, attributes: Sequence[Attribute], inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
     ) -> tuple[CallProofs, list[Facts]]:
         """The proofs of the rules, and the facts of the outputs after the call."""
-        declared = [NOTHING_STATED if each is None else each for each in outputs]
+        declared = [NOTHING_STATED if tensor_facts is None else tensor_facts for tensor_facts in outputs]
         if is_over():
             asked = [(rule, demand) for rule, demand in demands(self.signature, self.editions) if demand is not None]
             late = [RuleProof(rule, "open", demand.text, reason=NO_TIME) for rule, demand in asked]
@@ -171,7 +171,7 @@ class CallProof:
     def _shape(self, shape: tuple[int | Unknown, ...] | Unknown) -> Value:
         if isinstance(shape, Unknown):
             return shape
-        return listing([self._extent(each) for each in shape])
+        return listing([self._extent(extent) for extent in shape])
 
     def _extent(self, extent: int | Unknown) -> int | SymbolicNumber:
         if isinstance(extent, int):
@@ -207,7 +207,7 @@ class CallProof:
 
     def _rules(self, names: Mapping[str, Value]) -> tuple[CallProofs, set[str]]:
         """The proofs of the rules in order, and the names of those not proved or not attempted for that reason."""
-        not_proved, found, waiting = set[str](), list[RuleProof](), list[Rule]()
+        not_proved, rule_proofs, waiting = set[str](), list[RuleProof](), list[Rule]()
         for rule, demand in demands(self.signature, self.editions):
             if demand is None:
                 continue
@@ -217,7 +217,7 @@ class CallProof:
                 continue
             if is_over():
                 not_proved.add(rule.name)
-                found.append(RuleProof(rule, "open", demand.text, reason=NO_TIME))
+                rule_proofs.append(RuleProof(rule, "open", demand.text, reason=NO_TIME))
                 continue
             try:
                 condition = self.interpretation.condition(demand, names, rule.when)
@@ -226,8 +226,8 @@ class CallProof:
                 proof = RuleProof(rule, "open", demand.text, reason=str(unknown))
             if proof.verdict != "proved":
                 not_proved.add(rule.name)
-            found.append(proof)
-        return CallProofs(self.signature, tuple(found), tuple(waiting)), not_proved
+            rule_proofs.append(proof)
+        return CallProofs(self.signature, tuple(rule_proofs), tuple(waiting)), not_proved
 
     def _rule(self, rule: Rule, demand: str, condition: SmtCondition) -> RuleProof:
         assumed = all_of([bool_term(number.term >= 0) for number in self.unstated]) if self.unstated else True

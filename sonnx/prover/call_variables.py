@@ -67,12 +67,14 @@ class CallBounds:
 
     def about(self, signature: Signature) -> str:
         """The bounds of what a call of an operator has: one without constant parameters needs none for them."""
-        kinds = {each.kind for each in signature.parameters}
+        kinds = {parameter.kind for parameter in signature.parameters}
         listed = any(kind.endswith("s") for kind in kinds)
-        counted = any("range" in functions(each) for each in (*_expressions(signature), *_absent(signature)))
+        counted = any(
+            "range" in functions(expression) for expression in (*_expressions(signature), *_absent(signature))
+        )
         constants = f" (constants 2, of type {' or '.join(PARAMETER_TYPES)})" if signature.values else ""
         stated = {
-            f"at most {self.count} repeated inputs": any(each.variadic for each in signature.inputs),
+            f"at most {self.count} repeated inputs": any(operand.variadic for operand in signature.inputs),
             f"rank at most {self.rank}{constants}": True,
             f"at most {self.values} values in a list": listed,
             f"{self.turns} turns of a loop over a number": counted,
@@ -163,9 +165,9 @@ class CallVariables:
     def _variadic(self, formal: Input) -> None:
         count = variable(f"{formal.name}.count", 0, self.bounds.count)
         self.ranges += interval_constraints(count)
-        made = of_length(count, [self.tensor(f"{formal.name}[{index}]") for index in range(self.bounds.count)])
-        self.names[formal.name] = made
-        for index, (present, record) in enumerate(made.items):
+        symbolic_list = of_length(count, [self.tensor(f"{formal.name}[{index}]") for index in range(self.bounds.count)])
+        self.names[formal.name] = symbolic_list
+        for index, (present, record) in enumerate(symbolic_list.items):
             self.tensors[f"{formal.name}[{index}]"] = TensorVariables(formal.name, present, record)
 
     def _single(self, formal: Input | Output, called: str) -> None:
@@ -193,12 +195,14 @@ class CallVariables:
         element_type = self.tensors[input_key(name)].record.fields["type"]
         self.ranges.append(_has_elements(shape, listed.length or 0, self.bounds.values))
         self.ranges.append(
-            bool_term(any_of([self.interpretation.equal(element_type, each) for each in PARAMETER_TYPES]))
+            bool_term(
+                any_of([self.interpretation.equal(element_type, parameter_type) for parameter_type in PARAMETER_TYPES])
+            )
         )
-        for each, bits in PARAMETER_TYPES.items():
+        for text, bits in PARAMETER_TYPES.items():
             fits = [bool_term(less(value, 2**bits)) for _, value in listed.items]
             fits += [bool_term(at_most(-(2**bits), value)) for _, value in listed.items]
-            self.ranges.append(bool_term(implies(self.interpretation.equal(element_type, each), all_of(fits))))
+            self.ranges.append(bool_term(implies(self.interpretation.equal(element_type, text), all_of(fits))))
         self.names[written_key(name)] = self.names[constant_key(name)] = there
         single = not parameter.kind.endswith("s")
         one = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
@@ -304,27 +308,35 @@ def _has_elements(shape: SymbolicList, length: int | SymbolicNumber, most: int) 
 
 def inputs_with_values(signature: Signature) -> frozenset[str]:
     """The inputs whose values a rule of the operator reads."""
-    read = {name for each in _expressions(signature) for name, field in reads(each) if field == "values"}
+    read = {name for expression in _expressions(signature) for name, field in reads(expression) if field == "values"}
     return _inputs_among(signature, read)
 
 
 def inputs_asked_constant(signature: Signature) -> frozenset[str]:
     """The inputs for which a rule of the operator asks whether they are constants."""
-    asked = {name for each in _expressions(signature) for question, name in questions(each) if question == "constant"}
+    asked = {
+        name
+        for expression in _expressions(signature)
+        for question, name in questions(expression)
+        if question == "constant"
+    }
     return _inputs_among(signature, asked)
 
 
 def _expressions(signature: Signature) -> list[Expression]:
     """The conditions of an operator's rules, its definitions and its shapes."""
     expressions = [
-        each for rule in signature.rules for each in (rule.require, rule.onnx, rule.when) if each is not None
+        expression
+        for rule in signature.rules
+        for expression in (rule.require, rule.onnx, rule.when)
+        if expression is not None
     ]
     return [*expressions, *signature.define.values(), *signature.shapes.values()]
 
 
 def _absent(signature: Signature) -> list[Expression]:
     """What the absence of each parameter means."""
-    return [each for each in signature.absent.values() if each is not None]
+    return [expression for expression in signature.absent.values() if expression is not None]
 
 
 def _inputs_among(signature: Signature, names: set[str]) -> frozenset[str]:

@@ -54,9 +54,9 @@ def certified_questions(found: Iterable[Theorem]) -> tuple[CertifiedQuestion, ..
     """The different questions of theorems, named after the first obligation with the text."""
     texts: dict[str, list[tuple[str, str, str]]] = {}
     for theorem in found:
-        for number, each in enumerate(questions(theorem, "z3", theorem.obligations), 1):
-            texts.setdefault(each.text, []).append(
-                (f"{theorem.id}.{number}", f"{theorem.id}: {each.name}", theorem.expected)
+        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
+            texts.setdefault(question.text, []).append(
+                (f"{theorem.id}.{number}", f"{theorem.id}: {question.name}", theorem.expected)
             )
     return tuple(
         CertifiedQuestion(
@@ -70,8 +70,8 @@ def certified_questions(found: Iterable[Theorem]) -> tuple[CertifiedQuestion, ..
 def questions_of_model(found: Iterable[ModelQuestion]) -> tuple[CertifiedQuestion, ...]:
     """The different questions that decide the rules of a model."""
     uses: dict[tuple[str, str], list[ModelQuestion]] = {}
-    for each in found:
-        uses.setdefault((each.text, each.expected), []).append(each)
+    for model_question in found:
+        uses.setdefault((model_question.text, model_question.expected), []).append(model_question)
     return tuple(
         CertifiedQuestion(
             f"{same[0].rule}.{number}", text, tuple(f"{each.rule} at {each.where.place}" for each in same),
@@ -105,13 +105,13 @@ def _steps_only(text: str) -> str:
 
 def manifest(made: Sequence[tuple[CertifiedQuestion, Certificate]]) -> Mapping[str, Any]:
     """The content of `manifest.json`."""
-    rows = [_row(question, each) for question, each in made]
+    rows = [_row(question, certificate) for question, certificate in made]
     return {
         "format": FORMAT,
         "solver": f"cvc5 {solvers.installed('cvc5')}",
         "proof_format": PROOF_FORMAT,
         "max_bytes": MAX_BYTES,
-        "proofs": sum("proof" in each for each in rows),
+        "proofs": sum("proof" in row for row in rows),
         "questions": rows,
     }
 
@@ -143,7 +143,7 @@ def as_text(document: Mapping[str, Any]) -> str:
 
 def summary(document: Mapping[str, Any]) -> str:
     """One sentence on a manifest: how many questions have a proof, and where the others are listed."""
-    needed = [each for each in document["questions"] if each["expected"] == "proved"]
+    needed = [entry for entry in document["questions"] if entry["expected"] == "proved"]
     missing = len(needed) - document["proofs"]
     text = f"{plural(document['proofs'], 'proof')} for {plural(len(needed), 'question')}"
     return f"{text}; {MANIFEST} says why {missing} have none" if missing else text

@@ -58,7 +58,7 @@ def factors(text: str) -> list[str]:
     """
     declared = [name.strip("|") for name in DECLARED.findall(text)]
     known = {name: 1 << place for place, name in enumerate(declared)}
-    found, frames = 0, list[list[int | str]]([[]])
+    number, frames = 0, list[list[int | str]]([[]])
     for part in TOKENS.findall(text):
         if part == "(":
             frames.append([])
@@ -66,14 +66,14 @@ def factors(text: str) -> list[str]:
             frames[-1].append(known.get(part.strip("|"), 0) if frames[-1] else part)
         else:
             head, *terms = frames.pop() or [""]
-            inside = [each for each in terms if isinstance(each, int)]
+            inside = [term for term in terms if isinstance(term, int)]
             together = reduce(or_, inside, 0)
             if (head == "*" and sum(map(bool, inside)) > 1) or (head in ("div", "mod") and inside[1]):
-                found |= together
+                number |= together
             if isinstance(head, str) and head.startswith("a!"):
                 known[head] = together
             frames[-1].append(together)
-    return sorted(name for name in declared if found & known[name])
+    return sorted(name for name in declared if number & known[name])
 
 
 def _bounded_together(integers: list[z3.ArithRef], solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:

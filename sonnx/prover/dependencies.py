@@ -22,22 +22,24 @@ if TYPE_CHECKING:  # it loads z3, which reports do not need
 
 def functions(theorem: Theorem) -> tuple[str, ...]:
     """The functions a theorem is about, by name."""
-    return tuple(dict.fromkeys(each.__name__ for each in theorem.sources if not isinstance(each, str)))
+    return tuple(dict.fromkeys(source.__name__ for source in theorem.sources if not isinstance(source, str)))
 
 
 def functions_used(expressions: Iterable[Expression]) -> set[str]:
     """The built-in functions that expressions call, and those their sources call."""
-    return with_called(name for each in expressions for name in each.built_ins)
+    return with_called(name for expression in expressions for name in expression.built_ins)
 
 
 def bears_on(theorem: Theorem) -> tuple[str, ...]:
     """The slugs of rules and the names of operators a theorem is about, sorted."""
     known = _by_key()
     functions_of_rules = [
-        each.__name__ for each in theorem.sources if not isinstance(each, str) and each.__module__ == builtins.__name__
+        source.__name__
+        for source in theorem.sources
+        if not isinstance(source, str) and source.__module__ == builtins.__name__
     ]
-    found = {slug for key in (*functions_of_rules, theorem.erratum) for slug in known.get(key, ())}
-    return tuple(sorted(found | set(theorem.concerns)))
+    texts = {slug for key in (*functions_of_rules, theorem.erratum) for slug in known.get(key, ())}
+    return tuple(sorted(texts | set(theorem.concerns)))
 
 
 @of_profile
@@ -56,7 +58,7 @@ def _expressions() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
     for rule in (*catalogue.general_rules(), *catalogue.graph_rules()):
         yield rule.slug, _demands(rule), rule.errata
     for described in catalogue.operators():
-        for rule in (each for each in described.rules if not each.inert):
+        for rule in (described_rule for described_rule in described.rules if not described_rule.inert):
             yield rule.slug, defined(described, _demands(rule)), rule.errata
         for output in described.outputs:
             shape = at(output.shape, described.versions[-1])
@@ -65,18 +67,21 @@ def _expressions() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
 
 
 def _demands(rule: Rule) -> list[Expression]:
-    return [each for each in (rule.require, rule.onnx, rule.when) if each is not None]
+    return [expression for expression in (rule.require, rule.onnx, rule.when) if expression is not None]
 
 
 def defined(described: OperatorDefinition, expressions: list[Expression]) -> list[Expression]:
     """The expressions, and the definitions of the operator's data file they use directly or through others."""
-    waiting, found = [name for each in expressions for name in sorted(each.names)], dict[str, list[Expression]]()
+    waiting, found = (
+        [name for expression in expressions for name in sorted(expression.names)],
+        dict[str, list[Expression]](),
+    )
     while waiting:
         name = waiting.pop()
         if name in described.define and name not in found:
             found[name] = list(described.define[name].values())
-            waiting += [inner for each in found[name] for inner in sorted(each.names)]
-    return [*expressions, *(each for definitions in found.values() for each in definitions)]
+            waiting += [inner for expression in found[name] for inner in sorted(expression.names)]
+    return [*expressions, *(definition for definitions in found.values() for definition in definitions)]
 
 
 DERIVED = "derived"

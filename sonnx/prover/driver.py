@@ -60,7 +60,7 @@ def require_solver(solver: str) -> None:
 
 def source_hash(theorem: Theorem) -> str:
     """The SHA-256 of the source texts a theorem is about; code objects differ between versions of Python."""
-    texts = [each if isinstance(each, str) else inspect.getsource(each) for each in theorem.sources]
+    texts = [source if isinstance(source, str) else inspect.getsource(source) for source in theorem.sources]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
@@ -93,7 +93,7 @@ def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entr
     result = TheoremResult(theorem, obligations, source_hash(theorem))
     if result.status not in ("refuted", "found"):
         return result
-    first = next(each for each in obligations if each.status == "refuted")
+    first = next(obligation for obligation in obligations if obligation.status == "refuted")
     values = next((answer.values for answer in first.answers if answer.values), ())
     replayed, unconfirmed = _replay(theorem, values)
     return TheoremResult(theorem, obligations, result.source, values, replayed, unconfirmed)
@@ -103,7 +103,7 @@ def refutes(theorem: Theorem, mutant: Mutant, cache: SolverCache | None = None) 
     """Whether at least one obligation of a mutant is refuted, so that the theorem detects the change."""
     known = cache or SolverCache(None)
     asked = questions(theorem, "z3", mutant.obligations)
-    return any(refuted([known.ask("z3", each.text, small=False)]) for each in asked if not each.decided)
+    return any(refuted([known.ask("z3", question.text, small=False)]) for question in asked if not question.decided)
 
 
 def _replay(theorem: Theorem, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:

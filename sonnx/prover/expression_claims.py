@@ -44,15 +44,15 @@ class SymbolicCall:
     @property
     def signature(self) -> Signature:
         """The operator's signature in the edition, by default the default one."""
-        found = signatures.signature(self.operator, self.version, self.edition or editions().default)
-        assert found is not None  # noqa: S101  the theorems name operators of the catalogue
-        return found
+        candidate = signatures.signature(self.operator, self.version, self.edition or editions().default)
+        assert candidate is not None  # noqa: S101  the theorems name operators of the catalogue
+        return candidate
 
     def number(self, name: str, low: int | None = None, high: int | None = None) -> Value:
         """A variable for a number."""
-        made = variable(name, low, high)
-        self.known += interval_constraints(made)
-        return made
+        symbolic_number = variable(name, low, high)
+        self.known += interval_constraints(symbolic_number)
+        return symbolic_number
 
     def numbers(self, name: str, count: int, low: int | None = None) -> Value:
         """A list of so many variables."""
@@ -125,12 +125,12 @@ def claims(
 
 def checker_verdict(operator: str, version: int, edition: str, rule: str, **facts: Any) -> str:
     """The verdict of a check for one rule of the operator and concrete facts: it confirms a counterexample."""
-    found = signatures.signature(operator, version, edition or editions().default)
-    assert found is not None  # noqa: S101
+    signature = signatures.signature(operator, version, edition or editions().default)
+    assert signature is not None  # noqa: S101
     names = dict(facts)
-    for name, text in found.define.items():
+    for name, text in signature.define.items():
         names[name] = text.evaluate(Evaluator(), names)
-    (stated,) = [each for each in found.rules if each.name == rule]
-    demand = active_condition(stated, found.text, editions())
+    (stated,) = [signature_rule for signature_rule in signature.rules if signature_rule.name == rule]
+    demand = active_condition(stated, signature.text, editions())
     assert demand is not None  # noqa: S101
     return str(evaluate_rule(stated, demand, names).verdict)

@@ -100,7 +100,7 @@ class ModelQuestion(Struct, frozen=True):
     @reported
     def confirmed(self) -> bool:
         """Whether a second solver gives this answer."""
-        return any(each.result == self.expected for each in self.answers)
+        return any(answer.result == self.expected for answer in self.answers)
 
 
 class ModelProof(Result, frozen=True):

@@ -56,7 +56,7 @@ def prove(
 ) -> ModelProof:
     """The proof of a model under an edition and assumptions, with a condition that is checked to be sufficient."""
     proof = _proof(model, name, edition, assume, solver, questions)
-    if not proof.refuted or any(each.always for each in proof.refuted) or not proof.constraint:
+    if not proof.refuted or any(refuted.always for refuted in proof.refuted) or not proof.constraint:
         return proof
     conditions, later = [proof.constraint], Counter[str]()
     for _ in range(MAX_ROUNDS):
@@ -66,8 +66,8 @@ def prove(
             break
         if not again.refuted and not again.open:
             return _stated(proof, conditions, later, sufficient=True)
-        later.update(each.rule for each in again.refuted)
-        if not again.constraint or any(each.always for each in again.refuted):
+        later.update(refuted.rule for refuted in again.refuted)
+        if not again.constraint or any(refuted.always for refuted in again.refuted):
             break
         conditions.append(again.constraint)
     return _stated(proof, conditions, later, sufficient=False)
@@ -138,26 +138,26 @@ class _Results:
     def proof(self) -> ModelProof:
         """The proof as data."""
         calls = _calls(self.found)
-        in_functions = sum(len(each.visits) for each in self.found.scopes if each.scope.function is not None)
-        judged = [each for each in calls if each.result.signature is not None]
-        for each in judged:
-            for rule_proof in each.result.proofs:
-                self._collect(each, rule_proof)
+        in_functions = sum(len(scope.visits) for scope in self.found.scopes if scope.scope.function is not None)
+        judged = [row for row in calls if row.result.signature is not None]
+        for proved_call in judged:
+            for rule_proof in proved_call.result.proofs:
+                self._collect(proved_call, rule_proof)
         outside: Counter[str] = Counter()
-        for each in calls:
-            if each.result.signature is None:
-                outside[each.where.operator] += each.nodes
+        for call in calls:
+            if call.result.signature is None:
+                outside[call.where.operator] += call.nodes
         constraint = self._constraint()
-        behind = sum(each.nodes * len(each.result.waiting) for each in judged)
+        behind = sum(row.nodes * len(row.result.waiting) for row in judged)
         return ModelProof(
             name=self.name,
             edition=self.rules.edition.name,
             symbols=self.symbols.names,
             assumptions=self.symbols.assumptions,
-            nodes=sum(each.nodes for each in calls) + in_functions,
-            nodes_judged=sum(each.nodes for each in judged),
-            conditions=sum(each.nodes * len(each.result.proofs) for each in judged),
-            proved=sum(each.nodes * sum(a.verdict == "proved" for a in each.result.proofs) for each in judged),
+            nodes=sum(row.nodes for row in calls) + in_functions,
+            nodes_judged=sum(row.nodes for row in judged),
+            conditions=sum(row.nodes * len(row.result.proofs) for row in judged),
+            proved=sum(row.nodes * sum(a.verdict == "proved" for a in row.result.proofs) for row in judged),
             distinct=len(judged),
             queries=self.symbols.queries,
             refuted=tuple(self.refuted),
@@ -173,12 +173,12 @@ class _Results:
         """By rule: at how many nodes it is proved, and at how many it waits for a shape or for another rule."""
         proved: Counter[str] = Counter()
         waiting = Counter(self.waiting)
-        for each in judged:
-            for proof in each.result.proofs:
-                proved[proof.rule.slug] += each.nodes * (proof.verdict == "proved")
-            for rule in each.result.waiting:
+        for proved_call in judged:
+            for proof in proved_call.result.proofs:
+                proved[proof.rule.slug] += proved_call.nodes * (proof.verdict == "proved")
+            for rule in proved_call.result.waiting:
                 proved[rule.slug] += 0
-                waiting[rule.slug] += each.nodes
+                waiting[rule.slug] += proved_call.nodes
         yield from (ProofCounts(slug, proved[slug], waiting[slug]) for slug in sorted(proved))
 
     def _collect(self, call: _ProvedCall, proof: RuleProof) -> None:
@@ -215,11 +215,11 @@ class _Results:
         """Keep the question that decided a rule, with the answers of the other solvers; a contradiction opens it."""
         text = self.symbols.script(proof.question)
         expected: Literal["unsat", "sat"] = "unsat" if proof.verdict == "proved" else "sat"
-        answers = tuple(solvers.ask(each, text) for each in self.solvers[1:])
+        answers = tuple(solvers.ask(solver, text) for solver in self.solvers[1:])
         self.questions.append(ModelQuestion(proof.rule.slug, call.where, call.nodes, text, expected, answers))
-        for each in answers:
-            if each.result in ("sat", "unsat") and each.result != expected:
-                reason = f"z3 answers {expected} and {each.solver} answers {each.result}"
+        for answer in answers:
+            if answer.result in ("sat", "unsat") and answer.result != expected:
+                reason = f"z3 answers {expected} and {answer.solver} answers {answer.result}"
                 self.open.append(Open(proof.rule.slug, call.where, call.nodes, reason))
 
     def _confirmed(self, proof: RuleProof, where: Where, numbers: tuple[tuple[str, int], ...]) -> str | None:
@@ -237,7 +237,7 @@ class _Results:
 
     def _constraint(self) -> str:
         """The conjunction of all constraints, "" if one has no short text."""
-        if any(each.always for each in self.refuted):
+        if any(refuted.always for refuted in self.refuted):
             return "no choice of sizes satisfies all conditions"
         if not self.constraints or "" in self.constraints:
             return ""

@@ -25,11 +25,11 @@ def accepted_outputs(
     described: OperatorDefinition, signature: Signature, rules: ActiveRules
 ) -> tuple[tuple[str, tuple[Presence, ...]], ...]:
     """The rules in force that refuse some combination of outputs, each with the combinations it accepts."""
-    known = list(product(*([False, True] if each.optional else [True] for each in signature.outputs)))
+    known = list(product(*([False, True] if output.optional else [True] for output in signature.outputs)))
     found: list[tuple[str, tuple[Presence, ...]]] = []
     for rule, decide in rules.decided_about("node"):
         if rule.slug in ABOUT_OUTPUTS:
-            accepted = tuple(each for each in known if not any(decide(_call(described, signature, rules, each))))
+            accepted = tuple(flags for flags in known if not any(decide(_call(described, signature, rules, flags))))
             found += [(rule.slug, accepted)] * (len(accepted) < len(known))
     return tuple(found)
 

@@ -62,9 +62,9 @@ def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> 
     asked = ("z3", CONFIRMING_SOLVER[theorem.sort]) if solver == "all" else (solver,)
     if theorem.reason_single and solver != "z3":
         asked = ("z3",)
-    able = tuple(each for each in asked if theorem.sort in FRAGMENTS[each])
-    for each in obligations():
-        yield Question(theorem, each, able or ("z3",))
+    able = tuple(name for name in asked if theorem.sort in FRAGMENTS[name])
+    for obligation in obligations():
+        yield Question(theorem, obligation, able or ("z3",))
 
 
 def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[ObligationResult, ...]:
@@ -72,19 +72,19 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
 
     No solver is asked about an obligation that is computed, or whose answer would say nothing.
     """
-    given = [() if each.decided else _answers(each, cache) for each in asked]
+    given = [() if question.decided else _answers(question, cache) for question in asked]
     stand = [bool(answers) and not refuted(answers) for answers in given]
-    vacuous = iter(_vacuous([each.obligation.hypotheses for each in compress(asked, stand)], cache))
+    vacuous = iter(_vacuous([question.obligation.hypotheses for question in compress(asked, stand)], cache))
     return tuple(
         ObligationResult(
-            each.name,
-            each.hash,
+            question.name,
+            question.hash,
             answers,
-            each.obligation.computed,
-            "" if each.obligation.computed else each.obligation.trivial,
+            question.obligation.computed,
+            "" if question.obligation.computed else question.obligation.trivial,
             next(vacuous) if stands else "",
         )
-        for each, answers, stands in zip(asked, given, stand, strict=True)
+        for question, answers, stands in zip(asked, given, stand, strict=True)
     )
 
 

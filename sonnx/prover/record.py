@@ -66,12 +66,12 @@ def write(
 
 def entry(result: TheoremResult, cache: SolverCache | None = None) -> Entry:
     """The entry of a result; its mutants are refuted here."""
-    given = [answer for each in result.obligations for answer in each.answers]
+    given = [answer for obligation in result.obligations for answer in obligation.answers]
     counted = Counter(f"{answer.solver} {answer.version}: {answer.result}" for answer in given)
     made = _statement(result) | {
         "answers": dict(sorted(counted.items())),
-        "mutants": {each.name: "refuted" if refutes(result.theorem, each, cache) else "survives"
-                    for each in result.theorem.mutants},
+        "mutants": {mutant.name: "refuted" if refutes(result.theorem, mutant, cache) else "survives"
+                    for mutant in result.theorem.mutants},
     }  # fmt: skip
     if result.counterexample and result.status == "refuted":
         made |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
@@ -88,7 +88,7 @@ def _statement(result: TheoremResult) -> dict[str, Any]:
         "kind": result.kind,
         "status": result.status,
         "confirmed": result.confirmed,
-        "questions": sum(not each.computed for each in result.obligations),
-        "computed": sum(bool(each.computed) for each in result.obligations),
-        "smt2_sha256": questions_hash((each.name, each.hash) for each in result.obligations),
+        "questions": sum(not obligation.computed for obligation in result.obligations),
+        "computed": sum(bool(obligation.computed) for obligation in result.obligations),
+        "smt2_sha256": questions_hash((obligation.name, obligation.hash) for obligation in result.obligations),
     }

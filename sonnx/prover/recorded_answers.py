@@ -23,7 +23,9 @@ def questions_hash(named: Iterable[tuple[str, str]]) -> str:
 
 def asks_the_same(entry: Entry | None, asked: Sequence[Question]) -> bool:
     """Whether an entry is about these questions."""
-    return entry is not None and entry["smt2_sha256"] == questions_hash((each.name, each.hash) for each in asked)
+    return entry is not None and entry["smt2_sha256"] == questions_hash(
+        (question.name, question.hash) for question in asked
+    )
 
 
 def answered_by_these_versions(entry: Entry, names: Iterable[str]) -> bool:
@@ -40,15 +42,17 @@ def recorded(entry: Entry | None, asked: Sequence[Question]) -> tuple[Obligation
     """
     if entry is None or entry["status"] != "proved" or not asks_the_same(entry, asked):
         return None
-    open_questions = sum(not each.decided for each in asked)
+    open_questions = sum(not question.decided for question in asked)
     given = {answer: count for answer, count in entry["answers"].items() if answer.split()[0] in asked[0].solvers}
     wanted = [f"{name} {solvers.installed(name)}" for name in asked[0].solvers]
     if open_questions and given != {f"{name}: unsat": open_questions for name in wanted}:
         return None
-    if any(each.obligation.trivial and not each.obligation.computed for each in asked):
+    if any(question.obligation.trivial and not question.obligation.computed for question in asked):
         return None
     answers = tuple(SolverAnswer(name, solvers.installed(name), "unsat") for name in asked[0].solvers)
     return tuple(
-        ObligationResult(each.name, each.hash, () if each.decided else answers, each.obligation.computed)
-        for each in asked
+        ObligationResult(
+            question.name, question.hash, () if question.decided else answers, question.obligation.computed
+        )
+        for question in asked
     )

@@ -151,7 +151,7 @@ class TheoremResult(Struct, frozen=True):
     @reported
     def status(self) -> Literal["proved", "refuted", "found", "absent", "undecided", "vacuous", "trivial"]:
         """The result."""
-        found = {each.status for each in self.obligations}
+        found = {obligation.status for obligation in self.obligations}
         worst = next((s for s in ("trivial", "vacuous", "undecided", "refuted", "proved") if s in found), "undecided")
         if self.theorem.expected == "found":
             return {"refuted": "found", "proved": "absent"}.get(worst, worst)  # type: ignore[return-value]
@@ -161,7 +161,7 @@ class TheoremResult(Struct, frozen=True):
     @reported
     def kind(self) -> Literal["theorem", "computed", "refuted sentence", "witness"]:
         """The kind of result: decided by solvers, by the form of its texts, a false sentence of a text, or a call."""
-        if self.obligations and all(each.computed for each in self.obligations):
+        if self.obligations and all(obligation.computed for obligation in self.obligations):
             return "computed"
         return STATED_KINDS[self.theorem.expected]  # type: ignore[return-value]
 
@@ -181,5 +181,5 @@ class TheoremResult(Struct, frozen=True):
     def confirmed(self) -> bool:
         """A second solver decided what decides it."""
         decisive = "refuted" if self.status == "found" else self.status
-        deciding = [each for each in self.obligations if each.status == decisive]
-        return bool(deciding) and all(each.confirmed for each in deciding)
+        deciding = [obligation for obligation in self.obligations if obligation.status == decisive]
+        return bool(deciding) and all(obligation_result.confirmed for obligation_result in deciding)

@@ -146,9 +146,11 @@ class SignatureFamily:
 
     def _never_there(self, rule: Rule) -> tuple[str, ...]:
         """The rules under which no value of a type variable is connected, if there are such rules."""
-        outputs = {each.name: at(each.implied_by, self.signature.version) or () for each in self.signature.outputs}
-        found = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
-        return tuple(dict.fromkeys(name for names in found for name in names)) if all(found) else ()
+        outputs = {
+            output.name: at(output.implied_by, self.signature.version) or () for output in self.signature.outputs
+        }
+        textses = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
+        return tuple(dict.fromkeys(name for names in textses for name in names)) if all(textses) else ()
 
     def _members(self, rule: Rule) -> tuple[str, ...]:
         return self.signature.groups.get(rule.name.removesuffix(ALLOWED), ())
@@ -165,7 +167,7 @@ class SignatureFamily:
 
     def following(self, rule: Rule) -> frozenset[str]:
         """The names of the rules that follow from this rule and others: a call that breaks it may break them."""
-        return frozenset(each.name for each in self.rules if rule.name in self.implied_by(each))
+        return frozenset(candidate.name for candidate in self.rules if rule.name in self.implied_by(candidate))
 
     def _in_force(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The names, if all these rules, of the operator or general, are in force here; else none."""
@@ -211,8 +213,8 @@ class SignatureFamily:
         """The expressions, and the built-in functions they use, also inside other built-in functions."""
         expressions = [*self._demands(), *self.signature.define.values(), *self.signature.shapes.values()]
         texts = [self.text(rule) for rule in self.rules]
-        texts += [each.text for each in (*self.signature.define.values(), *self.signature.shapes.values())]
-        used = sorted(with_called(name for each in expressions for name in each.built_ins))
+        texts += [shape.text for shape in (*self.signature.define.values(), *self.signature.shapes.values())]
+        used = sorted(with_called(name for expression in expressions for name in expression.built_ins))
         return (*dict.fromkeys(texts), *(built_ins()[name].function for name in used))
 
     def _demands(self) -> Iterator[Expression]:
@@ -224,17 +226,19 @@ class SignatureFamily:
         signature = self.signature
         parameters = [
             (
-                each.name,
-                each.kind,
-                each.required_at(signature.version),
-                _text(signature.absent[each.name]),
-                each in signature.values,
+                parameter.name,
+                parameter.kind,
+                parameter.required_at(signature.version),
+                _text(signature.absent[parameter.name]),
+                parameter in signature.values,
             )
-            for each in signature.parameters
+            for parameter in signature.parameters
         ]
-        inputs = [(each.name, each.variadic, each.optional, bool(each.exempt)) for each in signature.inputs]
-        outputs = [(each.name, each.optional) for each in signature.outputs]
-        define = [(name, each.text) for name, each in signature.define.items()]
+        inputs = [
+            (operand.name, operand.variadic, operand.optional, bool(operand.exempt)) for operand in signature.inputs
+        ]
+        outputs = [(output.name, output.optional) for output in signature.outputs]
+        define = [(name, expression.text) for name, expression in signature.define.items()]
         return tuple(parameters), tuple(inputs), tuple(outputs), tuple(define)
 
     def _texts(self) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
@@ -242,7 +246,7 @@ class SignatureFamily:
 
     def conformance_without_types(self) -> Hashable:
         """What decides which calls conform, apart from element types."""
-        rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
+        rules = tuple(word for rule, word in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
         general = active_rules(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
         return self._parts(), rules, about, self._implied(types=False), self._accepted_outputs()
@@ -252,9 +256,9 @@ class SignatureFamily:
 
     def type_conformance(self) -> Hashable:
         """What decides which element types conform."""
-        rules = tuple(each for rule, each in zip(self.rules, self._texts(), strict=True) if self.about_types(rule))
-        inputs = tuple((each.name, each.type) for each in self.signature.inputs)
-        outputs = tuple((each.name, each.type) for each in self.signature.outputs)
+        rules = tuple(word for rule, word in zip(self.rules, self._texts(), strict=True) if self.about_types(rule))
+        inputs = tuple((operand.name, operand.type) for operand in self.signature.inputs)
+        outputs = tuple((output.name, output.type) for output in self.signature.outputs)
         parts = (self._parts(), inputs, outputs, self.signature.one_type)
         about = tuple((rule.slug, demand.text) for rule, demand in active_rules(self.edition).general)
         return parts, rules, about, active_rules(self.edition).edition.element_types, self._implied(types=True)
@@ -304,8 +308,8 @@ class SignatureFamily:
     def output_shapes(self) -> Hashable:
         """What decides the shapes of the outputs."""
         relies = {name for output in self.signature.outputs for name in output.relies}
-        rules = tuple(each for each in self._texts() if each[0] in relies)
-        return self._parts(), rules, tuple((name, each.text) for name, each in self.signature.shapes.items())
+        rules = tuple(row for row in self._texts() if row[0] in relies)
+        return self._parts(), rules, tuple((name, shape.text) for name, shape in self.signature.shapes.items())
 
     def onnx_demands(self) -> Hashable:
         """The demands of the profile for which ONNX has one too, with that of ONNX."""
@@ -315,11 +319,11 @@ class SignatureFamily:
 
     def each(self) -> Iterator[SignatureFamily]:
         """The versions and editions of the family, one by one."""
-        for found, edition in signatures(self.described):
-            member = (found.version, edition)
+        for candidate, edition in signatures(self.described):
+            member = (candidate.version, edition)
             if member in self.members:
                 key = (id(self.described), *member, self.folded)
-                one = SignatureFamily(self.described, found, edition, (member,), folded=self.folded)
+                one = SignatureFamily(self.described, candidate, edition, (member,), folded=self.folded)
                 yield _MEMBERS.setdefault(key, one)
 
 
@@ -341,15 +345,16 @@ def signatures(described: OperatorDefinition) -> Iterator[tuple[Signature, str]]
 def families(described: OperatorDefinition, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
     """The signatures of an operator in families of equal key."""
     if id(described) not in _SINGLE:
-        made = (
-            SignatureFamily(described, found, name, ((found.version, name),)) for found, name in signatures(described)
+        signature_families = (
+            SignatureFamily(described, signature, name, ((signature.version, name),))
+            for signature, name in signatures(described)
         )
-        _SINGLE[id(described)] = tuple(made)
+        _SINGLE[id(described)] = tuple(signature_families)
     groups: dict[Hashable, list[SignatureFamily]] = {}
     for family in _SINGLE[id(described)]:
         groups.setdefault(key(family), []).append(family)
     for group in groups.values():
-        members = tuple(member for each in group for member in each.members)
+        members = tuple(member for signature_family in group for member in signature_family.members)
         yield SignatureFamily(described, group[0].signature, group[0].edition, members)
 
 

@@ -251,7 +251,7 @@ def multiply(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | S
     edges = [None if a is None or b is None else a * b for a in bounds(left) for b in bounds(right)]
     known = [edge for edge in edges if edge is not None]
     low, high = (min(known), max(known)) if len(known) == 4 else (None, None)
-    if low is None and all((bounds(each)[0] or 0) >= 0 and bounds(each)[0] is not None for each in (left, right)):
+    if low is None and all((bounds(side)[0] or 0) >= 0 and bounds(side)[0] is not None for side in (left, right)):
         low = (bounds(left)[0] or 0) * (bounds(right)[0] or 0)
     one, other = _factors(left), _factors(right)
     factors = None if one is None or other is None else (one[0] * other[0], tuple(sorted(one[1] + other[1])))

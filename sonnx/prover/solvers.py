@@ -75,7 +75,7 @@ def find_model(text: str, effort: int = EFFORT) -> dict[str, int] | None:
     if solver is None:
         return None
     model = solver.model()
-    return {each.name(): value_of(model[each]) for each in sorted(model.decls(), key=z3.FuncDeclRef.name)}
+    return {decl.name(): value_of(model[decl]) for decl in sorted(model.decls(), key=z3.FuncDeclRef.name)}
 
 
 def can_hold(text: str, effort: int = EFFORT) -> bool:

@@ -227,8 +227,8 @@ def block_paths(
     while pending:
         run = BlockRun(float_maximum, pending.pop())
         cells = [Cell(run, [operand], kind) for operand in operands]
-        found = kernel(_on_terms(module, run, changed), cells, SymbolicMemory(run).array(1, kind))
-        yield BlockPath(tuple(run.hypotheses), found.term)
+        cell = kernel(_on_terms(module, run, changed), cells, SymbolicMemory(run).array(1, kind))
+        yield BlockPath(tuple(run.hypotheses), cell.term)
         pending += [[*run.taken[:place], True] for place in range(run.given, len(run.taken))]
 
 
@@ -238,7 +238,7 @@ def _on_terms(module: ModuleType, run: BlockRun, changed: dict[str, Callable[...
     names |= {name: SymbolicMemory(run) for name, value in vars(module).items() if isinstance(value, Scratch)}
     for name, value in list(names.items()):
         if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-            made = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)
-            made.__kwdefaults__ = value.__kwdefaults__
-            names[name] = made
+            function_type = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)
+            function_type.__kwdefaults__ = value.__kwdefaults__
+            names[name] = function_type
     return names

@@ -49,7 +49,7 @@ def symbols_of(model: Model) -> tuple[str, ...]:
             for value in values:
                 if id(value.type) not in seen:  # equal types are mostly one object
                     seen.add(id(value.type))
-                    found.update({each: None for each in value.type.shape or () if isinstance(each, str)})
+                    found.update({name: None for name in value.type.shape or () if isinstance(name, str)})
     return tuple(found)
 
 
@@ -122,16 +122,16 @@ class Symbols:
 
     def _bounded(self, stated: Sequence[Expression]) -> set[str]:
         """The symbols that an assumption about them alone makes non-negative; the others are at least 1."""
-        found: set[str] = set()
+        texts: set[str] = set()
         for name in self.names:
             unsigned = {name: SymbolicNumber(z3.Int("d"))}
-            alone = [bool_term(self.holds(each, unsigned)) for each in stated if each.names == {name}]
+            alone = [bool_term(self.holds(expression, unsigned)) for expression in stated if expression.names == {name}]
             solver = z3.SimpleSolver()
             solver.set("rlimit", EFFORT)
             solver.add(*alone, z3.Int("d") < 0)
             if alone and solver.check() == z3.unsat:
-                found.add(name)
-        return found
+                texts.add(name)
+        return texts
 
     def holds(self, expression: Expression, names: Mapping[str, SymbolicNumber]) -> Truth:
         """A condition as a term."""
@@ -171,7 +171,7 @@ class Symbols:
             return z3.unknown
         self.queries += 1
         solver = self.solver()
-        solver.add(*[bool_term(each) for each in conditions])
+        solver.add(*[bool_term(clause) for clause in conditions])
         return _answer(solver)
 
     def always(self, condition: Truth) -> bool:
@@ -236,8 +236,8 @@ class Symbols:
         """The symbols of `values` that suffice: with these values the condition holds, whatever the others are."""
         kept = [name for name in self.names if isinstance(condition, bool) or self.inner[name] in names_in(condition)]
         for name in reversed(kept):
-            fewer = [each for each in kept if each != name]
-            fixed = [self.numbers[each].term == values[each] for each in fewer]
+            fewer = [text for text in kept if text != name]
+            fixed = [self.numbers[text].term == values[text] for text in fewer]
             if self.ask([*fixed, negate(condition)]) == z3.unsat:
                 kept = fewer
         return tuple(kept)

@@ -105,17 +105,17 @@ def uninterpreted(term: z3.ExprRef, made: Replaced | None = None) -> z3.ExprRef:
             waiting.pop()
             continue
         children = known.children()
-        missing = [each for each in children if each.get_id() not in made]
+        missing = [child for child in children if child.get_id() not in made]
         waiting += missing
         if not missing:
             waiting.pop()
-            made[known.get_id()] = known, _replaced(known, children, [made[each.get_id()][1] for each in children])
+            made[known.get_id()] = known, _replaced(known, children, [made[child.get_id()][1] for child in children])
     return made[term.get_id()][1]
 
 
 def _replaced(part: z3.ExprRef, children: list[z3.ExprRef], parts: list[z3.ExprRef]) -> z3.ExprRef:
     name = _OPERATIONS.get(part.decl().kind()) if parts else None
-    unknown = [each for each in parts if not z3.is_int_value(each)] if name else []
+    unknown = [piece for piece in parts if not z3.is_int_value(piece)] if name else []
     linear = len(unknown) < 2 if name == "product" else bool(parts) and z3.is_int_value(parts[-1])
     if name is None or linear:
         changed = any(not old.eq(new) for old, new in zip(children, parts, strict=True))
@@ -127,9 +127,9 @@ def _replaced(part: z3.ExprRef, children: list[z3.ExprRef], parts: list[z3.ExprR
 def without_products(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
     """The obligations for every function in place of products and quotients that meets `result_not_negative`."""
     made: Replaced = {}
-    for each in obligations:
-        parts = [uninterpreted(part, made) for part in (*each.hypotheses, each.goal)]
-        yield Obligation(each.name, (*parts[:-1], *_signs(parts)), parts[-1])
+    for obligation in obligations:
+        parts = [uninterpreted(part, made) for part in (*obligation.hypotheses, obligation.goal)]
+        yield Obligation(obligation.name, (*parts[:-1], *_signs(parts)), parts[-1])
 
 
 def _signs(parts: Sequence[z3.ExprRef]) -> Iterator[z3.BoolRef]:
@@ -150,8 +150,8 @@ def undivided(claim: Callable[..., Iterable[Obligation]], *about: Any) -> Callab
 
 def without_divisions(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
     """The same obligations without divisions by a term that is not constant."""
-    for each in obligations:
-        yield _without_divisions(each)
+    for obligation in obligations:
+        yield _without_divisions(obligation)
 
 
 def _without_divisions(obligation: Obligation) -> Obligation:
@@ -163,7 +163,7 @@ def _without_divisions(obligation: Obligation) -> Obligation:
         q, r = z3.Ints(f"quotient.{number} remainder.{number}")
         known += [(a / d, q), (a % d, r)]
         facts.append(z3.Implies(d > 0, z3.And(a == q * d + r, r >= 0, r < d)))
-    made = [z3.substitute(each, *known) for each in (*obligation.hypotheses, *facts, obligation.goal)]
+    made = [z3.substitute(hypothesis, *known) for hypothesis in (*obligation.hypotheses, *facts, obligation.goal)]
     return Obligation(obligation.name, tuple(made[:-1]), made[-1])
 
 

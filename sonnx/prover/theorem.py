@@ -45,7 +45,7 @@ class Obligation:
         """Why a solver's answer would say nothing, "" if it says something."""
         if z3.is_true(self.goal):
             return "the goal is the constant true"
-        if any(self.goal.eq(each) for each in self.hypotheses):
+        if any(self.goal.eq(hypothesis) for hypothesis in self.hypotheses):
             return "the goal is one of the hypotheses"
         reflexive = z3.is_eq(self.goal) or z3.is_le(self.goal) or z3.is_ge(self.goal)
         return "both sides of the goal are the same" if reflexive and self.goal.arg(0).eq(self.goal.arg(1)) else ""
@@ -143,7 +143,7 @@ def mutated(function: Callable[..., Any], old: str, new: str, **names: Any) -> C
     if source.count(old) != 1:
         raise ValueError(f"{function.__name__} contains {old!r} {source.count(old)} times")
     module = compile(source.replace(old, new), f"<mutant of {function.__name__}>", "exec")
-    codes = {each.co_name: each for each in module.co_consts if isinstance(each, CodeType)}
+    codes = {co_const.co_name: co_const for co_const in module.co_consts if isinstance(co_const, CodeType)}
     changed = FunctionType(codes[function.__name__], {**function.__globals__, **names}, argdefs=function.__defaults__)
     changed.__kwdefaults__ = function.__kwdefaults__
     return changed

@@ -51,17 +51,23 @@ class CallInstance:
 
     def model(self) -> Model:
         """A model of this node, in which everything else conforms: every shape and type is declared."""
-        names = tuple(f"x{index}" if each is not None else "" for index, each in enumerate(self.inputs))
-        results = tuple(f"y{index}" if each is not None else "" for index, each in enumerate(self.outputs))
-        given = [(name, each) for name, each in zip(names, self.inputs, strict=True) if each is not None]
+        names = tuple(f"x{index}" if operand is not None else "" for index, operand in enumerate(self.inputs))
+        results = tuple(f"y{index}" if output is not None else "" for index, output in enumerate(self.outputs))
+        given = [(name, operand) for name, operand in zip(names, self.inputs, strict=True) if operand is not None]
         node = Node("node", self.signature.operator, "", "", _trimmed(names), _trimmed(results), self.attributes)
-        produced = [(name, each) for name, each in zip(results, self.outputs, strict=True) if each is not None]
+        produced = [(name, output) for name, output in zip(results, self.outputs, strict=True) if output is not None]
         graph = Graph(
             name="witness",
-            inputs=tuple(ValueInfo(name, _type(each)) for name, each in given if not isinstance(each.values, tuple)),
-            outputs=tuple(ValueInfo(name, _type(each)) for name, each in produced),
+            inputs=tuple(
+                ValueInfo(name, _type(tensor_facts))
+                for name, tensor_facts in given
+                if not isinstance(tensor_facts.values, tuple)
+            ),
+            outputs=tuple(ValueInfo(name, _type(tensor_facts)) for name, tensor_facts in produced),
             value_info=(),
-            initializers=tuple(_constant(name, each) for name, each in given if isinstance(each.values, tuple)),
+            initializers=tuple(
+                _constant(name, tensor_facts) for name, tensor_facts in given if isinstance(tensor_facts.values, tuple)
+            ),
             sparse_initializers=(),
             nodes=(node,),
         )
@@ -175,10 +181,12 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
     reader = _Reader(signature, codes, values)
     return CallInstance(
         signature=signature,
-        inputs=tuple(each for formal in signature.inputs for each in reader.formal(formal)),
-        outputs=tuple(each for formal in signature.outputs for each in reader.formal(formal)),
+        inputs=tuple(tensor_facts for formal in signature.inputs for tensor_facts in reader.formal(formal)),
+        outputs=tuple(tensor_facts for formal in signature.outputs for tensor_facts in reader.formal(formal)),
         attributes=tuple(
-            reader.attribute(each) for each in signature.attributes if reader.number(written_key(each.name))
+            reader.attribute(attribute)
+            for attribute in signature.attributes
+            if reader.number(written_key(attribute.name))
         ),
     )
 
@@ -188,10 +196,10 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
 
 def dependents(signature: Signature, name: str) -> frozenset[str]:
     """The names of the rules that rely on a rule, also through others."""
-    found = {name}
-    while more := {rule.name for rule in signature.rules if found & set(rule.relies)} - found:
-        found |= more
-    return frozenset(found - {name})
+    texts = {name}
+    while more := {rule.name for rule in signature.rules if texts & set(rule.relies)} - texts:
+        texts |= more
+    return frozenset(texts - {name})
 
 
 def judge(
@@ -209,9 +217,9 @@ def confirm_conforming(signature: Signature, codes: Mapping[str, int], values: C
     Raises:
         ReplayFailed: it finds something.
     """
-    call, found = judge(signature, codes, values, edition)
-    if found.verdict is not Verdict.PASS:
-        raise ReplayFailed(f"{call_text(call)} should conform in {edition}: {_findings(found)}")
+    call, report = judge(signature, codes, values, edition)
+    if report.verdict is not Verdict.PASS:
+        raise ReplayFailed(f"{call_text(call)} should conform in {edition}: {_findings(report)}")
     return f"{call_text(call)} conforms"
 
 
@@ -230,30 +238,30 @@ def confirm_broken(
     Raises:
         ReplayFailed: the check reports something else.
     """
-    call, found = judge(signature, codes, values, edition)
-    failing = {finding.rule for finding in found.findings if finding.verdict is Verdict.FAIL}
-    others = {each.rule for each in found.findings if each.verdict not in (Verdict.FAIL, Verdict.ASSUMED)}
+    call, report = judge(signature, codes, values, edition)
+    failing = {finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL}
+    others = {finding.rule for finding in report.findings if finding.verdict not in (Verdict.FAIL, Verdict.ASSUMED)}
     relying = {
-        f"{signature.operator}.{name}" for each in (rule.name, *following) for name in dependents(signature, each)
+        f"{signature.operator}.{name}" for text in (rule.name, *following) for name in dependents(signature, text)
     }
     also = {f"{signature.operator}.{name}" for name in following} & failing
     if failing != {rule.slug} | also or others != relying & others:
-        raise ReplayFailed(f"{call_text(call)} should break {rule.slug} only in {edition}: {_findings(found)}")
-    reason = next(finding.actual for finding in found.findings if finding.rule == rule.slug)
+        raise ReplayFailed(f"{call_text(call)} should break {rule.slug} only in {edition}: {_findings(report)}")
+    reason = next(finding.actual for finding in report.findings if finding.rule == rule.slug)
     with_them = f"with {', '.join(sorted(also))}" if also else "only"
     return f"{call_text(call)} breaks {rule.slug} {with_them}: {reason}"
 
 
 def _findings(found: Report) -> str:
-    listed = [f"{each.rule} {each.verdict}: {each.actual}" for each in found.findings]
+    listed = [f"{finding.rule} {finding.verdict}: {finding.actual}" for finding in found.findings]
     return "; ".join(listed) or f"the verdict of the check is {found.verdict}, without a finding"
 
 
 def call_text(call: CallInstance) -> str:
     """A call in one line: `Max-13(float [2, 3], float [2]) -> float [2, 3]`."""
-    parts = [_tensor(each) for each in call.inputs]
-    parts += [f"{each.name}={_plain(each.value)}" for each in call.attributes]
-    results = ", ".join(_tensor(each) for each in call.outputs)
+    parts = [_tensor(operand) for operand in call.inputs]
+    parts += [f"{attribute.name}={_plain(attribute.value)}" for attribute in call.attributes]
+    results = ", ".join(_tensor(output) for output in call.outputs)
     return f"{call.signature.operator}-{call.signature.version}({', '.join(parts)}) -> {results}"
 
 

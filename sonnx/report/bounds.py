@@ -45,13 +45,16 @@ class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
     def document(self, *, every_node: bool = False) -> Document:
         """The bounds as a document: the outputs or all values, what was asked, the conditions, and a picture."""
         file = self.model
-        values = [_value_case(each) for each in self.listed(every_node)]
+        values = [_value_case(bounds) for bounds in self.listed(every_node)]
         asked = [*_goal_cases(self), *_decision_cases(self)]
         conditions = [
             CaseResult(
-                "condition", f"{each.name} at {each.node}", *_standing(each.holds, "met", "not shown"), each.detail
+                "condition",
+                f"{condition.name} at {condition.node}",
+                *_standing(condition.holds, "met", "not shown"),
+                condition.detail,
             )
-            for each in sorted(self.conditions, key=lambda each: each.holds)
+            for condition in sorted(self.conditions, key=lambda condition: condition.holds)
         ]
         sections = (
             Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
@@ -106,9 +109,9 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
 
 
 def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
-    for each in bounds.decisions:
-        text = f"in [{at_least(each.low, 6)}, {at_most(each.high, 6)}], error at most {at_most(each.error)}"
-        yield _asked("decision", each.what, each.same, "the same", "not shown", text)
+    for decision in bounds.decisions:
+        text = f"in [{at_least(decision.low, 6)}, {at_most(decision.high, 6)}], error at most {at_most(decision.error)}"
+        yield _asked("decision", decision.what, decision.same, "the same", "not shown", text)
 
 
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
@@ -129,8 +132,8 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
     if bounds.sha256:
         yield "SHA-256", bounds.sha256
     yield from (("file", f"{name}, SHA-256 {digest}") for name, digest in bounds.files.items())
-    for name, each in bounds.box.items():
-        yield "input", f"{name} {list(each.low.shape)}: {_interval(each)}"
+    for name, interval in bounds.box.items():
+        yield "input", f"{name} {list(interval.low.shape)}: {_interval(interval)}"
     for node, share in bounds.shares[:MAX_SHARES]:
         yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 
@@ -143,7 +146,7 @@ def _interval(made: Interval) -> str:
     if made.is_same:
         return f"each element in {list(pairs[0])}"
     if len(pairs) <= MAX_INTERVALS:
-        return "elements in " + ", ".join(str(list(each)) for each in pairs)
+        return "elements in " + ", ".join(str(list(pair)) for pair in pairs)
     what = "a number of its own" if made.is_point else "an interval of its own"
     return (
         f"each element has {what}, all within [{made.low.min()}, {made.high.max()}]; SHA-256 of the lower ends and the "
@@ -156,13 +159,13 @@ def _notes(bounds: Bounds) -> Iterator[str]:
         listed = ", ".join(bounds.coarse[:3]) + (", …" if len(bounds.coarse) > 3 else "")
         most = "forward errors only, but for the largest elements of an output; the network is too large"
         yield f"coarse: {plural(len(bounds.coarse), 'value has', 'values have')} {most}: {listed}"
-    for each in bounds.conditions:
-        if each.name == DECISION:
-            yield f"counted: {each.name} at {each.node}: {each.detail}"
+    for condition in bounds.conditions:
+        if condition.name == DECISION:
+            yield f"counted: {condition.name} at {condition.node}: {condition.detail}"
 
 
 def _pictures(tensors: Iterable[TensorBounds]) -> Iterator[Picture]:
-    known = [each for each in tensors if not each.unbounded and each.low.size]
+    known = [tensor for tensor in tensors if not tensor.unbounded and tensor.low.size]
     if len(known) > 1:
         names = ", ".join(f"{title} ({colour})" for title, colour, _ in CURVES)
         yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(known))
@@ -171,9 +174,9 @@ def _pictures(tensors: Iterable[TensorBounds]) -> Iterator[Picture]:
 def picture(tensors: Sequence[TensorBounds]) -> str:
     """The largest magnitude, error and introduced error of each value, from inputs to outputs, in powers of 10."""
     curves = (
-        [_power(max(abs(each.low.min()), abs(each.high.max()))) for each in tensors],
-        [_power(each.error.max()) for each in tensors],
-        [_power(each.introduced.max()) for each in tensors],
+        [_power(max(abs(tensor.low.min()), abs(tensor.high.max()))) for tensor in tensors],
+        [_power(tensor.error.max()) for tensor in tensors],
+        [_power(tensor.introduced.max()) for tensor in tensors],
     )
     numbers = [number for curve in curves for number in curve if number is not None]
     low, high = floor(min(numbers, default=0)), ceil(max(numbers, default=1))
@@ -183,7 +186,7 @@ def picture(tensors: Sequence[TensorBounds]) -> str:
         for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
     return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network",
-                labels=[escape(each.name) for each in tensors])  # fmt: skip
+                labels=[escape(tensor.name) for tensor in tensors])  # fmt: skip
 
 
 def _power(value: float) -> float | None:

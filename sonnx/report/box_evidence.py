@@ -157,10 +157,10 @@ def evidence(
 
     def array(name: str) -> Array:
         place = Path(name) if folder is None else folder / name
-        made, content = only_array(str(place)), whole_bytes(place)
-        if read.setdefault(name, content) != content or sum(Path(each).name == place.name for each in read) > 1:
+        part, content = only_array(str(place)), whole_bytes(place)
+        if read.setdefault(name, content) != content or sum(Path(text).name == place.name for text in read) > 1:
             raise UsageError(f"two files of the box are named {quote(place.name)}: a pack has one")
-        return made
+        return part
 
     box, assumed = box_of_texts(model, texts, array), hypotheses_named(hypotheses)
     named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), text) for text in texts)

@@ -45,7 +45,7 @@ def document_of(run: CheckRun, declared: bool = False) -> Document:
         criteria={slug: rule_criterion(rule, edition, run.docs) for slug, rule in sorted(rules.items())},
         sections=tuple(map(_section, reports)),
         hashes={report.name: report.sha256 for report in reports},
-        overview=(OVERVIEW, *map(_row, reports), *(_row_without_report(*each) for each in unreadable.items())),
+        overview=(OVERVIEW, *map(_row, reports), *(_row_without_report(*item) for item in unreadable.items())),
         unreadable=unreadable,
         accepted=run.accept_assumptions,
         properties={"reports": [_whole(report, run.accept_assumptions) for report in reports]},
@@ -109,9 +109,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 def _finding_case(report: Report, finding: Finding) -> CaseResult:
     records = report.deviations.records if report.deviations else ()
     texts = [
-        f"{each.id}: {each.reason} Risk: {each.risk} Approved by {each.approver} until {each.expires}."
-        for each in records
-        if each.id == finding.deviation
+        f"{record.id}: {record.reason} Risk: {record.risk} Approved by {record.approver} until {record.expires}."
+        for record in records
+        if record.id == finding.deviation
     ]
     return CaseResult(
         finding.rule, finding.rule, str(finding.verdict), STANDINGS[finding.verdict], finding.actual,

@@ -138,7 +138,7 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("remedy", rule.remedy, style)
         rewrites = first.rewrite_descriptions
         if rewrites:
-            yield _line("sonnx fix", "; ".join(each.title for each in rewrites), style)
+            yield _line("sonnx fix", "; ".join(rewrite.title for rewrite in rewrites), style)
     elif first.verdict is Verdict.DEVIATED:
         yield from (_line(label, text, style) for label, text in justifications(findings, report))
     elif first.verdict is not Verdict.NOT_CHECKED:
@@ -223,6 +223,6 @@ def total(run: CheckRun) -> str:
     """The last line for several models."""
     words = [str(report.verdict) for report in run.reports]
     words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
-    order = (*Verdict, *(each.word for each in NoVerdict))
+    order = (*Verdict, *(no_verdict.word for no_verdict in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"

@@ -19,15 +19,15 @@ POSITIONS = ("first", "between", "last", "alone")
 
 def reach_cases(found: Reach) -> Iterator[CaseResult]:
     """A case for each input of a node."""
-    for each in found.inputs:
-        numbers = (each.number, len(each.unreachable), len(each.unknown))
+    for operand in found.inputs:
+        numbers = (operand.number, len(operand.unreachable), len(operand.unknown))
         words = ("reached", "unreachable", "unknown")
         message = ", ".join(f"{n} {word}" for n, word in zip(numbers, words, strict=True) if n) or "no classes"
-        known = not each.unknown
+        known = not operand.unknown
         yield CaseResult(
-            REACH, f"{escape(each.value)} ({escape(each.operator)})", "known" if known else "partly known",
-            Standing.GOOD if known else Standing.NOTE, message, tuple(_details(found, each)),
-            each.where, cells=tuple(map(str, numbers)), shown=True,
+            REACH, f"{escape(operand.value)} ({escape(operand.operator)})", "known" if known else "partly known",
+            Standing.GOOD if known else Standing.NOTE, message, tuple(_details(found, operand)),
+            operand.where, cells=tuple(map(str, numbers)), shown=True,
         )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def reach_sentences(found: Comparison) -> Iterator[str]:
     reach = found.reach
     if reach is None or not reach.inputs:
         return
-    triples = [(each.number, len(each.unreachable), len(each.unknown)) for each in reach.inputs]
+    triples = [(operand.number, len(operand.unreachable), len(operand.unknown)) for operand in reach.inputs]
     numbers = [sum(column) for column in zip(*triples, strict=True)]
     yield (
         f"classes at inputs of nodes when the whole model runs: {numbers[0]} reached, {numbers[1]} unreachable for "

@@ -53,19 +53,19 @@ class ComparisonReport(Comparison, Rendered):
         """
         if self.broken_bounds:
             return BROKEN
-        undecided = any(each.answer in (None, "not decided") for each in self.optimizations)
+        undecided = any(optimization.answer in (None, "not decided") for optimization in self.optimizations)
         return Unfinished.exit_code if self.stopped or undecided else 0
 
     def to_json(self) -> str:
         """One JSON document (comparison.schema.json)."""
-        return comparison_json.render(self, [each.sentence for each in self.broken_bounds])
+        return comparison_json.render(self, [broken_bound.sentence for broken_bound in self.broken_bounds])
 
     def document(self) -> Document:
         """The comparison as a document: a section for each way to compare, and one for runs with problems."""
         name = escape(self.model)
 
         def broken(row: Row | None) -> list[str]:
-            return [each.sentence for each in self.broken_bounds if each.row is row]
+            return [broken_bound.sentence for broken_bound in self.broken_bounds if broken_bound.row is row]
 
         sections = [
             Section(f"{name}: {way}", self.file, tuple(_case(row, broken(row)) for row in rows), heads=HEADS)
@@ -135,7 +135,7 @@ def judgement(found: Comparison) -> Iterator[str]:
             yield escape(found.not_measured)
     elif any(row.differs for row in outputs):
         yield "--bound says whether rounding alone explains the differences"
-    yield from (f"warning, estimated by random rounding and not proved: {escape(each)}" for each in found.unusual)
+    yield from (f"warning, estimated by random rounding and not proved: {escape(name)}" for name in found.unusual)
 
 
 def _class_sentences(found: Comparison) -> Iterator[str]:
@@ -147,7 +147,9 @@ def _class_sentences(found: Comparison) -> Iterator[str]:
         wrong = [row for row in rows if row.classes and row.classes.unexplained]
         explained = sum(bool(row.classes and row.classes.deviations and not row.classes.unexplained) for row in rows)
         if wrong:
-            kinds = dict.fromkeys(each.kind for row in wrong if row.classes for each in row.classes.unexplained)
+            kinds = dict.fromkeys(
+                class_deviation.kind for row in wrong if row.classes for class_deviation in row.classes.unexplained
+            )
             said = f"{plural(len(wrong), 'value differs', 'values differ')} in kind: {', '.join(kinds)}"
         else:
             said = "no value differs in kind" + (" without an explanation" if explained else "")
@@ -176,29 +178,33 @@ def _example(each: ClassDeviation) -> str:
 
 
 def _ordinary_sentence(distances: Sequence[Distance]) -> str:
-    if all(each.identical == each.elements for each in distances):
+    if all(distance.identical == distance.elements for distance in distances):
         return "every output is identical bit for bit"
-    kinds = _summed([(special.kind, special.number) for each in distances for special in each.specials])
-    ulp = max((each.ulp for each in distances if each.ulp is not None), default=None)
+    kinds = _summed([(special.kind, special.number) for distance in distances for special in distance.specials])
+    ulp = max((distance.ulp for distance in distances if distance.ulp is not None), default=None)
     steps = f"{ulp} ulp, " if ulp is not None else ""
-    far = f"outputs differ by at most {steps}{max(each.absolute for each in distances):.3g} absolute"
+    far = f"outputs differ by at most {steps}{max(distance.absolute for distance in distances):.3g} absolute"
     wrong = ", ".join(f"{kind} {number}" for kind, number in kinds.items())
     return f"{far}; elements that differ in kind: {wrong}" if wrong else f"{far}, and none differs in kind"
 
 
 def _special_kinds(row: Row) -> Iterator[tuple[str, int]]:
     """How many elements differ in kind in the runs with special inputs: those of all runs without the ordinary ones."""
-    usual = {each.kind: each.number for each in row.ordinary.specials} if row.ordinary is not None else {}
-    for each in row.distance.specials if row.distance is not None else ():
-        if each.number > usual.get(each.kind, 0):
-            yield each.kind, each.number - usual.get(each.kind, 0)
+    usual = (
+        {ordinary_special.kind: ordinary_special.number for ordinary_special in row.ordinary.specials}
+        if row.ordinary is not None
+        else {}
+    )
+    for special in row.distance.specials if row.distance is not None else ():
+        if special.number > usual.get(special.kind, 0):
+            yield special.kind, special.number - usual.get(special.kind, 0)
 
 
 def _summed(pairs: Sequence[tuple[str, int]]) -> Counter[str]:
-    made: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for kind, number in pairs:
-        made[kind] += number
-    return made
+        counter[kind] += number
+    return counter
 
 
 def label(row: Row) -> str:
@@ -248,7 +254,7 @@ def _plot(rows: Sequence[Row]) -> str:
         ulps = [0 if row.distance is None else row.distance.ulp or 0 for row in listed]
         titles = [f"{entities(label(row))}: {ulp} ulp, {way}" for row, ulp in zip(listed, ulps, strict=True)]
         series.append(Series(heights, f'class="{class_}"', titles=titles))
-    top = max(4, *(int(height) + 1 for each in series for height in each.heights if height is not None))
+    top = max(4, *(int(height) + 1 for curve in series for height in curve.heights if height is not None))
     marks = [(height, str(2 ** (height - 1) if height else 0)) for height in range(0, top + 1, max(1, top // 6))]
     return plot(series, marks, "distances by node")
 
@@ -282,16 +288,16 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
     yield "inputs", f"{plural(found.runs, 'run')}, {escape_once(found.inputs)}"
     counted = [row.classes for row in found.rows if row.classes is not None and not row.same_as]
     if counted:
-        runs, left = sum(each.runs for each in counted), sum(each.left_out for each in counted)
-        without = sum(each.without_value for each in counted)
+        runs, left = sum(class_runs.runs for class_runs in counted), sum(class_runs.left_out for class_runs in counted)
+        without = sum(class_runs.without_value for class_runs in counted)
         said = plural(runs, "comparison", "comparisons")
         said += f"; {plural(left, 'case', 'cases')} left out (--class-runs)" if left else ""
         said += f"; {plural(without, 'case has', 'cases have')} no exact value" if without else ""
         yield "classes", said
     for reason in found.without_classes:
         yield "no classes", escape_once(reason)
-    for each in found.optimizations:
-        yield f"optimized graph, {each.level}", escape_once(_optimization(each))
+    for optimization in found.optimizations:
+        yield f"optimized graph, {optimization.level}", escape_once(_optimization(optimization))
     first = found.first_diverging
     if first is not None:
         text = "".join(f"; {term} {text}" for term, text in _farthest(first.distance))
@@ -305,8 +311,8 @@ def other_function(found: Optimization) -> str:
 
 def _cut(found: Optimization) -> str:
     """The first pair of values that does not match."""
-    made = [f" of {operator}" if operator else "" for operator in found.operators]
-    pair = f"{quote(found.second)}{made[1]} in its graph and {quote(found.first)}{made[0]} in the model"
+    texts = [f" of {operator}" if operator else "" for operator in found.operators]
+    pair = f"{quote(found.second)}{texts[1]} in its graph and {quote(found.first)}{texts[0]} in the model"
     return f"the first values that do not match are {pair}: {found.reason}"
 
 
@@ -320,9 +326,9 @@ def _optimization(found: Optimization) -> str:
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
     failed = [f"not compared in {row.failures[0]}"] if row.failures else []
-    found = [_distance_sentence(row.distance)] if row.distance is not None else []
+    texts = [_distance_sentence(row.distance)] if row.distance is not None else []
     more = [f"and {len(broken) - SHOWN_SENTENCES} more"] if len(broken) > SHOWN_SENTENCES else []
-    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *found)]
+    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *texts)]
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -373,9 +379,9 @@ def _class_details(row: Row) -> Iterator[tuple[str, str]]:
         return
     if row.same_as:
         yield "equal node", f"compared as {escape_once(row.same_as)}"
-    listed = sorted(row.classes.deviations, key=lambda each: (bool(each.explained), each.packed))
-    for each in listed[:SHOWN_DEVIATIONS]:
-        yield each.kind, escape_once(_example(each))
+    listed = sorted(row.classes.deviations, key=lambda deviation: (bool(deviation.explained), deviation.packed))
+    for class_deviation in listed[:SHOWN_DEVIATIONS]:
+        yield class_deviation.kind, escape_once(_example(class_deviation))
     if len(listed) > SHOWN_DEVIATIONS:
         yield "more", plural(len(listed) - SHOWN_DEVIATIONS, "other class differs", "other classes differ")
     if row.classes.without_value:

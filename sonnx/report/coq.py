@@ -39,12 +39,12 @@ def files(name: str | None = None) -> dict[str, str]:
     numbers = count(1)
     made: dict[str, list[str]] = {}
     for edition in editions:
-        for each in signatures(edition):
-            made[f"{edition} {each.operator} {each.version}"] = [
-                different.setdefault(found, f"rule_{next(numbers)}") if found not in different else different[found]
-                for found in rules(each)
+        for candidate in signatures(edition):
+            made[f"{edition} {candidate.operator} {candidate.version}"] = [
+                different.setdefault(rule, f"rule_{next(numbers)}") if rule not in different else different[rule]
+                for rule in rules(candidate)
             ]
-    definitions = "".join(f"Definition {name} := {found}.\n" for found, name in different.items())
+    definitions = "".join(f"Definition {name} := {word}.\n" for word, name in different.items())
     entries = ";\n".join(f"  ({text(key)}, [{'; '.join(names)}])" for key, names in made.items())
     text_of_rules = f"{HEAD}{definitions}\nDefinition catalogue : list (string * list rule) := [\n{entries}\n].\n"
     return {RULES: text_of_rules} | ({coq_questions.QUESTIONS: coq_questions.file()} if name is None else {})
@@ -54,9 +54,9 @@ def signatures(edition: str) -> Iterator[Signature]:
     """The operators that an edition has rules for, in every version."""
     for described in catalogue.operators():
         for version in described.versions:
-            made = signature(described.name, version, edition)
-            if made is not None:
-                yield made
+            candidate = signature(described.name, version, edition)
+            if candidate is not None:
+                yield candidate
 
 
 def rules(made: Signature) -> Iterator[str]:
@@ -70,8 +70,8 @@ def rules(made: Signature) -> Iterator[str]:
 def _rule(made: Signature, rule: Rule, demand: Expression) -> str:
     applies = "None" if rule.when is None else f"(Some {term(rule.when, made.define)})"
     over = "None" if demand.over is None else f"(Some {term(parse(demand.over[0]), made.define)})"
-    slugs, relies = {each.name: each.slug for each in made.rules}, "nil"
-    for each in reversed(rule.relies):
-        if each in slugs:
-            relies = f"(cons {text(slugs[each])} {relies})"
+    slugs, relies = {candidate.name: candidate.slug for candidate in made.rules}, "nil"
+    for rely in reversed(rule.relies):
+        if rely in slugs:
+            relies = f"(cons {text(slugs[rely])} {relies})"
     return f"(Build_rule {text(rule.slug)} {relies} {applies} {term(demand, made.define)} {over})"

@@ -28,21 +28,24 @@ def render(run: CheckRun) -> str:
     numbers = count(1)
     blocks = [f"# {escape(name)}: unreadable" for name in run.unreadable]
     for report in run.reports:
-        blocks += [f"# {headline(report)}", *(_record(found, report, next(numbers)) for found in _permitted(report))]
+        blocks += [
+            f"# {headline(report)}",
+            *(_record(findings, report, next(numbers)) for findings in _permitted(report)),
+        ]
     return HEAD + "\n".join(f"\n{block}" for block in blocks) + "\n"
 
 
 def _permitted(report: Report) -> Iterator[list[Finding]]:
     by_rule: dict[str, list[Finding]] = {}
-    for each in report.findings:
-        permitted = report.rules[each.rule].kind == "restriction" and not each.breaks_onnx
-        if each.verdict is Verdict.FAIL and permitted:
-            by_rule.setdefault(each.rule, []).append(each)
+    for finding in report.findings:
+        permitted = report.rules[finding.rule].kind == "restriction" and not finding.breaks_onnx
+        if finding.verdict is Verdict.FAIL and permitted:
+            by_rule.setdefault(finding.rule, []).append(finding)
     yield from by_rule.values()
 
 
 def _record(findings: Sequence[Finding], report: Report, number: int) -> str:
-    pairs = dict.fromkeys((each.where.place, each.actual) for each in findings)
+    pairs = dict.fromkeys((finding.where.place, finding.actual) for finding in findings)
     lines = [
         "[[deviation]]",
         f'id       = "D{number}"',

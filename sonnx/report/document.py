@@ -226,8 +226,8 @@ def _weight(cases: Sequence[CaseResult]) -> tuple[int, bool]:
 
 def worst_standing(cases: Iterable[CaseResult]) -> Standing:
     """The worst standing of some cases; GOOD if there are none."""
-    found = {case.standing for case in cases}
-    return next((each for each in Standing if each in found), Standing.GOOD)
+    standings = {case.standing for case in cases}
+    return next((standing for standing in Standing if standing in standings), Standing.GOOD)
 
 
 def rule_criterion(rule: Rule, edition: Edition, docs: str = "") -> Criterion:

@@ -103,13 +103,17 @@ def document(found: Equivalence, code: int) -> Document:
     first, second = found.first.name, found.second.name
     outputs = tuple(
         CaseResult(
-            "output", escape(each.first), each.answer.value, STANDINGS[each.answer], _output_text(found, each.first)
+            "output",
+            escape(output.first),
+            output.answer.value,
+            STANDINGS[output.answer],
+            _output_text(found, output.first),
         )
-        for each in found.outputs
+        for output in found.outputs
     )
     sections = [Section("outputs", first, outputs)]
     if found.constants:
-        listed = tuple(_constant_case(each) for each in found.constants)
+        listed = tuple(_constant_case(constant) for constant in found.constants)
         sections.append(Section("constants", first, listed, heads=("#gain", "#offset", "#relative", "#roundings")))
     if found.unmatched is not None and found.answer is not Answer.DIFFERENT:
         text = f"{found.unmatched.reason}; {found.unmatched.common:.0%} of what they are made of is the same"
@@ -128,12 +132,12 @@ def document(found: Equivalence, code: int) -> Document:
         sections=tuple(sections),
         facts=tuple((term, escape_once(text)) for term, text in _facts(found)),
         notes=(IDEAL_ONLY,),
-        hashes={each.name: each.sha256 for each in (found.first, found.second) if each.sha256},
+        hashes={file.name: file.sha256 for file in (found.first, found.second) if file.sha256},
     )
 
 
 def _output_text(found: Equivalence, name: str) -> str:
-    output = next(each for each in found.outputs if each.first == name)
+    output = next(compared_output for compared_output in found.outputs if compared_output.first == name)
     parts = [] if output.second == name else [f"{escape(output.second)} in the second model"]
     witness = found.witness
     if witness is not None and witness.output == name:
@@ -174,10 +178,10 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
                 f"{output.first}: two implementations differ by at most {at_most(output.difference, 6)} on the box",
             )
     if found.constants:
-        worst = max(each.relative for each in found.constants)
+        worst = max(constant.relative for constant in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")
         yield "folded", f"the constants of {many}; the largest relative difference is {at_most(worst)}"
-    yield from (("one quantum", _quantum_text(each)) for each in found.quanta[:MAX_LISTED])
+    yield from (("one quantum", _quantum_text(quantum)) for quantum in found.quanta[:MAX_LISTED])
     if len(found.quanta) > MAX_LISTED:
         yield "one quantum", f"and {plural(len(found.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"
     yield from (("may jump", text) for text in found.decisions[:MAX_LISTED])

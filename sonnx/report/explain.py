@@ -97,7 +97,7 @@ def explanation(name: str) -> Explanation:
 
 def explained_rules() -> dict[str, Rule]:
     """Every rule by slug: also withdrawn ones, and those about the files of a project."""
-    inert = [rule for each in catalogue.operators() for rule in each.rules if rule.inert]
+    inert = [rule for operator in catalogue.operators() for rule in operator.rules if rule.inert]
     return {**rules_by_slug(), **{rule.slug: rule for rule in (*RULES, *inert)}}
 
 
@@ -200,8 +200,12 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     yield from _older(rule, described) if described else ()
     for name in catalogue.editions().editions if described else ():
-        made = signature(described.name, described.specified_first[0], name) if described else None
-        other = next((each for each in made.rules if each.slug == rule.slug), rule) if made else rule
+        candidate = signature(described.name, described.specified_first[0], name) if described else None
+        other = (
+            next((candidate_rule for candidate_rule in candidate.rules if candidate_rule.slug == rule.slug), rule)
+            if candidate
+            else rule
+        )
         if other.statement != rule.statement:
             yield f"in {name}", f"({other.kind}) {other.statement}"
 
@@ -213,8 +217,12 @@ def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str
     """
     default, later, known = catalogue.editions().default, 0, (rule.statement, rule.kind)
     for version in sorted(described.versions, reverse=True) if not rule.slug.endswith("-allowed") else ():
-        made = signature(described.name, version, default)
-        for other in [each for each in made.rules if each.slug == rule.slug] if made else ():
+        candidate = signature(described.name, version, default)
+        for other in (
+            [candidate_rule for candidate_rule in candidate.rules if candidate_rule.slug == rule.slug]
+            if candidate
+            else ()
+        ):
             if (other.statement, other.kind) != known:
                 known = other.statement, other.kind
                 yield f"before {later}", f"({other.kind}) {other.statement}"
@@ -225,7 +233,9 @@ def examples(slug: str) -> Iterator[tuple[str, RuleCase]]:
     """A case that passes a rule and one that fails it, each with its word, in the default edition if possible."""
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
         known = cases_by_rule(*outcomes).get(slug, ())
-        default = [case for case in known if any(slug in case.expected.get("", {}).get(each, ()) for each in outcomes)]
+        default = [
+            case for case in known if any(slug in case.expected.get("", {}).get(outcome, ()) for outcome in outcomes)
+        ]
         yield from ((word, case) for case in (default or known)[:1])
 
 
@@ -268,11 +278,14 @@ def _operator(described: OperatorDefinition) -> str:
     for point in described.rounding:
         noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
         lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
-    for each in accuracy_formulas():
-        if each.operator == described.name:
-            why = "right" if each.holds else f"wrong, erratum {each.erratum}"
-            lines += _wrapped("accuracy", f"{each.formula}  ({each.place}: {why}; theorem {each.theorem})")
-            lines += _wrapped("", f"sonnx bound: {each.ours}", 12) if each.ours else []
+    for accuracy_formula in accuracy_formulas():
+        if accuracy_formula.operator == described.name:
+            why = "right" if accuracy_formula.holds else f"wrong, erratum {accuracy_formula.erratum}"
+            lines += _wrapped(
+                "accuracy",
+                f"{accuracy_formula.formula}  ({accuracy_formula.place}: {why}; theorem {accuracy_formula.theorem})",
+            )
+            lines += _wrapped("", f"sonnx bound: {accuracy_formula.ours}", 12) if accuracy_formula.ours else []
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
 

@@ -65,9 +65,9 @@ class _NotWrittenError(Exception):
 
 def call_facts(call: CheckedCall) -> CallFacts:
     """The facts of a call."""
-    verdicts = {each.rule.slug: each.verdict for each in call.results}
+    verdicts = {result.rule.slug: result.verdict for result in call.results}
     facts, reason = None, ""
-    if any(TOO_LONG in each.actual for each in call.results):
+    if any(TOO_LONG in result.actual for result in call.results):
         reason = "a rule takes too long"
     else:
         try:

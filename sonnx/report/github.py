@@ -26,7 +26,7 @@ def render_document(found: Document) -> str:
         head = [
             f"{section.name}: {section.headline}",
             *_terms(section.facts),
-            *(f"note: {each}" for each in section.notes),
+            *(f"note: {note}" for note in section.notes),
         ]
         lines.append(_command("notice", section.file, "sonnx: verdict", head))
     if not found.overview:

@@ -82,8 +82,8 @@ class Drawing:
     @property
     def marked(self) -> list[int]:
         """The pieces with a marked box, where there are several pieces."""
-        found = [number for number, piece in enumerate(self.pieces, 1) if any(box.link for box in piece.boxes)]
-        return found if len(self.pieces) > 1 else []
+        numbers = [number for number, piece in enumerate(self.pieces, 1) if any(box.link for box in piece.boxes)]
+        return numbers if len(self.pieces) > 1 else []
 
 
 class Marks(NamedTuple):
@@ -131,7 +131,7 @@ def _legend(graph: Outline, pieces: int) -> Iterator[str]:
 
 def anchors(report: Report, prefix: str) -> dict[str, str]:
     """The anchor of the findings at each place, in the order in which the page lists the places."""
-    places = dict.fromkeys(each.where.place for each in report.findings)
+    places = dict.fromkeys(finding.where.place for finding in report.findings)
     return {place: f"{prefix}-at-{number}" for number, place in enumerate(places)}
 
 
@@ -142,13 +142,13 @@ def _marks(report: Report, prefix: str) -> Marks:
     rules: dict[str, set[str]] = {}
     known = anchors(report, prefix)
     order = ("fail", "open", "deviated")
-    for each in report.findings:
-        place = "/".join(each.where.place.split("/")[:2])
-        kind = _finding_kind(each)
-        if not each.cause:
-            rules.setdefault(place, set()).add(each.rule)
+    for finding in report.findings:
+        place = "/".join(finding.where.place.split("/")[:2])
+        kind = _finding_kind(finding)
+        if not finding.cause:
+            rules.setdefault(place, set()).add(finding.rule)
         if place not in worst or order.index(kind) < order.index(worst[place]):
-            worst[place], first[place] = kind, known[each.where.place]
+            worst[place], first[place] = kind, known[finding.where.place]
     return Marks(worst, first, {place: frozenset(names) for place, names in rules.items()})
 
 
@@ -175,8 +175,10 @@ def _pieces(graph: Outline, draw: Draw) -> Iterator[Piece]:
     library = import_module(LIBRARY)
     alone = set(range(len(graph.boxes))) - {end for edge in graph.edges for end in edge}
     parts = _connected(graph)  # the library takes memory for each pair of them
-    layouts = [each for part in parts for each in library.from_edges(part, vertex_spacing=float(WIDTH + SPACE))]
-    for positions, _, _, edges in sorted(layouts, key=lambda each: min(number for number, _ in each[0])):
+    layouts = [
+        from_edge for part in parts for from_edge in library.from_edges(part, vertex_spacing=float(WIDTH + SPACE))
+    ]
+    for positions, _, _, edges in sorted(layouts, key=lambda layout: min(number for number, _ in layout[0])):
         yield from _cut(graph, draw, _layered(positions), sorted(edges))
     for number in sorted(alone):
         yield _piece(graph, draw, {number: (0.0, 0)}, [], 0)
@@ -247,7 +249,7 @@ def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: i
 def _box(box: Box, marks: Marks, marker: DrawnMarker, x: float, y: float) -> DrawnBox:
     kind, rules = _kind(box, marks), _rules(box, marks)
     styles = [kind, "out" if OUTSIDE in rules else "", marker.marks(rules, ())]
-    place = next((each for each in (box.place, *box.inner) if marks.kind.get(each) == kind), "")
+    place = next((name for name in (box.place, *box.inner) if marks.kind.get(name) == kind), "")
     return _drawn(box, x, y, styles, "", marks.anchor[place] if place and kind else "")
 
 
@@ -283,7 +285,9 @@ def outline_drawing(graph: Outline, prefix: str, styles: Mapping[str, StyledBox]
 
     def draw(box: Box, x: float, y: float) -> DrawnBox:
         listed = [styles[place] for place in (box.place, *box.inner) if place in styles]
-        style = next((each for each in listed if each.sign), listed[0] if listed else StyledBox("", ""))
+        style = next(
+            (styled_box for styled_box in listed if styled_box.sign), listed[0] if listed else StyledBox("", "")
+        )
         return _drawn(box, x, y, [style.style], style.sign, "")
 
     pieces = tuple(_pieces(graph, draw))

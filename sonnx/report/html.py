@@ -44,12 +44,18 @@ MAX_FILE_NAME = 60
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, finalize=lambda value: value if isinstance(value, Markup) else escape_once(str(value)),
     )  # fmt: skip
-    made.filters |= {"name": escape, "plural": plural, "slug": slug, "standing": standing_colour, "colour": colour}
-    return made
+    environment.filters |= {
+        "name": escape,
+        "plural": plural,
+        "slug": slug,
+        "standing": standing_colour,
+        "colour": colour,
+    }
+    return environment
 
 
 def page(template: str, **context: Any) -> str:
@@ -122,16 +128,16 @@ class Group:
 
 def render(run: CheckRun) -> str:
     """All reports of one run as one page, ending in a line feed."""
-    found, reports = document_of(run), run.reports
+    document, reports = document_of(run), run.reports
     several = len(reports) + len(run.unreadable) > 1
     return page(
         "check.html",
-        title=f"sonnx: {found.subject}" if len(found.subject) <= 80 else f"sonnx: {found.headline}",
-        contents=_contents(found.overview, [f"#model-{n}" for n in range(len(reports))]) if several else (),
+        title=f"sonnx: {document.subject}" if len(document.subject) <= 80 else f"sonnx: {document.headline}",
+        contents=_contents(document.overview, [f"#model-{n}" for n in range(len(reports))]) if several else (),
         unreadable=_unreadable(run.unreadable),
         models=[
-            _model(report, found.criteria, section, f"model-{number}")
-            for number, (report, section) in enumerate(zip(reports, found.sections, strict=True))
+            _model(report, document.criteria, section, f"model-{number}")
+            for number, (report, section) in enumerate(zip(reports, document.sections, strict=True))
         ],
         code=run.code,
     )
@@ -140,11 +146,11 @@ def render(run: CheckRun) -> str:
 def render_folder(run: CheckRun) -> dict[str, str]:
     """The reports of one run as an index and a page for each model, by file name."""
     names = [f"{number:03}-{_file_name(report.name)}.html" for number, report in enumerate(run.reports, 1)]
-    found = document_of(run)
-    listed = _contents(found.overview, names)
+    document = document_of(run)
+    listed = _contents(document.overview, names)
     reasons = _unreadable(run.unreadable)
     index = page(
-        "check.html", title=f"sonnx: {found.headline}", contents=listed, unreadable=reasons, models=(), code=run.code
+        "check.html", title=f"sonnx: {document.headline}", contents=listed, unreadable=reasons, models=(), code=run.code
     )
     pages = {
         name: render(CheckRun([report], code=report.exit_code(), docs=run.docs))
@@ -180,7 +186,7 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
 def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
     """What the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
-    found = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
+    finding_filter = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
     return {
@@ -194,18 +200,18 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
         "correctable": correctable(failing),
         "command": fix_command(report)[0] if number_with_rewrites(failing) else "",
         "gaps": list(_gaps(report)),
-        "filter": found,
+        "filter": finding_filter,
         "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in section.findings],
-        "drawing": drawing(report, anchor, found),
-        "places": list(_places(section, anchors(report, anchor) if report.outline else {}, found)),
+        "drawing": drawing(report, anchor, finding_filter),
+        "places": list(_places(section, anchors(report, anchor) if report.outline else {}, finding_filter)),
         "assumptions": [
             (_case_place(case), code(case.properties["requires"]), case.message)
             for case in section.cases
             if case.standing is Standing.ASSUMED
         ],
         "deviations": [
-            (each.id, code(each.rule), used[each.id], each.reason, each.risk, each.approver, each.expires)
-            for each in records
+            (record.id, code(record.rule), used[record.id], record.reason, record.risk, record.approver, record.expires)
+            for record in records
         ],
         "rules": list(_rules(report)),
         "identity": [("file", section.name), *section.facts, ("tool", f"sonnx {tool_version()}")],
@@ -225,15 +231,15 @@ def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
     """What was not checked or not decided: sentences, each with names and their numbers."""
     if report.partial:
         yield "Only some rules were checked", [(report.partial, 0)]
-    unchecked = [each for each in report.findings if each.verdict is Verdict.NOT_CHECKED]
-    operators = Counter(each.where.operator for each in unchecked if each.where.kind == "node")
+    unchecked = [finding for finding in report.findings if finding.verdict is Verdict.NOT_CHECKED]
+    operators = Counter(finding.where.operator for finding in unchecked if finding.where.kind == "node")
     if operators:
         listed = [(escape(name) or "(none)", number) for name, number in sorted(operators.items())]
         yield "Nodes of operators whose rules are not written yet", listed
     for sentence, counted in (
-        ("Not checked", Counter(each.rule for each in unchecked if each.where.kind != "node")),
-        ("Undecided", Counter(each.rule for each in report.roots if each.verdict is Verdict.UNDECIDED)),
-        ("Undecided only because of", Counter(each.cause for each in report.findings if each.cause)),
+        ("Not checked", Counter(finding.rule for finding in unchecked if finding.where.kind != "node")),
+        ("Undecided", Counter(root.rule for root in report.roots if root.verdict is Verdict.UNDECIDED)),
+        ("Undecided only because of", Counter(finding.cause for finding in report.findings if finding.cause)),
     ):
         if counted:
             yield sentence, sorted(counted.items())
@@ -248,16 +254,16 @@ def _places(section: Section, links: Mapping[str, str], known: FindingFilter) ->
     for case in section.cases:
         if case.where is not None:
             found_at.setdefault(case.where.place, []).append(case)
-    for at, found in found_at.items():
-        node = next((each for each in found if each.where and each.where.kind == "node"), found[0])
-        rules = ", ".join(dict.fromkeys(each.criterion for each in found))
+    for at, results in found_at.items():
+        node = next((result for result in results if result.where and result.where.kind == "node"), results[0])
+        rules = ", ".join(dict.fromkeys(result.criterion for result in results))
         yield {
             "heading": Markup('{}<span class="soft">: {}</span>').format(_case_place(node), rules),
-            "marks": known.marks((each.criterion for each in found), (each.verdict for each in found)),
+            "marks": known.marks((result.criterion for result in results), (result.verdict for result in results)),
             "anchor": links.get(at, ""),
             "rows": [
-                (known.marks([each.criterion], [each.verdict]), each, _case_text(each.message, each.details))
-                for each in found
+                (known.marks([result.criterion], [result.verdict]), result, _case_text(result.message, result.details))
+                for result in results
             ],
         }  # fmt: skip
 
@@ -319,10 +325,10 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
             ("source", declared.source), ("labels", ", ".join(declared.tags)),
             ("more", code(declared.command) + address if declared.command else ""),
         ],
-        [(_case_place(found[0]), _case_text(found[0].message, own(found[0])))
-         for found in alike.values() if len(found) == 1],
-        [(text, [_case_place(case) + _terms(own(case)) for case in found])
-         for text, found in alike.items() if len(found) > 1],
+        [(_case_place(results[0]), _case_text(results[0].message, own(results[0])))
+         for results in alike.values() if len(results) == 1],
+        [(text, [_case_place(case) + _terms(own(case)) for case in results])
+         for text, results in alike.items() if len(results) > 1],
     )  # fmt: skip
 
 

@@ -58,10 +58,10 @@ def _cases(section: Section, accepted: bool) -> Iterator[XmlCase]:
 
 
 def _numbers(cases: Iterable[XmlCase]) -> str:
-    made = [element for element, _ in cases]
+    texts = [element for element, _ in cases]
     return (
-        f'tests="{len(made)}" failures="{made.count("failure")}" errors="{made.count("error")}" '
-        f'skipped="{made.count("skipped")}"'
+        f'tests="{len(texts)}" failures="{texts.count("failure")}" errors="{texts.count("error")}" '
+        f'skipped="{texts.count("skipped")}"'
     )
 
 

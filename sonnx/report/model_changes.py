@@ -104,22 +104,23 @@ class ModelChangesReport(Rendered):
 
 def document(found: ModelChanges, code: int) -> Document:
     """What changed as a document: nodes, findings, evidence."""
-    nodes = tuple(_node_case(each) for each in found.nodes if each.status is not NodeStatus.SAME)
+    nodes = tuple(_node_case(node) for node in found.nodes if node.status is not NodeStatus.SAME)
     sections = [Section("nodes", found.second.name, nodes)] if nodes else []
     findings = tuple(
         CaseResult(
-            "finding", f"{each.rule}, {place(_where(each))}", "new" if each.new else "gone", _finding_standing(each),
-            escape_once(f"{each.verdict} {each.rule}: {each.message}"), where=_where(each),
+            "finding", f"{change.rule}, {place(_where(change))}", "new" if change.new else "gone",
+            _finding_standing(change), escape_once(f"{change.verdict} {change.rule}: {change.message}"),
+            where=_where(change),
         )
-        for each in found.findings
+        for change in found.findings
     )  # fmt: skip
     sections += [Section("findings", found.second.name, findings)] if findings else []
     evidence = tuple(
         CaseResult(
-            "evidence", each.evidence, each.standing, STANDINGS[each.standing], f"{each.extent}: {each.because}",
-            cells=(each.extent, each.because),
+            "evidence", standing.evidence, standing.standing, STANDINGS[standing.standing],
+            f"{standing.extent}: {standing.because}", cells=(standing.extent, standing.because),
         )
-        for each in found.evidence
+        for standing in found.evidence
     )  # fmt: skip
     sections.append(Section("evidence", found.second.name, evidence, heads=("for", "because")))
     return Document(
@@ -132,7 +133,7 @@ def document(found: ModelChanges, code: int) -> Document:
         sections=tuple(sections),
         facts=tuple((term, escape_once(text)) for term, text in _facts(found)),
         tiles=tuple(_tiles(found)),
-        hashes={each.name: each.sha256 for each in (found.first, found.second) if each.sha256},
+        hashes={file.name: file.sha256 for file in (found.first, found.second) if file.sha256},
     )
 
 
@@ -154,7 +155,7 @@ def _tiles(found: ModelChanges) -> Iterator[tuple[str, str]]:
     )
     yield f"{found.number(NodeStatus.CHANGED)}", "changed"
     yield f"{found.number(NodeStatus.NEW)} / {found.number(NodeStatus.GONE)}", "new / gone"
-    new = sum(each.new for each in found.findings)
+    new = sum(finding_change.new for finding_change in found.findings)
     yield f"{new} / {len(found.findings) - new}", "findings new / gone"
 
 
@@ -166,14 +167,14 @@ def _facts(found: ModelChanges) -> Iterator[tuple[str, str]]:
     before, after = found.verdicts
     yield "check", f"{before} in both" if before is after else f"{before} -> {after}"
     for status in (NodeStatus.GONE, NodeStatus.NEW):
-        nodes = [each.second or each.first for each in found.nodes if each.status is status]
+        nodes = [node.second or node.first for node in found.nodes if node.status is status]
         counted = Counter(node.operator for node in nodes if node is not None)
         if counted:
             yield status.value, ", ".join(f"{number} {operator}" for operator, number in sorted(counted.items()))
-    renamed = sum(each.renamed for each in found.nodes)
+    renamed = sum(node.renamed for node in found.nodes)
     if renamed:
         yield "renamed", plural(renamed, "node")
-    affected = sum(each.status is NodeStatus.SAME and each.value is Answer.UNDECIDED for each in found.nodes)
+    affected = sum(node.status is NodeStatus.SAME and node.value is Answer.UNDECIDED for node in found.nodes)
     if affected:
         yield "affected", f"{plural(affected, 'unchanged node')} whose values are not shown equal"
 
@@ -205,7 +206,7 @@ def _node_name(change: NodeChange) -> str:
 
 def _sentences(change: NodeChange) -> Iterator[str]:
     yield from change.changes
-    yield from (_constant_text(each) for each in change.constants[:MAX_CONSTANTS])
+    yield from (_constant_text(constant) for constant in change.constants[:MAX_CONSTANTS])
     if len(change.constants) > MAX_CONSTANTS:
         yield f"and {len(change.constants) - MAX_CONSTANTS} more constants"
     if change.status in (NodeStatus.GONE, NodeStatus.NEW):
@@ -239,16 +240,21 @@ def markdown(found: ModelChanges) -> str:
     lines += [
         f"* {escaped(term[:1].upper() + term[1:])}: {code_span(escape_once(text))}" for term, text in _facts(found)
     ]
-    changed = [each for each in found.nodes if each.status is not NodeStatus.SAME]
-    rows = [(each.status.value, table_cell(_node_name(each)), escaped(escape_once("; ".join(_sentences(each)))))
-            for each in changed[:MAX_ROWS]]  # fmt: skip
+    changed = [node for node in found.nodes if node.status is not NodeStatus.SAME]
+    rows = [(change.status.value, table_cell(_node_name(change)), escaped(escape_once("; ".join(_sentences(change)))))
+            for change in changed[:MAX_ROWS]]  # fmt: skip
     lines += _table("Nodes", ("change", "node", "what changed"), rows)
     lines += ["", f"and {len(changed) - MAX_ROWS} more nodes, which the JSON report lists"] * (len(changed) > MAX_ROWS)
-    counted = Counter((each.new, each.verdict.value, each.rule) for each in found.findings)
+    counted = Counter(
+        (finding_change.new, finding_change.verdict.value, finding_change.rule) for finding_change in found.findings
+    )
     listed = [("new" if new else "gone", verdict, table_cell(rule), str(number))
               for (new, verdict, rule), number in counted.items()]  # fmt: skip
     lines += _table("Findings", ("change", "verdict", "rule", "places"), listed)
-    evidence = [(each.standing, each.evidence, escaped(each.extent), each.because) for each in found.evidence]
+    evidence = [
+        (standing.standing, standing.evidence, escaped(standing.extent), standing.because)
+        for standing in found.evidence
+    ]
     lines += _table("Evidence about the first model", ("standing", "evidence", "for", "because"), evidence)
     return "\n".join(lines) + "\n"
 
@@ -256,7 +262,7 @@ def markdown(found: ModelChanges) -> str:
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
-    lines = [f"| {' | '.join(each)} |" for each in (heads, *rows)]
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
     return ["", f"## {title}", "", lines[0], f"|{'---|' * len(heads)}", *lines[1:]]
 
 

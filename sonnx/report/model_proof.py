@@ -33,7 +33,7 @@ class ProofReport(ModelProof, Rendered, frozen=True):
         """The proof as a document: a case for each rule that holds everywhere, and each place where one does not."""
         edition = catalogue.editions().editions[self.edition]
         cases = (
-            *(_refuted_case(self, each) for each in self.refuted),
+            *(_refuted_case(self, refuted) for refuted in self.refuted),
             *map(_open_case, self.open),
             *_count_cases(self),
             _every_node_case(self),
@@ -108,7 +108,7 @@ def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
             "yes: under it all conditions hold" if proof.sufficient else "not shown: it is only necessary",
         )
     if len(proof.solvers) > 1:
-        confirmed = sum(each.confirmed for each in proof.questions)
+        confirmed = sum(question.confirmed for question in proof.questions)
         asked = plural(len(proof.questions), "query", "queries")
         yield "confirmed", f"{proof.solvers[1]} confirms {confirmed} of {asked} that decide a rule"
 

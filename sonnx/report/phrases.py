@@ -76,15 +76,15 @@ def number_with_rewrites(findings: Iterable[Finding], option: str = "") -> int:
 
 def _alike(findings: Iterable[Finding]) -> Mapping[tuple[str, str, str], int]:
     """The failures of one rule at places of one kind: `sonnx fix` has the same rewrites for them."""
-    return Counter(map(_kind_of_failure, [each for each in findings if each.verdict is Verdict.FAIL]))
+    return Counter(map(_kind_of_failure, [finding for finding in findings if finding.verdict is Verdict.FAIL]))
 
 
 def correctable(failures: Sequence[Finding]) -> str:
     """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
     alike = _alike(failures)
-    number = sum(each for key, each in alike.items() if rewrites_for(*key))
+    number = sum(extent for key, extent in alike.items() if rewrites_for(*key))
     which = "all" if number == len(failures) else number or "none"
-    more = sum(each for key, each in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
+    more = sum(extent for key, extent in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
     added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
     return f"sonnx fix has rewrites by rule and operator for {which} of them{added}"
 
@@ -132,16 +132,18 @@ def fix_command(report: Report) -> tuple[str, str]:
         command += ["--bind", f"{symbol}={number}"]
     for input_name, sizes in report.input_shapes:
         command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
-    symbols = tuple(dict.fromkeys(each for _, shape in report.open_inputs for each in shape if not _is_number(each)))
+    symbols = tuple(
+        dict.fromkeys(extent for _, shape in report.open_inputs for extent in shape if not _is_number(extent))
+    )
     if "?" in symbols:
         given, left = _fitting(
             [
-                f"{input_name}={','.join(each if _is_number(each) else '1' for each in shape)}"
+                f"{input_name}={','.join(extent if _is_number(extent) else '1' for extent in shape)}"
                 for input_name, shape in report.open_inputs
             ]
         )
-        for each in given:
-            command += ["--input-shape", each]
+        for name in given:
+            command += ["--input-shape", name]
         replaced = [*_fitting(symbols)[0], *([plural(left, "more input")] if left else [])]
     else:
         given, left = _fitting([f"{symbol}=1" for symbol in symbols])

@@ -38,14 +38,14 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
     for height, text in marks:
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(height)}" y2="{y(height)}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y(height)}" dy="4" text-anchor="end">{text}</text>')
-    for each in series:
+    for curve in series:
         path = ""
-        for place, value in enumerate(each.heights):
+        for place, value in enumerate(curve.heights):
             if value is not None:
-                x, title = f"{LEFT + (place + 0.5) * step:.1f}", "".join(each.titles[place : place + 1])
-                path += f"{'M' if not place or each.heights[place - 1] is None else 'L'}{x} {y(value)}"
-                parts.append(f'<circle cx="{x}" cy="{y(value)}" r="3" {each.dot}><title>{title}</title></circle>')
-        parts += [f'<path d="{path}" fill="none" {each.line}/>'] if each.line else []
+                x, title = f"{LEFT + (place + 0.5) * step:.1f}", "".join(curve.titles[place : place + 1])
+                path += f"{'M' if not place or curve.heights[place - 1] is None else 'L'}{x} {y(value)}"
+                parts.append(f'<circle cx="{x}" cy="{y(value)}" r="3" {curve.dot}><title>{title}</title></circle>')
+        parts += [f'<path d="{path}" fill="none" {curve.line}/>'] if curve.line else []
     every = max(1, -(-len(labels) // LABELS))
     for place, label in list(enumerate(labels))[::every]:
         across, bottom = LEFT + (place + 0.5) * step, HEIGHT - TOP + 16

@@ -96,8 +96,8 @@ def rules_of(edition: Edition) -> Iterator[Rule]:
         described = catalogue.operator(name)
         seen: set[str] = set()
         for version in described.specified_first if described else ():
-            made = signature(name, version, edition.name)
-            for rule in made.rules if made else ():
+            candidate = signature(name, version, edition.name)
+            for rule in candidate.rules if candidate else ():
                 if rule.slug not in seen:
                     seen.add(rule.slug)
                     yield rule

@@ -46,7 +46,7 @@ def render_document(found: Document) -> str:
     driver = {
         "name": "sonnx",
         "version": tool_version(),
-        "rules": [_descriptor(name, each) for name, each in found.criteria.items()],
+        "rules": [_descriptor(name, criterion) for name, criterion in found.criteria.items()],
     }
     run = {
         "tool": {"driver": driver},

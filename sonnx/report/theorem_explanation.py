@@ -38,9 +38,9 @@ def theorem_facts(theorem: Theorem) -> Iterator[tuple[str, str]]:
     yield "because", theorem.because
     yield "erratum", theorem.erratum
     yield "one solver", theorem.reason_single
-    for each in theorem.obligations():
+    for obligation in theorem.obligations():
         yield (
-            "asked" if not each.computed else "computed",
-            f"{each.name}{f': {each.computed}' if each.computed else ''}",
+            "asked" if not obligation.computed else "computed",
+            f"{obligation.name}{f': {obligation.computed}' if obligation.computed else ''}",
         )
     yield "repeat", f"sonnx prove --select {theorem.id} --solver all"

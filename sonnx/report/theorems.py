@@ -44,12 +44,14 @@ class TheoremReport(Rendered, Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """4 if the tool failed, else 2 if a theorem says nothing, 1 if it is unexpected, 3 if undecided, else 0."""
-        surprises = [each for each in self.results if not each.expected]
-        if any(each.unanswered is not None and each.unanswered.why is NoVerdict.FAILED for each in surprises):
+        surprises = [result for result in self.results if not result.expected]
+        if any(
+            surprise.unanswered is not None and surprise.unanswered.why is NoVerdict.FAILED for surprise in surprises
+        ):
             return TOOL_FAILED
-        if any(each.status in ("vacuous", "trivial") for each in surprises):
+        if any(surprise.status in ("vacuous", "trivial") for surprise in surprises):
             return 2
-        if any(each.status != "undecided" for each in surprises):
+        if any(surprise.status != "undecided" for surprise in surprises):
             return 1
         return 3 if surprises else 0
 
@@ -87,12 +89,14 @@ class TheoremReport(Rendered, Struct, frozen=True):
 
 def listing(found: Iterable[Theorem]) -> str:
     """A line for each theorem, with its domain, size and induction in brackets where they limit it."""
-    return "".join(f"{each.id:46s} {each.expected:8s} {each.statement}{_in_brackets(each)}\n" for each in found)
+    return "".join(
+        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}{_in_brackets(theorem)}\n" for theorem in found
+    )
 
 
 def listed_counts(found: Sequence[Theorem]) -> str:
     """How many theorems there are, and how far those reach that are stated to hold."""
-    proved = [each for each in found if each.expected == "proved"]
+    proved = [theorem for theorem in found if theorem.expected == "proved"]
     return f"{plural(len(found), 'statement')}, {len(proved)} of them stated to hold{_counted(proved)}"
 
 
@@ -127,7 +131,7 @@ def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
     for outcome in outcomes:
         topics.setdefault(outcome.theorem.id.partition(".")[0], []).append(outcome)
     yield "topic", *(f"#{head}" for head in (*SHORT_NAMES.values(), "unexpected", "questions", *SOLVERS, "confirmed"))
-    yield from ((topic, *_counts(found)) for topic, found in topics.items())
+    yield from ((topic, *_counts(theorem_results)) for topic, theorem_results in topics.items())
     yield "all", *_counts(outcomes)
 
 
@@ -139,8 +143,13 @@ def kinds_of(outcomes: Iterable[TheoremResult]) -> dict[str, int]:
 
 def _counts(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     kinds = kinds_of(outcomes)
-    obligations = [each for outcome in outcomes for each in outcome.obligations if not each.computed]
-    solvers = [answer.solver for each in obligations for answer in each.answers if answer.result in ("sat", "unsat")]
+    obligations = [obligation for outcome in outcomes for obligation in outcome.obligations if not obligation.computed]
+    solvers = [
+        answer.solver
+        for obligation in obligations
+        for answer in obligation.answers
+        if answer.result in ("sat", "unsat")
+    ]
     numbers = (
         *(kinds.get(kind, 0) for kind in KINDS), sum(not outcome.expected for outcome in outcomes), len(obligations),
         *(solvers.count(solver) for solver in SOLVERS), sum(outcome.confirmed for outcome in outcomes),
@@ -165,7 +174,7 @@ def trusted(outcomes: Sequence[TheoremResult]) -> Iterator[str]:
     """The solvers, what rests on one of them only, and where to read what has to be trusted."""
     outcomes = [outcome for outcome in outcomes if outcome.unanswered is None]
     single = [outcome for outcome in outcomes if not outcome.confirmed]
-    answers = [answer for outcome in outcomes for each in outcome.obligations for answer in each.answers]
+    answers = [answer for outcome in outcomes for obligation in outcome.obligations for answer in obligation.answers]
     versions = dict.fromkeys(f"{answer.solver} {answer.version}" for answer in answers)
     yield f"solvers: {', '.join(versions) or 'none answered'}"
     recorded = sum(outcome.recorded for outcome in outcomes)
@@ -222,9 +231,9 @@ def _case_details(outcome: TheoremResult, shared: bool) -> Iterator[tuple[str, s
     theorem = outcome.theorem
     if outcome.unanswered is not None:
         yield "not answered", escape_once(outcome.unanswered)
-    for each in outcome.obligations:
-        if not outcome.expected and each.status != theorem.expected:
-            yield each.status, f"{each.name}{disagreement(each)}"
+    for obligation in outcome.obligations:
+        if not outcome.expected and obligation.status != theorem.expected:
+            yield obligation.status, f"{obligation.name}{disagreement(obligation)}"
     if outcome.status in ("refuted", "found"):
         yield "shown", escape_once(outcome.replayed) or values(outcome)
     if outcome.unconfirmed:

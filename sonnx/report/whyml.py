@@ -46,7 +46,7 @@ def files(name: str | None = None) -> dict[str, str]:
     head = (
         f"(* The rules of edition {edition}, written by `sonnx export why3`: to change them, change the profile. *)\n"
     )
-    modules = "\n".join("\n".join(_module(each)) + "\n" for each in signatures(edition))
+    modules = "\n".join("\n".join(_module(candidate)) + "\n" for candidate in signatures(edition))
     return {
         BUILT_INS: f"{head}\n{PRELUDE}\n{_built_ins()}",
         ORDER: f"{head}\n{_order()}",
@@ -59,9 +59,9 @@ def signatures(edition: str) -> Iterator[Signature]:
     for described in catalogue.operators():
         text = catalogue.editions().editions[edition].text_of(described.name)
         version = None if text is None else described.specified_by(text)
-        made = None if version is None else signature(described.name, version, edition)
-        if made is not None:
-            yield made
+        candidate = None if version is None else signature(described.name, version, edition)
+        if candidate is not None:
+            yield candidate
 
 
 def _order() -> str:
@@ -70,7 +70,7 @@ def _order() -> str:
     for tree in ast.parse(Path(order.__file__).read_text("utf-8")).body:
         if isinstance(tree, ast.FunctionDef):
             locals_ = _Locals()
-            tree.body = [locals_.visit(each) for each in tree.body if not locals_.takes(each)]
+            tree.body = [locals_.visit(statement) for statement in tree.body if not locals_.takes(statement)]
             known[tree.name] = read_built_in(tree, ast.unparse(tree), known, order)
     functions = "\n".join(map(function_text, known.values()))
     return f"module Order\n  use int.Int\n\n{functions}end\n"
@@ -97,8 +97,8 @@ class _Locals(ast.NodeTransformer):
 def _built_ins() -> str:
     """The built-in functions: first those on numbers alone, which need nothing of the prelude."""
     unknown = "".join(f"  constant {name} : {kind}\n" for kind, name in UNKNOWN.items())
-    texts = {name: function_text(each) for name, each in built_ins().items()}
-    alone = [name for name, each in built_ins().items() if not each.built_ins and _plain(each)]
+    texts = {name: function_text(built_in) for name, built_in in built_ins().items()}
+    alone = [name for name, built_in in built_ins().items() if not built_in.built_ins and _plain(built_in)]
     numbers = "\n".join(texts[name] for name in alone)
     others = "\n".join(text for name, text in texts.items() if name not in alone)
     return (
@@ -110,8 +110,8 @@ def _built_ins() -> str:
 def _plain(function: BuiltIn) -> bool:
     """Whether a function has numbers only and divides none."""
     types, result = built_in_types(function)
-    divides = any(isinstance(each, ast.FloorDiv | ast.Mod) for each in ast.walk(ast.parse(function.source)))
-    return not divides and not any(isinstance(each, ListType) for each in (*types, result))
+    divides = any(isinstance(tree, ast.FloorDiv | ast.Mod) for tree in ast.walk(ast.parse(function.source)))
+    return not divides and not any(isinstance(value_type, ListType) for value_type in (*types, result))
 
 
 def module_name(made: Signature) -> str:
@@ -121,7 +121,7 @@ def module_name(made: Signature) -> str:
 
 def _module(made: Signature) -> Iterator[str]:
     types = signature_types(made)
-    outputs = {each.name for each in made.outputs}
+    outputs = {formal.name for formal in made.outputs}
     yield f"(* {made.operator}, operator set {made.version}, by the text {made.text} *)"
     yield f"module {module_name(made)}"
     yield "  use builtins.BuiltIns"
@@ -137,16 +137,16 @@ def _module(made: Signature) -> Iterator[str]:
         yield from ("", f"  (* {_comment(rule)} *)")
         yield f"  predicate {name} {_formals(used, types)} ="
         yield f"    {_body(made, condition, rule.when, types)}"
-        if not outputs & {each.removeprefix("given(").removesuffix(")") for each in used}:
+        if not outputs & {word.removeprefix("given(").removesuffix(")") for word in used}:
             demanded.append((name, used))
     for output, shape in made.shapes.items():
         used = _used(made, [shape], types)
         yield from ("", f"  (* the shape of {output} *)")
-        found = type_name(type_of(shape, types))
-        yield f"  function {identifier(f'shape_of_{output}')} {_formals(used, types)} : {found} ="
+        text = type_name(type_of(shape, types))
+        yield f"  function {identifier(f'shape_of_{output}')} {_formals(used, types)} : {text} ="
         yield f"    {_with_definitions(made, [shape], types, _text(shape, types))}"
     every = [name for name in types if any(name in used for _, used in demanded)]
-    parts = [" ".join([name, *(identifier(each) for each in used)]) for name, used in demanded]
+    parts = [" ".join([name, *(identifier(word) for word in used)]) for name, used in demanded]
     together = f" {AND} ".join(parts) or "true"
     yield from ("", f"  predicate precondition {_formals(every, types)} =", f"    {together}", "end")
 
@@ -168,13 +168,13 @@ def _text(expression: Expression, types: Mapping[str, RuleType]) -> str:
 
 def _definitions(made: Signature, expressions: list[Expression]) -> list[str]:
     """The definitions that expressions use, directly or through others, in the order of the file."""
-    waiting, found = [name for each in expressions for name in each.names], set[str]()
+    waiting, texts = [name for expression in expressions for name in expression.names], set[str]()
     while waiting:
         name = waiting.pop()
-        if name in made.define and name not in found:
-            found.add(name)
+        if name in made.define and name not in texts:
+            texts.add(name)
             waiting += made.define[name].names
-    return [name for name in made.define if name in found]
+    return [name for name in made.define if name in texts]
 
 
 def _with_definitions(made: Signature, expressions: list[Expression], types: Mapping[str, RuleType], text: str) -> str:
@@ -191,7 +191,10 @@ def _let(name: str, definition: Written) -> str:
 def _used(made: Signature, expressions: list[Expression], types: Mapping[str, RuleType]) -> list[str]:
     """The names of facts that expressions depend on, in the order of the signature."""
     definitions = _definitions(made, expressions)
-    names = set().union(*(each.names for each in expressions), *(made.define[each].names for each in definitions))
+    names = set().union(
+        *(expression.names for expression in expressions),
+        *(made.define[definition].names for definition in definitions),
+    )
     return [name for name in types if name in names - set(made.define)]
 
 

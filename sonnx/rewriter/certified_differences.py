@@ -40,12 +40,12 @@ def certified_differences(
         sides.append(side_of(replace(model, graph=replace(model.graph, outputs=added)), called, "", None))
     options = EquivalenceOptions(edition=edition, box=tuple(box), runs=0, hypotheses=HYPOTHESES)
     try:
-        found = compare_models(sides[0], sides[1], options)
+        equivalence = compare_models(sides[0], sides[1], options)
     except BadInput:
         raise
     except Stop:
         return {}
-    apart = {each.first: each.difference for each in found.outputs}
+    apart = {output.first: output.difference for output in equivalence.outputs}
     return {name: most for name, most in apart.items() if most is not None and isfinite(most)}
 
 

@@ -26,7 +26,7 @@ MAX_CONSTANT_BYTES = 1 << 31
 def from_array(name: str, values: Array) -> Tensor:
     """A constant with the elements of an array."""
     if values.dtype == TEXT:
-        strings = tuple(each.encode() for each in values.ravel())
+        strings = tuple(value.encode() for value in values.ravel())
         return Tensor(name, "string", values.shape, ("string_data",), None, strings, len(strings) or None)
     return from_bytes(name, NAMES[values.dtype], values.shape, packed(np.ascontiguousarray(values)))
 
@@ -151,5 +151,5 @@ def _row_major(indices: Array, dims: Sequence[int]) -> Array | None:
     if indices.shape[1] != len(dims) or not ((indices >= 0) & (indices < np.array(dims, np.int64))).all():
         return None
     strides = [int(np.prod(dims[axis + 1 :], dtype=object)) for axis in range(len(dims))]
-    found: Array = (indices * np.array(strides, np.int64)).sum(axis=1)
-    return found
+    array: Array = (indices * np.array(strides, np.int64)).sum(axis=1)
+    return array

@@ -86,7 +86,8 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         changed = [rewrite.value for rewrite in applied if rewrite.value]
         known = certified_differences(bound, rewritten, changed, options.box, chosen)
         applied = tuple([
-            replace(each, bounded=True, difference=known.get(each.value)) if each.value else each for each in applied
+            replace(rewrite, bounded=True, difference=known.get(rewrite.value)) if rewrite.value else rewrite
+            for rewrite in applied
         ])  # fmt: skip
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
         validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
@@ -117,10 +118,10 @@ def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:
 def _rewritten(context: RewriteContext) -> WalkResult:
     """The model after all enabled rewrites: preparations, those of each node, completions."""
     context, before = _changed(context, passes.PREPARATIONS)
-    rewrites = [each for each in passes.NODE_REWRITES if each.enabled(context)]
+    rewrites = [node_rewrite for node_rewrite in passes.NODE_REWRITES if node_rewrite.enabled(context)]
     context = replace(context, hints=hints_of(context.model))
-    moving = may_move(context) and any(each.enabled(context) for each in passes.MOVES)
-    first = [each for each in rewrites if not moving or each not in passes.LAST_OF_NODES]
+    moving = may_move(context) and any(move.enabled(context) for move in passes.MOVES)
+    first = [rewrite for rewrite in rewrites if not moving or rewrite not in passes.LAST_OF_NODES]
     walked = walk(context, first)
     if contradicted(context.hints, walked.facts):
         context = replace(context, hints={})
@@ -138,11 +139,11 @@ def _changed(
 ) -> tuple[RewriteContext, list[AppliedRewrite]]:
     """The context with the model after rewrites of it as a whole, and the places they changed."""
     applied: list[AppliedRewrite] = []
-    for each in rewrites:
-        change = each.apply(context) if each.enabled(context) and each.triggered(context) else None
+    for rewrite in rewrites:
+        change = rewrite.apply(context) if rewrite.enabled(context) and rewrite.triggered(context) else None
         if change is not None:
             context = replace(context, model=change.model)
-            applied += each.applied(change.edits)
+            applied += rewrite.applied(change.edits)
     return context, applied
 
 
@@ -159,7 +160,7 @@ def _validated(
     `reports` are the checks before and after.
     """
     known = passes.every_rewrite()
-    changing_values = tuple(sorted({each.name for each in result.applied if known[each.name].option}))
+    changing_values = tuple(sorted({rewrite.name for rewrite in result.applied if known[rewrite.name].option}))
     comparable = _rewritten(replace(context, options=frozenset())) if changing_values else result
     model = written.again(comparable.model) if changing_values else rewritten
 
@@ -182,7 +183,9 @@ def _validated(
 
 def _rules_of_validity(report: Report) -> tuple[str, ...]:
     """The rules by which a model is not valid ONNX, so that no text gives it values."""
-    return tuple(sorted({each.rule for each in report.findings if each.verdict is Verdict.FAIL and each.breaks_onnx}))
+    return tuple(
+        sorted({finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL and finding.breaks_onnx})
+    )
 
 
 # ------------------------------------------------------------------ what is refused
@@ -228,13 +231,13 @@ class _Written(Struct, frozen=True):
     def again(self, model: Model) -> Model:
         """The model as it is read from what is written, with its values."""
         data, values = self.file_of(model)
-        made = read(data, limits=model.limits)
-        return made if values is None else with_values_inside(made, values)
+        example = read(data, limits=model.limits)
+        return example if values is None else with_values_inside(example, values)
 
     def as_checked(self, data: bytes, values: ValuesFile | None, limits: Limits) -> Model:
         """The model as a check of what is written reads it."""
-        made = read(data, limits=limits)
-        return made if values is None else with_file_size(made, values)
+        model = read(data, limits=limits)
+        return model if values is None else with_file_size(model, values)
 
 
 def _file_of(model: Model) -> bytes:
@@ -257,10 +260,10 @@ def _require_writable(model: Model, report: Report, strict: bool, written: _Writ
     if is_same(model, written.again(model)):
         return
     data, values = written.file_of(model)
-    found = written.as_checked(data, values, model.limits)
-    again = evaluate_model(found, report.name, report.edition, strict_versions=strict)
+    checked = written.as_checked(data, values, model.limits)
+    again = evaluate_model(checked, report.name, report.edition, strict_versions=strict)
     missing = set(report.findings) - set(again.findings)
-    lost = next((each for each in report.findings if each in missing), None)
+    lost = next((finding for finding in report.findings if finding in missing), None)
     if lost is not None:
         raise UsageError(
             f"the model cannot be written back unchanged: {lost.rule} fails at {lost.where.place} ({lost.actual}); "
@@ -291,12 +294,16 @@ def _bound(
         return model, ()
     bound = bind_symbols(model, numbers, shapes)
     again = evaluate_model(bound, report.name, report.edition, strict_versions=strict)
-    failed = {(each.rule, each.where) for each in report.findings if each.verdict is Verdict.FAIL}
-    for each in again.findings:
-        if each.verdict is Verdict.FAIL and each.breaks_onnx and (each.rule, each.where) not in failed:
+    failed = {
+        (report_finding.rule, report_finding.where)
+        for report_finding in report.findings
+        if report_finding.verdict is Verdict.FAIL
+    }
+    for finding in again.findings:
+        if finding.verdict is Verdict.FAIL and finding.breaks_onnx and (finding.rule, finding.where) not in failed:
             sizes = {**numbers, **{name: list(shape) for name, shape in shapes.items()}}
             binding = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
-            raise UsageError(f"{binding} cannot hold: {each.rule} fails at {each.where.place}: {each.actual}")
+            raise UsageError(f"{binding} cannot hold: {finding.rule} fails at {finding.where.place}: {finding.actual}")
     return bound, (*_bindings(numbers), *_input_shapes(model, bound, shapes))
 
 

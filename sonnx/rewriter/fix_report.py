@@ -131,24 +131,24 @@ def headline(result: FixResult) -> str:
 
 def _by_name(rewrites: Iterable[AppliedRewrite]) -> Iterable[list[AppliedRewrite]]:
     found: dict[str, list[AppliedRewrite]] = {}
-    for each in rewrites:
-        found.setdefault(each.name, []).append(each)
+    for rewrite in rewrites:
+        found.setdefault(rewrite.name, []).append(rewrite)
     return found.values()
 
 
 def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[str]:
-    rules = sorted({rule for each in applied for rule in each.rules})
+    rules = sorted({rule for rewrite in applied for rule in rewrite.rules})
     yield f"{applied[0].title} ({len(applied)})" + (f", for {', '.join(rules)}" if rules else "")
     if applied[0].theorem:
         yield f"  values unchanged by theorem {applied[0].theorem}: sonnx prove --select {applied[0].theorem}"
-    notes = sorted({each.changes for each in applied} - {""})
+    notes = sorted({rewrite.changes for rewrite in applied} - {""})
     yield from (f"  note: {escape(changes)}" for changes in notes[:shown])
-    for each in applied[:shown]:
-        yield f"  {place(each.where)}"
-        yield f"    - {each.before}"
-        yield f"    + {each.after}"
-        if each.bounded:
-            yield f"    {escape(each.value)}: {_difference(each)}"
+    for applied_rewrite in applied[:shown]:
+        yield f"  {place(applied_rewrite.where)}"
+        yield f"    - {applied_rewrite.before}"
+        yield f"    + {applied_rewrite.after}"
+        if applied_rewrite.bounded:
+            yield f"    {escape(applied_rewrite.value)}: {_difference(applied_rewrite)}"
     if shown is not None and len(applied) > shown:
         yield f"  and {len(applied) - shown} more (--all prints them)"
 
@@ -187,10 +187,10 @@ def _nodes(result: FixResult) -> str:
 
 def counted(report: Report) -> str:
     """The findings by rule, the most frequent first."""
-    found = Counter(
-        each.rule if each.verdict is Verdict.FAIL else f"{each.rule} {each.verdict}" for each in report.roots
+    counter = Counter(
+        root.rule if root.verdict is Verdict.FAIL else f"{root.rule} {root.verdict}" for root in report.roots
     )
-    return ", ".join(f"{number} {rule}" for rule, number in found.most_common()) or "none"
+    return ", ".join(f"{number} {rule}" for rule, number in counter.most_common()) or "none"
 
 
 # ------------------------------------------------------------------ as a document, for the other formats
@@ -199,10 +199,12 @@ def counted(report: Report) -> str:
 def document_of(result: FixResult) -> Document:
     """A case for each remaining finding, and one for each rewrite, whose criterion is the kind of rewrite."""
     name, edition = result.before.name, catalogue.editions().editions[result.after.edition]
-    rules = {each.rule.slug: rule_criterion(each.rule, edition) for each in result.remaining}
+    rules = {findings.rule.slug: rule_criterion(findings.rule, edition) for findings in result.remaining}
     made = {
-        each.name: Criterion(each.title, "rewrite", source=f"theorem {each.theorem}" if each.theorem else "")
-        for each in result.rewrites
+        rewrite.name: Criterion(
+            rewrite.title, "rewrite", source=f"theorem {rewrite.theorem}" if rewrite.theorem else ""
+        )
+        for rewrite in result.rewrites
     }
     sections = (
         Section(f"{escape(name)}: remaining findings", name, tuple(_remaining(result))),
@@ -241,12 +243,12 @@ def _remaining(result: FixResult) -> Iterator[CaseResult]:
 
 
 def _rewrites(result: FixResult) -> Iterator[CaseResult]:
-    for each in result.rewrites:
-        apart = _difference(each) if each.bounded else ""
+    for rewrite in result.rewrites:
+        apart = _difference(rewrite) if rewrite.bounded else ""
         details = (
-            ("for", ", ".join(each.rules)), ("changes", escape_once(each.changes)), ("difference", apart),
+            ("for", ", ".join(rewrite.rules)), ("changes", escape_once(rewrite.changes)), ("difference", apart),
         )  # fmt: skip
         yield CaseResult(
-            each.name, each.name, "rewritten", Standing.GOOD, escape_once(f"{each.before} → {each.after}"),
-            tuple((term, text) for term, text in details if text), each.where,
+            rewrite.name, rewrite.name, "rewritten", Standing.GOOD, escape_once(f"{rewrite.before} → {rewrite.after}"),
+            tuple((term, text) for term, text in details if text), rewrite.where,
         )  # fmt: skip

@@ -30,10 +30,10 @@ def attribute(name: str, kind: str, value: AttributeValue) -> Attribute:
 
 def with_attributes(node: Node, changed: Mapping[str, Attribute | None]) -> Node:
     """The node with attributes replaced, or added at the end, or removed where None is given."""
-    kept = [changed.get(each.name, each) for each in node.attributes]
-    present = {each.name for each in node.attributes}
-    added = [each for name, each in changed.items() if name not in present]
-    return replace(node, attributes=tuple(each for each in (*kept, *added) if each is not None))
+    kept = [changed.get(attribute.name, attribute) for attribute in node.attributes]
+    present = {attribute.name for attribute in node.attributes}
+    added = [attribute for name, attribute in changed.items() if name not in present]
+    return replace(node, attributes=tuple(attribute for attribute in (*kept, *added) if attribute is not None))
 
 
 def node(
@@ -84,8 +84,8 @@ class NodeSequence:
         if len(parts) == 1 and self.operator_set >= SHAPE_AS_INPUT:
             return self.reshape(parts[0].name, [*shape[:axis], span[1] - span[0], *shape[axis + 1 :]], output)
         rank = len(shape)
-        starts = [span[0] if each == axis else 0 for each in range(rank)]
-        ends = [span[1] if each == axis else extent for each, extent in enumerate(shape)]
+        starts = [span[0] if index == axis else 0 for index in range(rank)]
+        ends = [span[1] if index == axis else extent for index, extent in enumerate(shape)]
         bounds = {"starts": starts, "ends": ends, "axes": list(range(rank))}
         if self.operator_set < BOUNDS_AS_INPUTS:
             written = tuple(attribute(name, "ints", tuple(values)) for name, values in bounds.items())

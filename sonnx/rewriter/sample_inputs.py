@@ -82,15 +82,24 @@ def _zeros(random: np.random.Generator, dtype: np.dtype[np.generic], shape: tupl
 
 def _specials(dtype: np.dtype[np.generic]) -> Array:
     """Zeros, infinities, NaNs of both dtypes and signs, the least and the greatest numbers."""
-    made = format_of(dtype)
+    number_format = format_of(dtype)
     if dtype == TEXT:
         return np.array(["", " ", "é", "w"], TEXT)
     if dtype.kind == "c":
         return np.array([complex(one, other) for one in (0.0, -0.0, inf, nan) for other in (1.0, -inf)], dtype)
     if is_small_float(dtype):
         return np.arange(len(small_floats.numbers(NAMES[dtype])), dtype=np.uint8).view(dtype)
-    if made is None:
+    if number_format is None:
         ends = (0, 1) if dtype == np.bool_ else (*limits_of(dtype), 0, 1)
         return np.array(ends).astype(dtype)
-    positive = [0, 1, made.infinity - 1, made.infinity, made.infinity + 1, made.sign - 1]
-    return np.array([*positive, *(made.sign + each for each in positive)], made.unsigned).view(dtype)
+    positive = [
+        0,
+        1,
+        number_format.infinity - 1,
+        number_format.infinity,
+        number_format.infinity + 1,
+        number_format.sign - 1,
+    ]
+    return np.array([*positive, *(number_format.sign + number for number in positive)], number_format.unsigned).view(
+        dtype
+    )

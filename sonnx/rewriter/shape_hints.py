@@ -80,10 +80,12 @@ def _differs(hint: TensorFacts, known: TensorFacts) -> bool:
 
 def _without_large_constants(model: Model) -> Model:
     graph = model.graph
-    large = {each.name: each for each in graph.initializers if prod(each.dims) > MAX_ELEMENTS}
+    large = {
+        initializer.name: initializer for initializer in graph.initializers if prod(initializer.dims) > MAX_ELEMENTS
+    }
     given = {value.name for value in graph.inputs}
-    added = tuple(ValueInfo(each.name, _type_of(each)) for each in large.values() if each.name not in given)
-    kept = tuple(each for each in graph.initializers if each.name not in large)
+    added = tuple(ValueInfo(tensor.name, _type_of(tensor)) for tensor in large.values() if tensor.name not in given)
+    kept = tuple(initializer for initializer in graph.initializers if initializer.name not in large)
     return replace(model, graph=replace(graph, inputs=(*graph.inputs, *added), initializers=kept))
 
 

@@ -79,8 +79,8 @@ class Site(Struct, frozen=True, dict=True):
     @cached_property
     def environment(self) -> Mapping[str, Any]:
         """Every name of the operator's rules with its value."""
-        made = self.call.signature
-        return {} if made is None else environment(made, self.node.attributes, self.inputs, self.declared)
+        candidate = self.call.signature
+        return {} if candidate is None else environment(candidate, self.node.attributes, self.inputs, self.declared)
 
     def evaluate(self, source: str) -> Any:
         """The value of an expression of the rule language at this node, None where it is not known."""
@@ -131,14 +131,14 @@ class Site(Struct, frozen=True, dict=True):
 
     def required_element_type(self, formal: Input) -> str | None:
         """The element type an input must have: that of its type variable, or the fixed one."""
-        made = self.call.signature
-        members = made.groups.get(formal.type) if made else None
+        candidate = self.call.signature
+        members = candidate.groups.get(formal.type) if candidate else None
         if members is None:
             return formal.type or None
-        for each, given in zip(made.inputs if made else (), self.inputs, strict=False):
-            if each.name in members and given is not None and not isinstance(given.type, Unknown):
+        for operand, given in zip(candidate.inputs if candidate else (), self.inputs, strict=False):
+            if operand.name in members and given is not None and not isinstance(given.type, Unknown):
                 return given.type
-        allowed = at(self.call.known.types[formal.type], made.version) if made and self.call.known else None
+        allowed = at(self.call.known.types[formal.type], candidate.version) if candidate and self.call.known else None
         return allowed[0] if allowed and len(allowed) == 1 else None
 
     def required_shape(self, name: str) -> Shape | None:
@@ -205,8 +205,8 @@ def _executed(
     """The types and shapes that the executor gives the outputs of an operator without a data file; else as declared."""
     stated = list(declared)
     computed = context.run_domain.call(call, inputs, stated).outputs
-    for facts, found in zip(stated, computed, strict=False):
-        yield facts if found is None else _completed(facts, found)
+    for facts, tensor_facts in zip(stated, computed, strict=False):
+        yield facts if tensor_facts is None else _completed(facts, tensor_facts)
     yield from stated[len(computed) :]
 
 
@@ -246,7 +246,7 @@ def pieces_of(site: Site, known: Mapping[str, Pieces]) -> Pieces:
 def _cut(site: Site, shape: Shape) -> tuple[int, tuple[int, int]] | None:
     """The only axis that a Slice cuts, and from where to where; None where it is another one."""
     lists = [site.known(name) for name in ("starts", "ends", "axes", "steps")]
-    if None in lists or len({len(each) for each in lists}) != 1:
+    if None in lists or len({len(items) for items in lists}) != 1:
         return None
     cuts = [
         (axis, (start, end))

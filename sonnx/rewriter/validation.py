@@ -87,15 +87,17 @@ def validate(
     if invalid_after:
         reason = f"the rewritten model is not valid ONNX ({', '.join(invalid_after)}), so its values are undefined"
         return Validation(number, missing=reason)
-    names = frozenset(each.name for each in applied if set(each.rules) & set(invalid_before))
+    names = frozenset(
+        applied_rewrite.name for applied_rewrite in applied if set(applied_rewrite.rules) & set(invalid_before)
+    )
     reasons = list(invalid_before) if names else []
     while True:
         original = partly_rewritten(names)
         try:
-            found = _compared(original, rewritten, domain, number)
-            return replace(found, after=tuple(sorted(names)), because="; ".join(reasons))
+            validation = _compared(original, rewritten, domain, number)
+            return replace(validation, after=tuple(sorted(names)), because="; ".join(reasons))
         except _NoValue as stop:
-            serving = {each.name for each in applied if stop.rule in each.rules}
+            serving = {applied_rewrite.name for applied_rewrite in applied if stop.rule in applied_rewrite.rules}
             more = serving if stop.rule else _making_executable(applied)
             if more <= names:
                 return Validation(number, outputs=len(original.graph.outputs), missing=str(stop))
@@ -105,7 +107,7 @@ def validate(
 
 def _making_executable(applied: Sequence[AppliedRewrite]) -> set[str]:
     known = every_rewrite()
-    return {each.name for each in applied if known[each.name].makes_executable}
+    return {applied_rewrite.name for applied_rewrite in applied if known[applied_rewrite.name].makes_executable}
 
 
 class _NoValue(Exception):
@@ -123,17 +125,17 @@ def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int)
         names = ", ".join(dict.fromkeys(quote(node.operator) for node in (*one.left_out, *other.left_out)))
         raise _NoValue("", f"sonnx cannot run {names}, and their nodes differ between the models")
     not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
-    found = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
+    validation = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
     try:
         runners = [ModelRunner(part.model, unchecked=True, domain=domain) for part in (one, other)]
         for given in sample_inputs(required_inputs(one.model), number):
-            found = _with_one_more(found, *map(partial(_run, given), runners, (one, other)))
+            validation = _with_one_more(validation, *map(partial(_run, given), runners, (one, other)))
     except Stop as stop:
-        if not found.inputs:
+        if not validation.inputs:
             raise _NoValue("", str(stop)) from None
-        return replace(found, missing=str(stop))
-    nothing = "" if found.inputs or not number else "no generated input has a value in either model"
-    return replace(found, missing=nothing)
+        return replace(validation, missing=str(stop))
+    nothing = "" if validation.inputs or not number else "no generated input has a value in either model"
+    return replace(validation, missing=nothing)
 
 
 def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Validation:

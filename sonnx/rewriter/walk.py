@@ -133,8 +133,8 @@ class _Rewriting(Struct, dict=True):
             return None
         rewrite, replacement = found[0], self._with_unique_names(found[1], site.node)
         self.rewritten[index] += 1
-        made = max(1 + len(replacement.nodes), inlined_size([self.graph.nodes[index]], self.context.inlined_sizes))
-        if self.rewritten[index] > MAX_REWRITES_OF_NODE * made:
+        number = max(1 + len(replacement.nodes), inlined_size([self.graph.nodes[index]], self.context.inlined_sizes))
+        if self.rewritten[index] > MAX_REWRITES_OF_NODE * number:
             raise AssertionError(f"the rewrites of {site.node.operator} do not terminate")
         self._record(rewrite, replacement, site, index)
         self.used.update(_read_by(replacement.nodes), (name for _, name in replacement.same))
@@ -147,7 +147,7 @@ class _Rewriting(Struct, dict=True):
         return replacement.nodes
 
     def _site(self, visit: Visit[TensorFacts, SubjectResults], place: Place[TensorFacts, SubjectResults]) -> Site:
-        outputs = [each or NOTHING_STATED for each in place.values(visit.outputs)]
+        outputs = [tensor_facts or NOTHING_STATED for tensor_facts in place.values(visit.outputs)]
         declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
         inputs = place.values(visit.inputs)
         return site_of(
@@ -165,9 +165,9 @@ class _Rewriting(Struct, dict=True):
         """The rewrites for an operator, "" for one outside the standard domain, and for nodes where some rule fails."""
         found = self.tried.get((operator, fails))
         if found is None:
-            made = (each for each in self.rewrites if fails or each.trigger is not Trigger.RULE_FAILS)
-            about = ((each, each.description.operators) for each in made)
-            found = tuple([each for each, operators in about if not operators or operator in operators])
+            made = (rewrite for rewrite in self.rewrites if fails or rewrite.trigger is not Trigger.RULE_FAILS)
+            about = ((rewrite, rewrite.description.operators) for rewrite in made)
+            found = tuple([rewrite for rewrite, operators in about if not operators or operator in operators])
             self.tried[operator, fails] = found
         return found
 
@@ -204,17 +204,23 @@ class _Rewriting(Struct, dict=True):
     def _with_unique_names(self, replacement: Replacement, node: Node) -> Replacement:
         """The replacement with unused names for the values and the nodes it adds; one node keeps the name."""
         defined = [tensor.name for tensor in replacement.constants]
-        defined += [name for each in replacement.nodes for name in each.outputs]
+        defined += [name for replacement_node in replacement.nodes for name in replacement_node.outputs]
         kept = {"", *node.outputs}
         new = [name for name in dict.fromkeys(defined) if name not in kept]
         names = {name: value_names.unused(name, self.taken) for name in new}
         self.renamable.update(names.values())
-        constants = tuple(replace(each, name=names.get(each.name, each.name)) for each in replacement.constants)
-        nodes = tuple(value_names.renamed(each, names, outputs=True) for each in replacement.nodes)
+        constants = tuple(
+            replace(constant, name=names.get(constant.name, constant.name)) for constant in replacement.constants
+        )
+        nodes = tuple(
+            value_names.renamed(replacement_node, names, outputs=True) for replacement_node in replacement.nodes
+        )
         self.taken_by_nodes.discard(node.name)
         nodes = tuple(
-            replace(each, name=value_names.unused(each.name, self.taken_by_nodes)) if each.name else each
-            for each in nodes
+            replace(inner_node, name=value_names.unused(inner_node.name, self.taken_by_nodes))
+            if inner_node.name
+            else inner_node
+            for inner_node in nodes
         )
         same = tuple((old, names.get(name, name)) for old, name in replacement.same)
         return replace(replacement, constants=constants, nodes=nodes, same=same)
@@ -289,5 +295,10 @@ def _undeclared(name: str, unknown: Unknown) -> str:
 
 def _is_constant(site: Site) -> bool:
     """Whether the only output of the node is a tensor that it holds."""
-    made = site.signature
-    return made is not None and bool(made.outputs) and bool(made.outputs[0].constant) and len(site.node.outputs) == 1
+    signature = site.signature
+    return (
+        signature is not None
+        and bool(signature.outputs)
+        and bool(signature.outputs[0].constant)
+        and len(site.node.outputs) == 1
+    )

@@ -183,26 +183,26 @@ class Stored(Struct, frozen=True):
     def inputs(self, number: int) -> dict[str, Array]:
         """The inputs of a data set by name."""
         start = f"test_data_set_{number}/input_"
-        tensors = [read_tensor(memoryview(each)) for name, each in self.files.items() if name.startswith(start)]
+        tensors = [read_tensor(memoryview(file)) for name, file in self.files.items() if name.startswith(start)]
         return {tensor.name: decode(tensor, None) for tensor in tensors}
 
 
 def tensor_file(name: str, array: Array) -> bytes:
     """An array as a TensorProto."""
-    values = [each.encode() for each in array.ravel()] if array.dtype == TEXT else packed(array)
+    values = [element.encode() for element in array.ravel()] if array.dtype == TEXT else packed(array)
     return write_tensor(name, NAMES[array.dtype], array.shape, values)
 
 
 def archive_of(cases: Iterable[Stored]) -> bytes:
     """The archive of cases."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    bytes_io = io.BytesIO()
+    with zipfile.ZipFile(bytes_io, "w", zipfile.ZIP_DEFLATED) as archive:
         for stored in cases:
             for name, content in {**stored.files, "case.json": json_text(stored.case).encode()}.items():
                 entry = zipfile.ZipInfo(f"{stored.case.id}/{name}", FIXED_TIME)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, content)
-    return made.getvalue()
+    return bytes_io.getvalue()
 
 
 def read_suite(folder: Path) -> Suite:

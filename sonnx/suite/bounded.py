@@ -58,11 +58,11 @@ def as_bits(conditions: Sequence[z3.BoolRef], terms: Sequence[z3.BoolRef]) -> Bi
         Unbounded: a number is not an integer, has no bounds, or would be too wide.
     """
     intervals = _Intervals(conditions)
-    for each in (*conditions, *terms):
-        intervals.visit(each)
-    made = _Translation(intervals)
-    translated = Bits([made.truth(each) for each in conditions], [made.truth(each) for each in terms])
-    return Bits([*made.facts(), *translated.conditions], translated.terms)
+    for condition in (*conditions, *terms):
+        intervals.visit(condition)
+    translation = _Translation(intervals)
+    translated = Bits([translation.truth(clause) for clause in conditions], [translation.truth(term) for term in terms])
+    return Bits([*translation.facts(), *translated.conditions], translated.terms)
 
 
 def divides(conditions: Sequence[z3.BoolRef]) -> bool:
@@ -105,8 +105,8 @@ class _Intervals:
                 quotient, remainder = _division(*map(self.of, term.children()))
                 product = _product(quotient, self.of(term.arg(1)))
                 self.largest = max(self.largest, *map(abs, product), *map(abs, quotient), 2 * remainder[1] + 2)
-        for each in term.children():
-            self.visit(each)
+        for child in term.children():
+            self.visit(child)
 
     def decided(self, term: z3.ExprRef) -> bool | None:
         """The truth of a comparison that the intervals of its sides decide, such as one with the largest integer."""
@@ -137,12 +137,12 @@ class _Intervals:
                 raise Unbounded(name)
             self.variables[name] = least, most
             return least, most
-        inner = [self.of(each) for each in parts if z3.is_arith(each)]
+        inner = [self.of(part) for part in parts if z3.is_arith(part)]
         match kind:
             case z3.Z3_OP_ITE:
-                return min(each[0] for each in inner), max(each[1] for each in inner)
+                return min(row[0] for row in inner), max(row[1] for row in inner)
             case z3.Z3_OP_ADD:
-                return sum(each[0] for each in inner), sum(each[1] for each in inner)
+                return sum(row[0] for row in inner), sum(row[1] for row in inner)
             case z3.Z3_OP_SUB:
                 return reduce(lambda one, other: (one[0] - other[1], one[1] - other[0]), inner)
             case z3.Z3_OP_UMINUS:
@@ -184,12 +184,12 @@ def _stated(conditions: Sequence[z3.BoolRef]) -> dict[str, tuple[int | None, int
 
 
 def _bounds(conditions: Sequence[z3.BoolRef]) -> Iterator[tuple[str, int, int]]:
-    for each in conditions:
-        if z3.is_and(each):
-            yield from _bounds(each.children())
-        elif z3.is_app(each) and each.num_args() == 2 and each.decl().kind() in _ORDER:
-            left, right = each.children()
-            kind = each.decl().kind()
+    for condition in conditions:
+        if z3.is_and(condition):
+            yield from _bounds(condition.children())
+        elif z3.is_app(condition) and condition.num_args() == 2 and condition.decl().kind() in _ORDER:
+            left, right = condition.children()
+            kind = condition.decl().kind()
             if z3.is_int_value(left):
                 left, right, kind = right, left, _FLIPPED.get(kind, kind)
             if z3.is_int_value(right) and z3.is_int(left) and z3.is_const(left) and not z3.is_int_value(left):
@@ -249,7 +249,7 @@ class _Translation:
             return self._variable(term.decl().name())
         if kind == z3.Z3_OP_ITE:
             return z3.If(self.truth(parts[0]), self.number(parts[1]), self.number(parts[2]))
-        inner = [self.number(each) for each in parts]
+        inner = [self.number(part) for part in parts]
         match kind:
             case z3.Z3_OP_ADD:
                 return reduce(lambda one, other: one + other, inner)

@@ -72,9 +72,9 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
         stored: list[Stored] = []
         for family in _families(described, edition, options.every_version):
             progress(f"{family.label}")
-            part, made = part_of(family, hypotheses, options.pairs)
+            part, storeds = part_of(family, hypotheses, options.pairs)
             parts.append(part)
-            stored += made
+            stored += storeds
         files[f"{described.name}.zip"] = archive_of(stored)
     hashes = {name: sha256(content) for name, content in files.items()}
     suite = Suite(
@@ -86,7 +86,9 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
 
 
 def _chosen(names: Sequence[str], edition: str) -> list[OperatorDefinition]:
-    known = {each.name: each for each in operators() if any(name == edition for _, name in signatures(each))}
+    known = {
+        operator.name: operator for operator in operators() if any(name == edition for _, name in signatures(operator))
+    }
     for name in names:
         if name not in known:
             raise UsageError(f"edition {edition} has no operator {name!r}")
@@ -94,9 +96,9 @@ def _chosen(names: Sequence[str], edition: str) -> list[OperatorDefinition]:
 
 
 def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:
-    found = [each for each, name in signatures(described) if name == edition]
-    for each in found if every else found[:1]:
-        yield SignatureFamily(described, each, edition, ((each.version, edition),))
+    found = [candidate for candidate, name in signatures(described) if name == edition]
+    for signature in found if every else found[:1]:
+        yield SignatureFamily(described, signature, edition, ((signature.version, edition),))
 
 
 def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[Stored]]:
@@ -108,13 +110,13 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
     for structure in (*made.positive, *made.negative):
         for model in _forms(structure):
             name = f"{start}-{len(stored):04}"
-            found = _stored(name, len(stored), structure, model, made, hypotheses, excluded)
-            if found is not None:
-                stored.append(found)
-    sets = [each for one in stored for each in one.case.sets]
+            row = _stored(name, len(stored), structure, model, made, hypotheses, excluded)
+            if row is not None:
+                stored.append(row)
+    sets = [members for one in stored for members in one.case.sets]
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
-        classes=tuple(ClassAnswer(each.name, each.rule, each.answer) for each in made.classes),  # type: ignore[arg-type]
+        classes=tuple(ClassAnswer(class_.name, class_.rule, class_.answer) for class_ in made.classes),  # type: ignore[arg-type]
         pairs=(
             None if made.pairs is None
             else CoveredPairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown)
@@ -122,7 +124,7 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
         unbroken=dict(made.unbroken), labels=_matrix(family, stored),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
         positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),
-        sets=len(sets), without_bound=sum(each.outputs.count(UNBOUNDED) for each in sets),
+        sets=len(sets), without_bound=sum(members.outputs.count(UNBOUNDED) for members in sets),
     )  # fmt: skip
     return part, stored
 
@@ -134,17 +136,17 @@ def _forms(structure: Structure) -> Iterator[Model]:
     if structure.broken:
         return
     signature = structure.call.signature
-    fixed = inputs_asked_constant(signature) | {each.name for each in signature.values}
-    kept = {f"x{place}" for place, each in enumerate(signature.inputs) if each.name in fixed}
-    moved = [each for each in model.graph.initializers if each.name not in kept]
+    fixed = inputs_asked_constant(signature) | {value.name for value in signature.values}
+    kept = {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in fixed}
+    moved = [initializer for initializer in model.graph.initializers if initializer.name not in kept]
     for some in ((moved, moved[:1]) if len(moved) > 1 else (moved,)) if moved else ():
-        given = tuple(ValueInfo(each.name, Type("tensor", each.element, each.dims)) for each in some)
-        constants = tuple(each for each in model.graph.initializers if each not in some)
+        given = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in some)
+        constants = tuple(initializer for initializer in model.graph.initializers if initializer not in some)
         yield _with(model, (*model.graph.inputs, *given), constants)
     if len(model.graph.inputs) > 1:
         specs = specs_of(model)
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
-        constants = tuple(_constant(each.name, drawn[each.name]) for each in model.graph.inputs[1:])
+        constants = tuple(_constant(operand.name, drawn[operand.name]) for operand in model.graph.inputs[1:])
         yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
 
 
@@ -159,8 +161,8 @@ def _with_elements(model: Model) -> Model:
         return _constant(value.name, drawn[value.name])
 
     attributes = tuple(
-        structs.replace(each, value=filled(each.value)) if isinstance(each.value, Tensor) else each
-        for each in node.attributes
+        structs.replace(attribute, value=filled(attribute.value)) if isinstance(attribute.value, Tensor) else attribute
+        for attribute in node.attributes
     )
     return structs.replace(
         model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
@@ -174,7 +176,7 @@ def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, 
 def _constant(name: str, array: Array) -> Tensor:
     element, shape = NAMES[array.dtype], tuple(array.shape)
     if array.dtype == TEXT:
-        strings = tuple(each.encode() for each in array.ravel())
+        strings = tuple(item.encode() for item in array.ravel())
         return Tensor(name, element, shape, ("string_data",), strings=strings)
     return Tensor(name, element, shape, ("raw_data",), memoryview(packed(array)))
 
@@ -182,8 +184,8 @@ def _constant(name: str, array: Array) -> Tensor:
 def specs_of(model: Model) -> dict[str, TensorSpec]:
     """The shapes and types of the graph inputs."""
     return {
-        each.name: (tuple(int(extent) for extent in each.type.shape or ()), ELEMENTS[each.type.element or ""])  # type: ignore[arg-type]
-        for each in model.graph.inputs
+        operand.name: (tuple(int(extent) for extent in operand.type.shape or ()), ELEMENTS[operand.type.element or ""])  # type: ignore[arg-type]
+        for operand in model.graph.inputs
     }
 
 
@@ -203,21 +205,21 @@ def _stored(
         try:
             for chosen, inputs, outputs, expected in _data(structure, model, number, made, hypotheses, excluded):
                 _add(files, len(sets), inputs, outputs, expected)
-                sets.append(DataSet(chosen.name, chosen.detail, tuple(each.decides for each in expected)))
+                sets.append(DataSet(chosen.name, chosen.detail, tuple(judged.decides for judged in expected)))
         except (NotConforming, Stop) as error:
             excluded[call_text(structure.call), str(error)] += 1
         if not sets:
             return None
-    slugs = {each.name: each.rule for each in made.classes}
-    rules = tuple(dict.fromkeys(filter(None, [structure.broken, *(slugs[each] for each in structure.classes)])))
+    slugs = {class_.name: class_.rule for class_ in made.classes}
+    rules = tuple(dict.fromkeys(filter(None, [structure.broken, *(slugs[class_] for class_ in structure.classes)])))
     described = [rule for rule in made.family.rules if rule.slug in rules]
     tags = [] if structure.broken else list(made.family.described.tags)
     case = Case(
         id=name, operator=made.family.signature.operator, version=made.family.signature.version,
         edition=made.family.edition, call=call_text(structure.call), classes=structure.classes, rules=rules,
         labels=_labels([*tags, *(tag for rule in described for tag in rule.tags)]),
-        errata=tuple(dict.fromkeys(each for rule in described for each in rule.errata)),
-        constants=tuple(each.name for each in model.graph.initializers), broken=structure.broken,
+        errata=tuple(dict.fromkeys(text for rule in described for text in rule.errata)),
+        constants=tuple(initializer.name for initializer in model.graph.initializers), broken=structure.broken,
         invalid=structure.invalid, sets=tuple(sets),
         digests={path: sha256(content) for path, content in sorted(files.items())},
     )  # fmt: skip
@@ -236,8 +238,10 @@ def _data(
     specs = specs_of(model)
     runner = ModelRunner(model, None, made.family.edition)
     tolerances = Tolerances(model, hypotheses, made.family.edition)
-    stands = any(each is structure.call for each in _standing(made))
-    constants = {each.name: decode(each, None) for each in structure.call.model().graph.initializers}
+    stands = any(call_instance is structure.call for call_instance in _standing(made))
+    constants = {
+        initializer.name: decode(initializer, None) for initializer in structure.call.model().graph.initializers
+    }
     own = {name: array for name, array in constants.items() if name in specs}
     for chosen in (*_value_classes(specs, stands, number, _broadcasts(model)), *_classes_of_numbers(own)):
         inputs = chosen.drawn(specs, SEED)
@@ -256,12 +260,16 @@ def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int, b
     if stands:
         rest = listed[FIRST:]
         further = rest[:: max(1, len(rest) // FURTHER)][:FURTHER]
-        boundaries = [each for each in rest if each.name.startswith("conversion boundary,") and each not in further]
+        boundaries = [
+            class_case
+            for class_case in rest
+            if class_case.name.startswith("conversion boundary,") and class_case not in further
+        ]
         further += boundaries[:BOUNDARIES]
         return [ordinary, *listed[:FIRST], *further, *islice(meetings(specs) if broadcast else (), MEETINGS)]
     rest = listed[1:]
-    places = {(number * (SETS - 2) + each) % len(rest) for each in range(SETS - 2)} if rest else set()
-    return [ordinary, *listed[:1], *(rest[each] for each in sorted(places))]
+    places = {(number * (SETS - 2) + index) % len(rest) for index in range(SETS - 2)} if rest else set()
+    return [ordinary, *listed[:1], *(rest[place] for place in sorted(places))]
 
 
 def _classes_of_numbers(own: Mapping[str, Array]) -> Iterator[ClassCase]:
@@ -286,7 +294,7 @@ def _next(ordinary: Array, values: Array, end: float) -> Array:
 def _broadcasts(model: Model) -> bool:
     """Whether the inputs have the shape of the output when they are broadcast together: elements of them may meet."""
     shapes = [
-        tuple(map(int, map(str, each.type.shape or ()))) for each in (*model.graph.inputs, model.graph.outputs[0])
+        tuple(map(int, map(str, operand.type.shape or ()))) for operand in (*model.graph.inputs, model.graph.outputs[0])
     ]
     try:
         return np.broadcast_shapes(*shapes[:-1]) == shapes[-1]
@@ -299,15 +307,17 @@ def _standing(made: Structures) -> list[CallInstance]:
     outputs have four, else that with most.
     """
     found: dict[object, tuple[tuple[int, int], CallInstance]] = {}
-    for each in made.positive:
-        given = [facts for facts in each.call.inputs if facts is not None]
+    for structure in made.positive:
+        given = [facts for facts in structure.call.inputs if facts is not None]
         key = tuple(str(facts.type) for facts in given)
         shapes = [facts.shape for facts in given if isinstance(facts.shape, tuple)]
         inputs = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
-        outputs = [facts.shape for facts in each.call.outputs if facts is not None and isinstance(facts.shape, tuple)]
+        outputs = [
+            facts.shape for facts in structure.call.outputs if facts is not None and isinstance(facts.shape, tuple)
+        ]
         elements = inputs, min([4, *(prod(int(str(extent)) for extent in shape) for shape in outputs)])
         if key not in found or elements > found[key][0]:
-            found[key] = (elements, each.call)
+            found[key] = (elements, structure.call)
     return [call for _, call in found.values()]
 
 
@@ -336,6 +346,4 @@ def _labels(tags: Iterable[Tag]) -> tuple[str, ...]:
 def _matrix(family: SignatureFamily, stored: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
     """Every label of the operator and its rules, with the cases that test it."""
     tags = [*family.described.tags, *(tag for rule in family.rules for tag in rule.tags)]
-    return {
-        label: tuple(each.case.id for each in stored if label in each.case.labels) for label in sorted(_labels(tags))
-    }
+    return {label: tuple(row.case.id for row in stored if label in row.case.labels) for label in sorted(_labels(tags))}

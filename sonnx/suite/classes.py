@@ -34,7 +34,7 @@ class Literal:
 
 def literals_of(family: SignatureFamily) -> Iterator[Literal]:
     """The classes: of facts, then of the comparisons of the rules."""
-    outputs = {each.name for each in family.signature.outputs}
+    outputs = {output.name for output in family.signature.outputs}
     for name, tensor in family.variables.tensors.items():
         there = bool_term(tensor.present)
         if tensor.formal in outputs:
@@ -52,10 +52,10 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
             for number in EXTENTS:
                 wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
                 yield Literal(f"{name} has extent {number} on axis {axis}", "", wide)
-    for each in family.signature.inputs:
-        if each.variadic:
+    for operand in family.signature.inputs:
+        if operand.variadic:
             for count in range(family.bounds.count + 1):
-                yield Literal(f"{count} inputs {each.name}", "", z3.Int(f"{each.name}.count") == count)
+                yield Literal(f"{count} inputs {operand.name}", "", z3.Int(f"{operand.name}.count") == count)
     for parameter in family.signature.attributes:
         written = family.variables.names.get(written_key(parameter.name))
         if parameter.kind == "tensor" and written is not None:
@@ -63,7 +63,7 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
                 term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
                 yield Literal(f"{parameter.name} is {element}", "", term)
     yield from _parameters(family)
-    listed = {each.name for each in family.signature.values}
+    listed = {value.name for value in family.signature.values}
     for name in sorted((family.variables.with_values - listed) & family.variables.tensors.keys()):
         there = bool_term(family.variables.tensors[name].present)
         for element_type, bits in WIDE_NUMBERS:
@@ -127,9 +127,9 @@ def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
     """
     # The first classes are the element types of the first input, if there are inputs.
     types = range(len(ELEMENT_TYPES) if literals[0].name.endswith(f" is {ELEMENT_TYPES[0]}") else 0)
-    counts = [at for at, each in enumerate(literals) if " inputs " in each.name and not each.rule]
-    texts = [at for at, each in enumerate(literals) if each.name.endswith("'") and not each.rule]
-    numbers = [at for at, each in enumerate(literals) if each.name.endswith(("is negative", "above 1"))]
+    counts = [at for at, literal in enumerate(literals) if " inputs " in literal.name and not literal.rule]
+    texts = [at for at, literal in enumerate(literals) if literal.name.endswith("'") and not literal.rule]
+    numbers = [at for at, literal in enumerate(literals) if literal.name.endswith(("is negative", "above 1"))]
     return chain(product(types, counts or texts), product(texts, numbers))
 
 
@@ -150,7 +150,7 @@ def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithR
 def numbers_of(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]:
     make = z3.Real if kind.startswith("float") else z3.Int
     if kind in ("int", "float"):
-        values = [make(name)] if name not in {each.name for each in family.signature.values} else [make(f"{name}.0")]
+        values = [make(name)] if name not in {value.name for value in family.signature.values} else [make(f"{name}.0")]
     elif kind in ("ints", "floats"):
         values = [make(f"{name}.{index}") for index in range(family.bounds.values)]
     else:

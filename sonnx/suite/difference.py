@@ -48,16 +48,16 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
     @reported
     def exit_code(self) -> int:
         """0; 1 with a new deviation that no erratum explains; 3 where an operator is in one run only."""
-        if any(each.change == NEW and each.example.standing is Standing.BAD for each in self.changes):
+        if any(change.change == NEW and change.example.standing is Standing.BAD for change in self.changes):
             return 1
         return Unfinished.exit_code if self.not_run else 0
 
     def document(self) -> Document:
         """The difference as a document."""
-        counted = [sum(each.change == name for each in self.changes) for name in (NEW, GONE, MORE, FEWER)]
+        counted = [sum(change.change == name for change in self.changes) for name in (NEW, GONE, MORE, FEWER)]
         listed = ", ".join(f"{n} {name}" for n, name in zip(counted, (NEW, GONE, MORE, FEWER), strict=True) if n)
-        cases = [_case(each) for each in self.changes]
-        cases += [CaseResult("run", each, "in one run only", Standing.OPEN, "not compared") for each in self.not_run]
+        cases = [_case(change) for change in self.changes]
+        cases += [CaseResult("run", name, "in one run only", Standing.OPEN, "not compared") for name in self.not_run]
         same = CaseResult("change", "deviations", "as before", Standing.GOOD, "both runs have the same deviations")
         return Document(
             command="suite difference", title=f"{escape(self.newer)} after {escape(self.older)}",
@@ -98,7 +98,10 @@ def run_difference(older: Path, newer: Path) -> RunDifference:
 
 
 def _changes(before: SuiteRun, after: SuiteRun, operators: list[str]) -> Iterator[Change]:
-    old, new = ({_key(each): each for each in run.deviations if each.operator in operators} for run in (before, after))
+    old, new = (
+        {_key(deviation): deviation for deviation in run.deviations if deviation.operator in operators}
+        for run in (before, after)
+    )
     for key in [*new, *(key for key in old if key not in new)]:
         one, other = (known[key].number if key in known else 0 for known in (old, new))
         if one != other:

@@ -70,11 +70,13 @@ class Tolerances:
 
     def __init__(self, model: Model, hypotheses: Hypotheses, edition: str) -> None:
         self.model, self.hypotheses, self.edition = model, hypotheses, edition
-        self.names = [each.name for each in model.graph.outputs]
+        self.names = [output.name for output in model.graph.outputs]
         self.constants = {
-            each.name: decode(each, None) for each in model.graph.initializers if _rounds(each.element or "")
+            initializer.name: decode(initializer, None)
+            for initializer in model.graph.initializers
+            if _rounds(initializer.element or "")
         }
-        self.inputs = {each.name for each in model.graph.inputs}
+        self.inputs = {operand.name for operand in model.graph.inputs}
         self.exact = self._exact()
 
     def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Expected]:
@@ -91,11 +93,13 @@ class Tolerances:
         Raises:
             Stop: there are none.
         """
-        made = (*(_with(each, constants) for each in self.model.graph.initializers), *(
-            _constant(name, each) for name, each in constants.items() if name in self.inputs
+        tensors = (*(_with(initializer, constants) for initializer in self.model.graph.initializers), *(
+            _constant(name, constant) for name, constant in constants.items() if name in self.inputs
         ))  # fmt: skip
-        inputs = tuple(each for each in self.model.graph.inputs if each.name in box)
-        model = structs.replace(self.model, graph=structs.replace(self.model.graph, inputs=inputs, initializers=made))
+        inputs = tuple(operand for operand in self.model.graph.inputs if operand.name in box)
+        model = structs.replace(
+            self.model, graph=structs.replace(self.model.graph, inputs=inputs, initializers=tensors)
+        )
         return Analyser(model, self.hypotheses, None, self.edition).run(box_of_arrays(model, box))
 
     def exact_values(self, inputs: Mapping[str, Array], constants: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -104,8 +108,8 @@ class Tolerances:
         Raises:
             Stop: the inputs have no value.
         """
-        made = tuple(_with(each, constants) for each in self.model.graph.initializers)
-        model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=made))
+        tensors = tuple(_with(initializer, constants) for initializer in self.model.graph.initializers)
+        model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=tensors))
         return ModelRunner(model, None, self.edition, unchecked=True).run(inputs).values
 
     def _decided(self, name: str, points: _Points, exact: Array) -> Expected:
@@ -118,9 +122,12 @@ class Tolerances:
 
     def _exact(self) -> set[str]:
         """The outputs that are exact."""
-        computed = {each.name for each in self.model.graph.outputs if _rounds(each.type.element or "")}
-        found = {name for name in self.names if name not in computed}
-        box = {each.name: _wide(each.type.element or "", each.type.shape or ()) for each in self.model.graph.inputs}
+        computed = {output.name for output in self.model.graph.outputs if _rounds(output.type.element or "")}
+        texts = {name for name in self.names if name not in computed}
+        box = {
+            operand.name: _wide(operand.type.element or "", operand.type.shape or ())
+            for operand in self.model.graph.inputs
+        }
         # Constants that have no bound, such as crossed ends of Clip, are replaced by ascending ones.
         ascending = {
             name: np.full_like(values, (place + 1) * ORDINARY[1])
@@ -132,8 +139,8 @@ class Tolerances:
                 known = {name for name in computed if name in values and values[name].low.size}
                 bounded = {name for name in known if not values[name].unbounded}
                 if bounded:
-                    return found | {name for name in bounded if not values[name].has_error}
-        return found
+                    return texts | {name for name in bounded if not values[name].has_error}
+        return texts
 
 
 class _Points:
@@ -215,7 +222,7 @@ class _Points:
             )
             values, overflows = (
                 run.values,
-                any(each.name in (FINITE, NO_WRAP_AROUND) and not each.holds for each in run.conditions),
+                any(condition.name in (FINITE, NO_WRAP_AROUND) and not condition.holds for condition in run.conditions),
             )
         return _Point(values, overflows)
 
@@ -255,11 +262,11 @@ def _overflowing(value: Value | None, exact: Array) -> Iterator[tuple[Array, Arr
 
     Of a sum whose terms of the other sign may overflow alone, nothing is said: a part of it may be the other infinity.
     """
-    made = None if value is None else format_of(ELEMENTS[value.element])
-    if value is None or made is None or value.low.shape != exact.shape:
+    number_format = None if value is None else format_of(ELEMENTS[value.element])
+    if value is None or number_format is None or value.low.shape != exact.shape:
         return
     lower, upper = _ends(value)
-    largest = _largest(ELEMENTS[value.element], made)
+    largest = _largest(ELEMENTS[value.element], number_format)
     exact = np.where(_other_sign(value) < largest, exact, 0.0)
     yield (exact == np.inf) & np.isfinite(lower), np.minimum(lower, largest), exact
     yield (exact == -np.inf) & np.isfinite(upper), exact, np.maximum(upper, -largest)
@@ -300,10 +307,10 @@ def _special(values: Array) -> Array:
 
 def _huge(values: Array) -> Array:
     """Also the numbers whose squares overflow."""
-    made = format_of(values.dtype)
-    if made is None:
+    number_format = format_of(values.dtype)
+    if number_format is None:
         return _special(values)
-    return np.asarray(~(np.abs(widened(values)) < np.sqrt(_largest(values.dtype, made))))
+    return np.asarray(~(np.abs(widened(values)) < np.sqrt(_largest(values.dtype, number_format))))
 
 
 def _large_and(marks: Callable[[Array], Array]) -> Callable[[Array], bool]:
@@ -353,10 +360,10 @@ def _replaceable(values: Array) -> bool:
 
 def _limited(values: Array, ends: Sequence[float]) -> Array:
     """The largest numbers in place of some infinities, and an ordinary one for other special elements."""
-    made = format_of(values.dtype)
-    if made is None:
+    number_format = format_of(values.dtype)
+    if number_format is None:
         return values
-    limited, largest = values.copy(), _largest(values.dtype, made)
+    limited, largest = values.copy(), _largest(values.dtype, number_format)
     for end in ends:
         limited[values == end] = np.copysign(largest, end)
     limited[~np.isfinite(limited)] = ORDINARY[0]
@@ -384,5 +391,5 @@ def _wide(element: str, shape: Sequence[object]) -> tuple[Array, Array]:
     elif kind.kind in "iu" or not _rounds(element):
         ends = limits_of(kind)
         least, most = max(least, ends[0]), min(most, ends[1])
-    extents = tuple(each for each in shape if isinstance(each, int))
+    extents = tuple(extent for extent in shape if isinstance(extent, int))
     return np.full(extents, least), np.full(extents, most)

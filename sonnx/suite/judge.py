@@ -40,7 +40,7 @@ def differences(number: int, actual: Array | None, expected: Array, ends: Ends |
     if actual is None:
         return [JudgedDifference(MISSING, number)]
     if actual.dtype != expected.dtype:
-        names = (NAMES.get(each.dtype, str(each.dtype)) for each in (expected, actual))
+        names = (NAMES.get(array.dtype, str(array.dtype)) for array in (expected, actual))
         return [JudgedDifference(TYPE, number, (), *names)]
     if actual.shape != expected.shape:
         return [JudgedDifference(SHAPE, number, (), str([*expected.shape]), str([*actual.shape]))]
@@ -52,16 +52,16 @@ def _exact(number: int, actual: Array, expected: Array) -> list[JudgedDifference
         far = distance(actual, expected)
     except Incomparable as error:  # pragma: no cover  (type and shape are equal)
         return [JudgedDifference(TYPE, number, (), "", str(error))]
-    found = [
-        JudgedDifference(each.kind, number, each.at, each.exact, each.found)
-        for each in far.specials
-        if each.kind != NAN
+    judged_differences = [
+        JudgedDifference(special.kind, number, special.at, special.exact, special.found)
+        for special in far.specials
+        if special.kind != NAN
     ]
-    found += _not_a_number(number, actual, expected)
+    judged_differences += _not_a_number(number, actual, expected)
     if far.ulp and far.at is not None:
         kind = SUBNORMAL if _flushed(actual[far.at], expected[far.at]) else VALUE
-        found.append(JudgedDifference(kind, number, far.at, far.exact, far.found))
-    return found
+        judged_differences.append(JudgedDifference(kind, number, far.at, far.exact, far.found))
+    return judged_differences
 
 
 def _not_a_number(number: int, actual: Array, expected: Array) -> list[JudgedDifference]:
@@ -80,11 +80,11 @@ def _first(kind: str, number: int, mask: Array, actual: Array, expected: Array) 
 
 def _flushed(actual: Array, expected: Array) -> bool:
     """A zero where a subnormal number is expected."""
-    made = format_of(expected.dtype)
-    if made is None or expected.dtype == TEXT:
+    number_format = format_of(expected.dtype)
+    if number_format is None or expected.dtype == TEXT:
         return False
-    magnitude = int(patterns(np.asarray(expected))) & (made.sign - 1)
-    return bool(widened(np.asarray(actual)) == 0) and 0 < magnitude < least_normal(made)
+    magnitude = int(patterns(np.asarray(expected))) & (number_format.sign - 1)
+    return bool(widened(np.asarray(actual)) == 0) and 0 < magnitude < least_normal(number_format)
 
 
 def _within(number: int, actual: Array, expected: Array, ends: Ends) -> list[JudgedDifference]:

@@ -46,8 +46,8 @@ class Program:
         """The outputs of a case as a function."""
 
         def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
-                folder = Path(made)
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as text:
+                folder = Path(text)
                 places = {"{model}": folder / "model.onnx", "{inputs}": folder / "in", "{outputs}": folder / "out"}
                 places["{model}"].write_bytes(stored.model)
                 places["{inputs}"].mkdir()
@@ -133,14 +133,14 @@ def outputs_in(folder: Path) -> dict[int, Array]:
     Raises:
         Fault: one is no tensor.
     """
-    found = {}
+    outputs = {}
     for path in sorted(folder.glob("output_*.pb")):
         number = path.stem.removeprefix("output_")
         if not (number.isascii() and number.isdigit()) or not path.is_file():
             raise Fault(f"it wrote {quote(path.name)}, which is not a file of an output")
         try:
-            [found[int(number)]] = read_file(path).values()
+            [outputs[int(number)]] = read_file(path).values()
         except (BadInput, ValueError) as error:
             reason = str(error).replace(quote(str(path)), "it")
             raise Fault(f"it wrote rubbish: {quote(path.name)}: {reason}") from None
-    return found
+    return outputs

@@ -28,14 +28,14 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """0; 3 where the solver decided no answer for a class."""
         undecided = any(
-            any(each.answer == UNKNOWN for each in part.classes) or (part.pairs and part.pairs.unknown)
+            any(class_.answer == UNKNOWN for class_ in part.classes) or (part.pairs and part.pairs.unknown)
             for part in self.parts
         )
         return Unfinished.exit_code if undecided else 0
 
     def document(self) -> Document:
         """The suite as a document: a section for each version of an operator."""
-        cases, sets = sum(each.positive + each.negative for each in self.parts), sum(each.sets for each in self.parts)
+        cases, sets = sum(part.positive + part.negative for part in self.parts), sum(part.sets for part in self.parts)
         return Document(
             command="suite report", title=f"Suite {escape(self.folder)}", subject="the texts",
             headline=f"{plural(cases, 'case')} with {plural(sets, 'data set')}", code=self.exit_code,
@@ -43,15 +43,15 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
                 "label": Criterion("Every label of the texts has a case, or a reason.", "suite"),
                 "class": Criterion("The solver decides whether a class has a conforming call.", "suite"),
             },
-            sections=tuple(_section(each) for each in self.parts),
+            sections=tuple(_section(part) for part in self.parts),
             facts=(("hypotheses", self.hypotheses), ("bounds of classes", self.bounds)),
         )  # fmt: skip
 
 
 def _section(part: Part) -> Section:
-    answers: list[str] = [each.answer for each in part.classes]
-    counted = ", ".join(f"{answers.count(each)} {each}" for each in (SATISFIABLE, UNSATISFIABLE, UNKNOWN))
-    left = sum(each.number for each in part.excluded)
+    answers: list[str] = [class_.answer for class_ in part.classes]
+    counted = ", ".join(f"{answers.count(text)} {text}" for text in (SATISFIABLE, UNSATISFIABLE, UNKNOWN))
+    left = sum(excluded.number for excluded in part.excluded)
     note = (
         f"{len(answers)} classes ({counted}); {part.positive} conforming cases with {plural(part.sets, 'data set')}, "
         f"{part.negative} that break a rule; {left} data sets left out; "
@@ -67,9 +67,9 @@ def _section(part: Part) -> Section:
     standing = Standing.GOOD if complete else Standing.OPEN
     cases = [CaseResult("class", name, "decided" if complete else "incomplete", standing, note, shown=True)]
     cases += [
-        CaseResult("class", each.name, each.answer, Standing.OPEN, "the solver gave no answer")
-        for each in part.classes
-        if each.answer == UNKNOWN
+        CaseResult("class", class_.name, class_.answer, Standing.OPEN, "the solver gave no answer")
+        for class_ in part.classes
+        if class_.answer == UNKNOWN
     ]
     cases += [
         CaseResult("class", f"{one} with {other}", "unknown", Standing.OPEN, "the solver gave no answer for the pair")

@@ -113,23 +113,26 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
     @reported
     def exit_code(self) -> int:
         """0; 1 with a deviation that no erratum explains; 3 where something was not run or has no bound."""
-        if any(each.standing is Standing.BAD for each in self.deviations):
+        if any(deviation.standing is Standing.BAD for deviation in self.deviations):
             return 1
         counts = self.operators.values()
-        some = any(each.refused or each.without_bound or each.faults for each in counts)
+        some = any(count.refused or count.without_bound or count.faults for count in counts)
         return Unfinished.exit_code if some or self.problems else 0
 
     def document(self) -> Document:
         """The run as a document: a section for each operator."""
-        kinds = {each.kind for each in self.deviations}
+        kinds = {deviation.kind for deviation in self.deviations}
         sections = [_section(name, counts, self) for name, counts in self.operators.items()]
         if self.problems:
             cases = tuple(
-                CaseResult("suite", escape(each), "not run", Standing.OPEN, escape(each)) for each in self.problems
+                CaseResult("suite", escape(problem), "not run", Standing.OPEN, escape(problem))
+                for problem in self.problems
             )
             sections.append(Section("suite", self.suite, cases))
-        bad = sum(each.standing is Standing.BAD for each in self.deviations)
-        total = [sum(getattr(each, name) for each in self.operators.values()) for name in Counts.__struct_fields__]
+        bad = sum(deviation.standing is Standing.BAD for deviation in self.deviations)
+        total = [
+            sum(getattr(operator, name) for operator in self.operators.values()) for name in Counts.__struct_fields__
+        ]
         listed = ", ".join(
             f"{number} {name.replace('_', ' ')}"
             for name, number in zip(Counts.__struct_fields__, total, strict=True)
@@ -139,7 +142,7 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
             command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
             headline=f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}", code=self.exit_code,
             criteria={
-                **{each: Criterion(f"No output of a conforming call deviates: {each}.", "suite") for each in kinds},
+                **{kind: Criterion(f"No output of a conforming call deviates: {kind}.", "suite") for kind in kinds},
                 "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
                 "suite": Criterion("The suite is complete and unchanged.", "suite"),
             },
@@ -148,8 +151,8 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
 
 
 def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
-    found = [each for each in run.deviations if each.operator == operator]
-    cases = tuple(_case(each) for each in found) or (
+    deviations = [deviation for deviation in run.deviations if deviation.operator == operator]
+    cases = tuple(_case(deviation) for deviation in deviations) or (
         CaseResult("conforms", operator, "as expected", Standing.GOOD, f"{counts.within} data sets as expected"),
     )
     said = [f"{getattr(counts, name)} {name.replace('_', ' ')}" for name in Counts.__struct_fields__]
@@ -158,7 +161,7 @@ def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
 
 def _matrix(run: SuiteRun) -> Matrix | None:
     """Operators by kinds of deviation: each cell has the number of data sets, and an example for each element type."""
-    kinds = [kind for kind in KINDS if any(each.kind == kind for each in run.deviations)]
+    kinds = [kind for kind in KINDS if any(deviation.kind == kind for deviation in run.deviations)]
     if not kinds:
         return None
     rows = []
@@ -175,10 +178,10 @@ def _matrix(run: SuiteRun) -> Matrix | None:
 def _cell(found: Sequence[Deviation]) -> MatrixCell:
     if not found:
         return MatrixCell("")
-    worst = sorted(found, key=lambda each: [*Standing].index(each.standing))
-    number = sum(each.number for each in found)
+    worst = sorted(found, key=lambda deviation: [*Standing].index(deviation.standing))
+    number = sum(deviation.number for deviation in found)
     noted = " (note)" if worst[0].standing is Standing.NOTE else ""
-    return MatrixCell(f"{number}{noted}", tuple(_case(each) for each in worst))
+    return MatrixCell(f"{number}{noted}", tuple(_case(deviation) for deviation in worst))
 
 
 def _case(each: Deviation) -> CaseResult:

@@ -63,7 +63,7 @@ class _Runtime:
 
     def load(self, stored: Stored) -> Answer:
         loaded = self.inner.load(stored.model, None)
-        names = [each.name for each in read(stored.model).graph.outputs]
+        names = [output.name for output in read(stored.model).graph.outputs]
 
         def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
             values = loaded(inputs)
@@ -160,9 +160,9 @@ def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
 def _result(suite: Suite, title: str, found: Mapping[str, OperatorRun]) -> SuiteRun:
     return SuiteRun(
         implementation=title, hypotheses=suite.hypotheses, suite=suite.folder,
-        operators={name: each.counts for name, each in found.items()},
-        deviations=tuple(far for each in found.values() for far in each.deviations),
-        problems=tuple(problem for each in found.values() for problem in each.problems),
+        operators={name: operator_run.counts for name, operator_run in found.items()},
+        deviations=tuple(far for operator_run in found.values() for far in operator_run.deviations),
+        problems=tuple(problem for operator_run in found.values() for problem in operator_run.problems),
     )  # fmt: skip
 
 
@@ -185,18 +185,18 @@ class _Run:
     def operator(self, name: str) -> OperatorRun:
         """The results of the cases of an operator."""
         stored: list[Stored] = []
-        for each in read_cases(self.suite, name):
-            if isinstance(each, str):
-                self.problems.append(each)
+        for read_case in read_cases(self.suite, name):
+            if isinstance(read_case, str):
+                self.problems.append(read_case)
             else:
-                stored.append(each)
+                stored.append(read_case)
         self.used.restart()  # what an operator gives does not depend on the operators before it
         first = {each.case.id: [*self._outputs(each)] for each in stored}
-        for each in stored:
-            self._judge(each, first[each.case.id])
+        for row in stored:
+            self._judge(row, first[row.case.id])
         if self.used.restart():
-            for each in sorted(stored, key=lambda one: sha256(one.case.id.encode())):
-                self._compare(each, first[each.case.id], [*self._outputs(each)])
+            for row in sorted(stored, key=lambda one: sha256(one.case.id.encode())):
+                self._compare(row, first[row.case.id], [*self._outputs(row)])
                 if self.fresh:
                     self.used.restart()
         return OperatorRun(self.counts, tuple(self.deviations.values()), tuple(self.problems))
@@ -234,11 +234,11 @@ class _Run:
                 self._add(stored, number, JudgedDifference(kind, 0, (), "outputs", str(given)))
                 continue
             far = self._differences(stored, number, given)
-            for each in far:
-                self._add(stored, number, each)
+            for judged_difference in far:
+                self._add(stored, number, judged_difference)
             part = stored.case.sets[number]
             self._count(outside=bool(far), within=not far, without_bound=any(
-                each not in (EXACT, "derived") for each in part.outputs
+                output not in (EXACT, "derived") for output in part.outputs
             ))  # fmt: skip
 
     def _differences(self, stored: Stored, number: int, given: Mapping[int, Array]) -> list[JudgedDifference]:
@@ -295,7 +295,7 @@ def is_instead(operator: str, erratum: str, difference: JudgedDifference, inputs
             return difference.actual.startswith("nan")
         case "number without NaN":
             return not difference.actual.startswith("nan") and not any(
-                np.isnan(_floats(each)).any() for each in inputs.values()
+                np.isnan(_floats(operand)).any() for operand in inputs.values()
             )
         case "any":
             return True
@@ -309,7 +309,7 @@ def _floats(values: Array) -> Array:
 
 def _ordinary(stored: Stored) -> dict[str, Array]:
     model = read(stored.model)
-    wanted = {each.name for each in required_inputs(model)}
+    wanted = {required_input.name for required_input in required_inputs(model)}
     specs = {name: spec for name, spec in specs_of(model).items() if name in wanted}
     return ClassCase("ordinary", "", {}).drawn(specs, SEED)
 

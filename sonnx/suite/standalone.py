@@ -45,9 +45,9 @@ def run(archive: zipfile.ZipFile, case: str, outputs: Path) -> None:
             onnx.TensorProto.FromString(archive.read(name)) for name in archive.namelist() if name.startswith(prefix)
         ]
         try:
-            given = {each.name: numpy_helper.to_array(each) for each in tensors}
+            given = {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
             values = load(archive.read(f"{case}/model.onnx"))(given)
-            written = [numpy_helper.from_array(each).SerializeToString() for each in values]
+            written = [numpy_helper.from_array(value).SerializeToString() for value in values]
         except Exception as error:  # noqa: BLE001  (a runtime may raise anything)
             print(f"{case}/{folder}: {type(error).__name__}: {error}".splitlines()[0], file=sys.stderr)  # noqa: T201
             continue

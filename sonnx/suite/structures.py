@@ -96,8 +96,8 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     with family.context():
         literals, most = [*literals_of(family)], _largest_extent(family)
         search = _Search([*conforming(family), *_bounds(family, most)], literals, _filled(family))
-        answers, models = search.cover([*((each,) for each in range(len(literals))), *combined(literals)])
-        possible = sorted(each for each, answer in answers.items() if answer == SATISFIABLE)
+        answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
+        possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
         impossible = search.cover_pairs(possible, models) if pairs else None
         positive: list[Structure] = []
         negative: list[Structure] = []
@@ -107,9 +107,9 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
             if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
                 continue
             occurring.append(members)
-            names = tuple(literals[each].name for each in members)
+            names = tuple(literals[member].name for member in members)
             # Models that differ in what no call shows, such as extents of axes that are not there, give equal calls.
-            known = next((place for place, each in enumerate(positive) if each.call == call), None)
+            known = next((place for place, structure in enumerate(positive) if structure.call == call), None)
             if known is None:
                 positive.append(Structure(call, names))
             else:
@@ -119,7 +119,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
             reason = _break(family, rule, literals, most, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
-    classes = tuple(StructureClass(each.name, each.rule, answers[n]) for n, each in enumerate(literals))
+    classes = tuple(StructureClass(literal.name, literal.rule, answers[n]) for n, literal in enumerate(literals))
     decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
 
@@ -132,7 +132,7 @@ def problem(family: SignatureFamily) -> str:
             [
                 *conforming(family),
                 *_bounds(family, _largest_extent(family)),
-                *(each.term for each in literals_of(family)),
+                *(literal.term for literal in literals_of(family)),
             ]
         )
 
@@ -160,15 +160,15 @@ def _break(family: SignatureFamily, rule: Rule, literals: Sequence[Literal], mos
     onnx = family.onnx(rule)
     demanded: Truth = True if onnx is None else family.variables.condition(rule, onnx).holds
     forbidden = Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
-    own = [each for each in literals if each.rule == rule.slug]
+    own = [literal for literal in literals if literal.rule == rule.slug]
     given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
     search = _Search(given, [*own, forbidden], _filled(family))
     before = len(made)
-    for values, members in search.cover((each,) for each in range(len(own) + 1))[1] or search.any():
+    for values, members in search.cover((index,) for index in range(len(own) + 1))[1] or search.any():
         call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-        fails = any(each.rule == rule.slug and each.verdict is Verdict.FAIL for each in report.findings)
-        if fails and call not in [each.call for each in made]:
-            names = tuple(own[each].name for each in members if each < len(own))
+        fails = any(finding.rule == rule.slug and finding.verdict is Verdict.FAIL for finding in report.findings)
+        if fails and call not in [structure.call for structure in made]:
+            names = tuple(own[member].name for member in members if member < len(own))
             made.append(Structure(call, names, rule.slug, len(own) in members))
     return "" if len(made) > before else f"no call within the bounds ({BOUNDS}) breaks it alone"
 
@@ -179,15 +179,15 @@ class _Search:
     def __init__(
         self, conditions: Iterable[z3.BoolRef], literals: Sequence[Literal], preferred: Sequence[z3.BoolRef]
     ) -> None:
-        conditions, terms = [*conditions], [*(each.term for each in literals), *preferred]
+        conditions, terms = [*conditions], [*(literal.term for literal in literals), *preferred]
         self.context = z3.Context()
         self.solver = z3.SimpleSolver(ctx=self.context)
         if divides(conditions):
             with suppress(Unbounded):
                 conditions, terms = as_bits(conditions, terms)
                 self.solver = z3.SolverFor("QF_BV", ctx=self.context)
-        defined = [z3.Bool(f"class.{number}") == each for number, each in enumerate(terms[: len(literals)])]
-        liked = [z3.Bool(f"preferred.{number}") == each for number, each in enumerate(terms[len(literals) :])]
+        defined = [z3.Bool(f"class.{number}") == term for number, term in enumerate(terms[: len(literals)])]
+        liked = [z3.Bool(f"preferred.{number}") == term for number, term in enumerate(terms[len(literals) :])]
         self.solver.set("rlimit", EFFORT)
         self.solver.from_string(script([*conditions, *defined, *liked]))
         self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
@@ -199,17 +199,17 @@ class _Search:
         """For each literal the answer; models in which all satisfiable combinations occur, each with its literals."""
         answers: dict[int, str] = {}
         models: list[tuple[Mapping[str, int], list[int]]] = []
-        for each in wanted:
-            if any(set(each) <= set(members) for _, members in models) or any(
-                answers.get(one) == UNSATISFIABLE for one in each
+        for row in wanted:
+            if any(set(row) <= set(members) for _, members in models) or any(
+                answers.get(one) == UNSATISFIABLE for one in row
             ):
                 continue
-            answer = self._preferably([self.terms[one] for one in each])
+            answer = self._preferably([self.terms[one] for one in row])
             if answer == z3.sat:
                 models.append(self._model())
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
-            elif len(each) == 1:
-                answers[each[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
+            elif len(row) == 1:
+                answers[row[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
         return answers, models
 
     def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
@@ -232,7 +232,7 @@ class _Search:
                 self._preferably(terms)
                 models.append(self._model())
                 occurs[np.ix_(models[-1][1], models[-1][1])] += 1
-        for model in sorted(models, key=lambda each: len(each[1])):
+        for model in sorted(models, key=lambda example: len(example[1])):
             places = np.ix_(model[1], model[1])
             if (occurs[places] > 1).all():
                 occurs[places] -= 1
@@ -259,7 +259,7 @@ class _Search:
     def _model(self) -> tuple[Mapping[str, int], list[int]]:
         model = self.solver.model()
         members = [number for number, term in enumerate(self.terms) if z3.is_true(model.eval(term))]
-        values = {each.name(): model[each] for each in sorted(model.decls(), key=z3.FuncDeclRef.name)}
+        values = {decl.name(): model[decl] for decl in sorted(model.decls(), key=z3.FuncDeclRef.name)}
         skipped = ("class.", "preferred", "bits.")
         return {
             name: value_of(signed(value)) for name, value in values.items() if not name.startswith(skipped)
@@ -268,7 +268,7 @@ class _Search:
 
 def _largest_extent(family: SignatureFamily) -> int:
     """The largest extent of an input: a wide one where no conforming call has outputs with elements otherwise."""
-    outputs = {each.name for each in family.signature.outputs}
+    outputs = {output.name for output in family.signature.outputs}
     filled = []
     for name, tensor in family.variables.tensors.items():
         if tensor.formal in outputs:
@@ -283,7 +283,7 @@ def _largest_extent(family: SignatureFamily) -> int:
 
 def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
     """The bounds of a call, see `BOUNDS`; `largest` is the largest extent of an input."""
-    outputs = {each.name for each in family.signature.outputs}
+    outputs = {output.name for output in family.signature.outputs}
     for name, tensor in family.variables.tensors.items():
         most = MAX_OUTPUT_EXTENT if tensor.formal in outputs else largest
         for axis, extent in enumerate(extents_of(family, name)):
@@ -300,7 +300,7 @@ def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
     positive numbers in lists.
     """
     several, some = [], []
-    listed = {each.name for each in family.signature.values}
+    listed = {value.name for value in family.signature.values}
     for name, tensor in family.variables.tensors.items():
         if tensor.formal in listed:  # as long as its list
             continue

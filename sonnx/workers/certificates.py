@@ -60,17 +60,23 @@ def write_certificates(
     """
     require_usable(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    asked = {each.name: each for each in found if each.expected == "proved"}
+    asked = {
+        certified_question.name: certified_question
+        for certified_question in found
+        if certified_question.expected == "proved"
+    }
     work = Work("sonnx.workers.certificates", "proved", ("cvc5",), place.bounds(TIMEOUT, MEMORY))
-    tasks = [WorkerTask(name, {"name": name, "text": each.text}) for name, each in asked.items()]
+    tasks = [
+        WorkerTask(name, {"name": name, "text": certified_question.text}) for name, certified_question in asked.items()
+    ]
     answers, _ = answers_to(tasks, work, place, progress=progress)
-    made = {name: _decoded(each) for name, each in answers.items()}
+    made = {name: _decoded(answer) for name, answer in answers.items()}
     for question in found:
         write_whole(folder / f"{question.name}.smt2", question.text)
         each = made.setdefault(question.name, Certificate("", 0, "a counterexample is expected"))
         if each.proof:
             write_whole(folder / f"{question.name}.cpc", each.proof)
-    document = manifest([(each, made[each.name]) for each in found])
+    document = manifest([(certified_question, made[certified_question.name]) for certified_question in found])
     write_whole(folder / MANIFEST, as_text(document))
     return document
 
@@ -92,9 +98,9 @@ def write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:
         OSError: the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for each in found:
-        write_whole(folder / f"{each.name}.smt2", each.text)
-    lines = [f"{each.name}.smt2\t{each.expected}\t{'; '.join(each.decides)}\n" for each in found]
+    for certified_question in found:
+        write_whole(folder / f"{certified_question.name}.smt2", certified_question.text)
+    lines = [f"{question.name}.smt2\t{question.expected}\t{'; '.join(question.decides)}\n" for question in found]
     write_whole(folder / "index.txt", "".join(lines))
 
 

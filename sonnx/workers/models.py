@@ -67,7 +67,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
     if reason := unbound(model, name, check):
         return {"sentence": reason, "why": NoVerdict.UNREADABLE}
     report = check_model(model, digest, check, name, drawn)
-    other_files = any(each.external for each in stored_tensors(model))
+    other_files = any(stored_tensor.external for stored_tensor in stored_tensors(model))
     encoded = encode(replace(report, tailoring=None))  # the parent adds it
     return {"word": report.verdict, "report": encoded, "other_files": other_files}
 
@@ -163,14 +163,14 @@ def check_models(
     journal = Journal(resume, work, data, _identity, _is_report) if resume else None
     prepare = with_hashes if place.cluster else iter
     found, interrupted = answers_to(tasks, work, place, journal=journal, prepare=prepare, progress=progress)
-    made = BatchResult(interrupted=interrupted)
+    batch_result = BatchResult(interrupted=interrupted)
     for task in tasks:
         result = _result(task, found.pop(task.name), request.tailoring)
         if isinstance(result, NoVerdictSentence):
-            made.without_report[task.name] = result
+            batch_result.without_report[task.name] = result
         else:
-            made.reports.append(result)
-    return made
+            batch_result.reports.append(result)
+    return batch_result
 
 
 def _task(model: str, data: Mapping[str, Any]) -> WorkerTask:

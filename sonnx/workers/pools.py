@@ -109,7 +109,7 @@ def as_completed(tasks: Iterable[WorkerTask], pool: WorkerPool) -> Generator[tup
                 return
             for future in wait(submitted, POLL_SECONDS, FIRST_COMPLETED).done:
                 yield submitted.pop(future), _answer(future, pool)
-        for future in [each for each in submitted if each.done()]:
+        for future in [task for task in submitted if task.done()]:
             yield submitted.pop(future), _answer(future, pool)
         yield from ((task, work.failure(NoVerdict.STOPPED, f": {why}")) for task in [*submitted.values(), *waiting])
     finally:

@@ -164,4 +164,4 @@ def _start(work: Work) -> subprocess.Popen[str]:
 def _module_path() -> list[str]:
     """Where this process finds modules, without the current folder, unless the program is there."""
     here = Path.cwd()
-    return [each for each in sys.path if each and (Path(each) != here or here == PACKAGE.parent)]
+    return [name for name in sys.path if name and (Path(name) != here or here == PACKAGE.parent)]

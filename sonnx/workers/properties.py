@@ -37,7 +37,7 @@ def prepare() -> None:
 def answer(request: Mapping[str, Any]) -> Answer:
     """What is known of parts after some seconds: their trees, and a point that seems to violate the property."""
     chain = _chain(request["model"])
-    unsafe = tuple(tuple(_atom(each) for each in atoms) for atoms in request["unsafe"])
+    unsafe = tuple(tuple(_atom(atom) for atom in atoms) for atoms in request["unsafe"])
     points: list[Any] = []
 
     def candidate(point: Any) -> Witness | None:
@@ -70,7 +70,7 @@ def _atom(data: Sequence[Any]) -> Atom:
 
 
 def _numbers(texts: Sequence[str]) -> Any:
-    return np.array([float.fromhex(each) for each in texts])
+    return np.array([float.fromhex(name) for name in texts])
 
 
 # ------------------------------------------------------------------ in the parent process
@@ -108,7 +108,7 @@ class PartsElsewhere:
             WorkerTask(str(number), {
                 "model": self.model, "unsafe": self.unsafe, "seconds": seconds / GROUPS,
                 "searching": self.refuted < TRIED_POINTS,
-                "parts": [[each.stage, _texts(each.low), _texts(each.high)] for each in group],
+                "parts": [[waiting.stage, _texts(waiting.low), _texts(waiting.high)] for waiting in group],
             })
             for number, group in enumerate(groups)
         ]  # fmt: skip
@@ -133,4 +133,4 @@ class PartsElsewhere:
 
 
 def _texts(numbers: Any) -> list[str]:
-    return [each.hex() for each in numbers.tolist()]
+    return [number.hex() for number in numbers.tolist()]

@@ -100,7 +100,7 @@ def _asked(
     work = Work("sonnx.workers.theorems", "decided", tuple(PACKAGES.values()), place.bounds())
     tasks = [
         WorkerTask(group, {"theorems": names, **request})
-        for group, names in sorted(groups.items(), key=lambda each: -len(each[1]))
+        for group, names in sorted(groups.items(), key=lambda item: -len(item[1]))
     ]
     answers, interrupted = answers_to(tasks, work, place, progress=progress)
     made = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
@@ -141,14 +141,14 @@ def answer(request: Mapping[str, Any]) -> Answer:
         name: driver.prove_theorem(_registered()[name], request["solver"], cache, entries.get(name))
         for name in request["theorems"]
     }
-    statuses = {each.status for each in results.values()}
+    statuses = {result.status for result in results.values()}
     return {"word": "decided" if len(statuses) > 1 else statuses.pop()} | {
-        name: encode(each) for name, each in results.items()
+        name: encode(result) for name, result in results.items()
     }
 
 
 def _hash(theorem: Theorem) -> str:
-    return questions_hash((each.name, each.hash) for each in questions(theorem, "all", theorem.obligations))
+    return questions_hash((question.name, question.hash) for question in questions(theorem, "all", theorem.obligations))
 
 
 class _Theorems(dict[str, Theorem]):

@@ -34,9 +34,9 @@ def index() -> str:
     lines = [GENERATED, "", "# Operators", "", *table("operator", "what it computes", "status in the default edition")]
     known = catalogue.editions()
     edition = known.editions[known.default]
-    for each in catalogue.operators():
-        status = edition.status(each.name)
-        lines += [f"| [{each.name}]({each.name.lower()}.md) | {cell(each.summary)} | {status} |"]
+    for operator in catalogue.operators():
+        status = edition.status(operator.name)
+        lines += [f"| [{operator.name}]({operator.name.lower()}.md) | {cell(operator.summary)} | {status} |"]
     return "\n".join(lines) + "\n"
 
 
@@ -87,7 +87,9 @@ def _versions(described: OperatorDefinition) -> Iterator[str]:
         word = "equivalent" if version in described.equivalent else "refused" if version in described.refused else ""
         if not word:
             word = "specified" if version == described.specified else "known, not specified"
-        word += "".join(f"; specified in {text}" for text, each in described.specified_in.items() if each == version)
+        word += "".join(
+            f"; specified in {text}" for text, number in described.specified_in.items() if number == version
+        )
         yield f"| {version} | {word}{': ' if reason else ''}{cell(reason)} |"
 
 
@@ -103,11 +105,11 @@ def _types(described: OperatorDefinition) -> Iterator[str]:
 def _signature(described: OperatorDefinition) -> Iterator[str]:
     yield from table("part", "name in ONNX", "type", "versions", "properties", "labels")
     for kind, formals in (("input", described.inputs), ("output", described.outputs)):
-        for each in formals:
-            properties = ["repeated" if each.variadic else "", "optional" if each.optional else ""]
-            properties += [getattr(each, "exempt", "") and "may be omitted in the profile"]
-            row = [f"{kind} {each.name}", each.onnx, each.type, span(each), ", ".join(filter(None, properties))]
-            yield f"| {' | '.join([*row, cell(_labels(each))])} |"
+        for formal in formals:
+            properties = ["repeated" if formal.variadic else "", "optional" if formal.optional else ""]
+            properties += [getattr(formal, "exempt", "") and "may be omitted in the profile"]
+            row = [f"{kind} {formal.name}", formal.onnx, formal.type, span(formal), ", ".join(filter(None, properties))]
+            yield f"| {' | '.join([*row, cell(_labels(formal))])} |"
     if described.parameters:
         yield from ("", *table("parameter", "kind", "versions", "if absent", "labels"))
     for parameter in described.parameters:

@@ -72,7 +72,7 @@ def _model(case: RuleCase) -> list[str]:
 def _evidence(trace: Trace, theorems: Mapping[str, Theorem]) -> Iterator[str]:
     yield f"* code: {', '.join(f'`sonnx.{name}`' for name in trace.code) or 'its condition'}"
     for word, ids in (("conforming", trace.conforming), ("violating", trace.violating)):
-        files = Counter(each.partition(":")[0] for each in ids)
+        files = Counter(name.partition(":")[0] for name in ids)
         listed = ", ".join(f"{number} in restrictions/cases/{file}" for file, number in files.items())
         yield f"* {word} cases: {listed or 'none'}"
     named = [f"[{name}](../theorems/{page_of(theorems[name])}.md)" for name in trace.theorems[:MAX_NAMED_THEOREMS]]

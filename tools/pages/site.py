@@ -47,8 +47,10 @@ def generated() -> Mapping[str, str]:
         **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),
     }
-    for each in catalogue.operators():
-        made[f"docs/operators/{each.name.lower()}.md"] = operators.page(each, traced, whole.get(each.name, ()))
+    for operator in catalogue.operators():
+        made[f"docs/operators/{operator.name.lower()}.md"] = operators.page(
+            operator, traced, whole.get(operator.name, ())
+        )
     known = record.read(record.usual_path())
     return made | {f"docs/theorems/{name}": text for name, text in theorem_pages.pages(proved, known).items()}
 

@@ -22,11 +22,11 @@ def pages(found: Sequence[Theorem], record: Mapping[str, Entry]) -> dict[str, st
     groups: dict[str, list[Theorem]] = {}
     for theorem in found:
         groups.setdefault(page_of(theorem), []).append(theorem)
-    made = {"index.md": _index(groups, record)}
+    pages = {"index.md": _index(groups, record)}
     for name, members in groups.items():
         listed = _derived(members, record) if name.startswith(DERIVED) else _stated(members, record)
-        made[f"{name}.md"] = HEAD + "\n".join([f"# {_title(name, members)}", "", *listed]) + "\n"
-    return made
+        pages[f"{name}.md"] = HEAD + "\n".join([f"# {_title(name, members)}", "", *listed]) + "\n"
+    return pages
 
 
 def _title(name: str, members: Sequence[Theorem]) -> str:
@@ -70,7 +70,7 @@ def _lines(theorem: Theorem, known: Entry | None) -> Iterator[str]:
         yield f"Erratum: `{theorem.erratum}`."
     if functions(theorem):
         yield f"About the functions {', '.join(f'`{name}`' for name in functions(theorem))}."
-    texts = [each for each in theorem.sources if isinstance(each, str)]
+    texts = [source for source in theorem.sources if isinstance(source, str)]
     if texts:
         yield f"About {'; '.join(map(_quoted, texts))}."
     if bears_on(theorem):
@@ -145,7 +145,7 @@ def _short(theorem: Theorem, known: Entry | None) -> str:
 
 def _meanings(found: Sequence[Theorem], record: Mapping[str, Entry]) -> Iterator[str]:
     """What the kinds of these theorems mean, each with the number of its results."""
-    counted = Counter(record[each.id]["kind"] for each in found if each.id in record)
+    counted = Counter(record[theorem.id]["kind"] for theorem in found if theorem.id in record)
     yield from (f"* {counted[kind]} {KIND_NAMES[kind]}: {KINDS[kind]}" for kind in KINDS if counted[kind])
 
 
@@ -153,22 +153,22 @@ def _meanings(found: Sequence[Theorem], record: Mapping[str, Entry]) -> Iterator
 
 
 def _index(groups: Mapping[str, Sequence[Theorem]], record: Mapping[str, Entry]) -> str:
-    everything = [each for members in groups.values() for each in members]
+    everything = [member for members in groups.values() for member in members]
     heads = [*KIND_NAMES.values(), "unexpected", "not recorded", "confirmed"]
     lines = ["# Theorems", "", "What is proved, and which statements of the texts are false. [trust.md](../trust.md) "
              "says what has to be trusted.", "", *_meanings(everything, record), "",
              f"| topic | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]  # fmt: skip
     for name, members in groups.items():
-        known = [record[each.id] for each in members if each.id in record]
-        unexpected = sum(record[each.id]["status"] != each.expected for each in members if each.id in record)
-        counts = (*(sum(each["kind"] == kind for each in known) for kind in KINDS), unexpected,
-                  len(members) - len(known), sum(each["confirmed"] for each in known))  # fmt: skip
+        known = [record[member.id] for member in members if member.id in record]
+        unexpected = sum(record[member.id]["status"] != member.expected for member in members if member.id in record)
+        counts = (*(sum(entry["kind"] == kind for entry in known) for kind in KINDS), unexpected,
+                  len(members) - len(known), sum(entry["confirmed"] for entry in known))  # fmt: skip
         lines.append(f"| [{name}]({name}.md) | {' | '.join(map(str, counts))} |")
     lines += ["", "`make theorems` recorded the results."]
     lines += ["", "## Errata", "", "| erratum | theorems, or the reason for having none |", "|---|---|"]
     for erratum in catalogue.errata().values():
         if erratum.theorems or erratum.unproved:
-            named = ", ".join(f"[{each}]({_page_of(each)})" for each in erratum.theorems)
+            named = ", ".join(f"[{theorem}]({_page_of(theorem)})" for theorem in erratum.theorems)
             lines.append(f"| `{erratum.id}` | {named or erratum.unproved} |")
     return HEAD + "\n".join(lines) + "\n"
 

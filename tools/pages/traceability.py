@@ -27,7 +27,7 @@ def pages(traced: Mapping[str, Trace], theorems: Iterable[Theorem]) -> dict[str,
         f"{FOLDER}/labels-{text}": (f"Labels of {text}", list(_labels(text))) for text in catalogue.editions().texts
     }
     parts = {
-        **{name: made for name, made in texts.items() if made[1]},
+        **{name: text for name, text in texts.items() if text[1]},
         f"{FOLDER}/rules": ("Rules about files, graphs and values", list(_rules(traced, operators=False))),
         f"{FOLDER}/operator-rules": ("Rules of operators", list(_rules(traced, operators=True))),
         f"{FOLDER}/theorems": ("Theorems about built-in functions and values", list(_theorems(proved, traced))),
@@ -83,8 +83,8 @@ def _rules(traced: Mapping[str, Trace], operators: bool) -> Iterator[str]:
 def _files(ids: Iterable[str]) -> str:
     """The number of cases in each file."""
     by_file: dict[str, int] = {}
-    for each in ids:
-        file = each.partition(":")[0]
+    for name in ids:
+        file = name.partition(":")[0]
         by_file[file] = by_file.get(file, 0) + 1
     return " + ".join(f"{number} in {file}" for file, number in by_file.items()) or "none"
 
@@ -135,7 +135,7 @@ def errata_named() -> set[str]:
             *described.outputs,
             *described.parameters,
         )
-        named |= {erratum for each in parts for erratum in each.errata}
+        named |= {erratum for part in parts for erratum in part.errata}
     return named
 
 
@@ -144,7 +144,7 @@ def words_used() -> set[str]:
     texts = [text for rule in rules_by_slug().values() for text in (rule.require, rule.onnx, rule.when)]
     for described in catalogue.operators():
         texts += [text for versions in described.define.values() for text in versions.values()]
-        texts += [text for each in described.outputs for text in (*each.shape.values(), *each.element.values())]
-        texts += [text for each in described.outputs for text in each.values.values()]
-        texts += [text for each in described.parameters for text in each.absent.values()]
+        texts += [text for output in described.outputs for text in (*output.shape.values(), *output.element.values())]
+        texts += [text for output in described.outputs for text in output.values.values()]
+        texts += [text for parameter in described.parameters for text in parameter.absent.values()]
     return functions_used(text for text in texts if text is not None)

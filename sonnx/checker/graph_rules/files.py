@@ -54,7 +54,10 @@ def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Violat
     for scope in scopes(model):
         graph = scope.graph
         inputs = {value.name for value in graph.inputs}
-        names = [*(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)]
+        names = [
+            *(initializer.name for initializer in graph.initializers),
+            *(sparse_initializer.name for sparse_initializer in graph.sparse_initializers),
+        ]
         others = [name for name in names if name not in inputs]
         if others:
             alone = plural(len(others), "initializer is not a graph input", "initializers are not graph inputs")
@@ -138,7 +141,9 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
             if not "".join([value.name for value in listed]).isprintable():
                 for index, value in enumerate(listed):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
-        for value in {id(each.type): each for each in (*graph.inputs, *graph.outputs, *graph.value_info)}.values():
+        for value in {
+            id(operand.type): operand for operand in (*graph.inputs, *graph.outputs, *graph.value_info)
+        }.values():
             symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
             yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
         if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():

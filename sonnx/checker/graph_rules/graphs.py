@@ -165,10 +165,10 @@ def axis_denotations(scope: Scope) -> Iterator[Violation]:
 def _misnamed_axes(formal: str, written: tuple[str, ...], expected: tuple[str, ...]) -> str:
     """What is wrong with the denotations of an input; the last one that is expected is that of all further axes."""
     wanted = [expected[min(axis, len(expected) - 1)] for axis in range(len(written))]
-    if all(found in ("", meant) for found, meant in zip(written, wanted, strict=True)):
+    if all(text in ("", meant) for text, meant in zip(written, wanted, strict=True)):
         return ""
-    found, meant = (listed([each or "none" for each in names]) for names in (written, wanted))
-    return f"{formal} is denoted [{escape(found)}], the operator expects [{meant}]"
+    name, meant = (listed([text or "none" for text in names]) for names in (written, wanted))
+    return f"{formal} is denoted [{escape(name)}], the operator expects [{meant}]"
 
 
 def consistent_declarations(scope: Scope) -> Iterator[Violation]:

@@ -91,7 +91,9 @@ def attribute_once(call: Call) -> Iterator[Violation]:
 
 def attribute_kind(call: Call) -> Iterator[Violation]:
     wanted: Mapping[str, str] = (
-        {} if call.signature is None else {each.name: each.kind for each in call.signature.attributes}
+        {}
+        if call.signature is None
+        else {signature_attribute.name: signature_attribute.kind for signature_attribute in call.signature.attributes}
     )
     for attribute in call.attributes:
         kind = wanted.get(attribute.name, attribute.kind)
@@ -162,8 +164,8 @@ def _counted(
 
 def _bounds(formals: Sequence[Formal]) -> tuple[int, int | None]:
     """The smallest and largest number of arguments; rules of the operator limit variadic ones further."""
-    least = max([i + 1 for i, each in enumerate(formals) if not (each.optional or each.variadic)], default=0)
-    return least, None if any(each.variadic for each in formals) else len(formals)
+    least = max([i + 1 for i, formal in enumerate(formals) if not (formal.optional or formal.variadic)], default=0)
+    return least, None if any(formal.variadic for formal in formals) else len(formals)
 
 
 def _range(least: int, most: int | None) -> str:

@@ -48,9 +48,9 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
 def _unlawful(tensor: Tensor) -> Iterator[Violation]:
     """The first element that the format does not allow: a byte of raw_data that is no bool, text that is not UTF-8."""
     if tensor.element == "bool" and tensor.data is not None:
-        found = re.search(_NOT_BOOL, tensor.data)
-        if found:
-            yield Violation(f"byte {found.start()} is {found[0][0]}, which is neither 0 nor 1")
+        match_ = re.search(_NOT_BOOL, tensor.data)
+        if match_:
+            yield Violation(f"byte {match_.start()} is {match_[0][0]}, which is neither 0 nor 1")
     for index, text in enumerate(tensor.strings):
         reason = defect_of_text(text)
         if reason:

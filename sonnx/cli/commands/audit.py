@@ -52,13 +52,13 @@ def _verify(options: argparse.Namespace) -> int:
     from sonnx.api.evidence import verify
 
     with clock(f"making {options.verify} again"):
-        found = verify(options.verify, options.model, options.signers, options.derived_from)
+        texts = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
-    if not found:
+    if not texts:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
         sys.stdout.write(f"{name}: verified, all {files} files match{_about_signature(options)}\n")
         return 0
-    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in found))
+    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in texts))
     return 1
 
 

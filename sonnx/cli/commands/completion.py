@@ -23,11 +23,11 @@ def _completion(options: argparse.Namespace) -> int:
 
     from sonnx.cli.main import parser  # which loads this module
 
-    made = parser()
-    for command in made.with_commands():
+    command_parser = parser()
+    for command in command_parser.with_commands():
         for action in command._actions:
             shown = str(action.metavar)
             if "DIR" in shown or any(word in shown for word in FILES):
                 action.complete = shtab.DIRECTORY if "DIR" in shown else shtab.FILE  # type: ignore[attr-defined]
-    sys.stdout.write(shtab.complete(made, options.shell).rstrip() + "\n")
+    sys.stdout.write(shtab.complete(command_parser, options.shell).rstrip() + "\n")
     return 0

@@ -65,9 +65,9 @@ def grown(bound: Any, roundings: int, *, over: bool = False) -> Array:
     over `bound` where nothing else reads that.
     """
     over = over and isinstance(bound, np.ndarray)
-    made: Array = np.multiply(bound, 1 + (2 * roundings + 4) * UNIT, out=bound if over else None)
-    made += (roundings + 1) * TINY
-    return made
+    array: Array = np.multiply(bound, 1 + (2 * roundings + 4) * UNIT, out=bound if over else None)
+    array += (roundings + 1) * TINY
+    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ def single(values: Array) -> Single | None:
     if most != 0 and not 2.0**-400 < most < 2.0**400:
         return None
     scale = 2.0 ** frexp(most)[1]
-    made = np.multiply(values, 1 / scale, out=np.empty(values.shape, np.float32), casting="same_kind")
-    return Single(np.abs(made, out=made), scale)
+    array = np.multiply(values, 1 / scale, out=np.empty(values.shape, np.float32), casting="same_kind")
+    return Single(np.abs(array, out=array), scale)
 
 
 def product_above(multiply: Callable[[Array, Array], Array], a: Single, b: Single, terms: int) -> Array:
@@ -99,9 +99,9 @@ def product_above(multiply: Callable[[Array, Array], Array], a: Single, b: Singl
     additions, each relative or of at most 2^-126, as no operand is above 1: also where subnormal numbers become 0.
     """
     scale = a.scale * b.scale
-    made = multiply(a.array, b.array) * np.float64(scale * (1 + (2 * terms + 16) * SINGLE))
-    made += (terms + 1) * (scale * 2.0**-122 + TINY)
-    return np.asarray(made)
+    array = multiply(a.array, b.array) * np.float64(scale * (1 + (2 * terms + 16) * SINGLE))
+    array += (terms + 1) * (scale * 2.0**-122 + TINY)
+    return np.asarray(array)
 
 
 def times(factor: Any, error: Array) -> Array:
@@ -111,35 +111,35 @@ def times(factor: Any, error: Array) -> Array:
 
 def below(values: Any) -> Array:
     """At most the exact result of one operation that float64 rounded to `values`."""
-    made: Array = values - _step(values)
-    return made
+    array: Array = values - _step(values)
+    return array
 
 
 def above(values: Any) -> Array:
     """At least the exact result of one operation that float64 rounded to `values`."""
-    made: Array = values + _step(values)
-    return made
+    array: Array = values + _step(values)
+    return array
 
 
 def _step(values: Any) -> Array:
     """At least one unit in the last place of float64 numbers, so that a rounded sum with it is at least the next one;
     eight times as fast as numpy's `nextafter`.
     """
-    made: Array = np.abs(values) * (2 * UNIT)
-    made += TINY
-    return made
+    array: Array = np.abs(values) * (2 * UNIT)
+    array += TINY
+    return array
 
 
 def function_below(values: Array) -> Array:
     """At most the exact value of a function whose float64 approximation is `values`."""
-    made: Array = values - np.abs(values) * FUNCTION - UNDERFLOW
-    return made
+    array: Array = values - np.abs(values) * FUNCTION - UNDERFLOW
+    return array
 
 
 def function_above(values: Array) -> Array:
     """At least the exact value of a function whose float64 approximation is `values`."""
-    made: Array = values + np.abs(values) * FUNCTION + UNDERFLOW
-    return made
+    array: Array = values + np.abs(values) * FUNCTION + UNDERFLOW
+    return array
 
 
 def magnitude(low: Array, high: Array) -> Array:
@@ -194,7 +194,7 @@ class Factors:
     @staticmethod
     def of(*operands: float) -> Factors:
         """Of operands of at most these absolute values."""
-        sizes = _falling(max(each, 1.0) for each in operands)
+        sizes = _falling(max(number, 1.0) for number in operands)
         return Factors(sizes, operand=max(sizes, default=1.0))
 
     @staticmethod
@@ -222,7 +222,7 @@ class Factors:
     def or_(self, other: Factors) -> Factors:
         """Of the terms of both."""
         count = max(len(self.sizes), len(other.sizes))
-        one, two = (each.sizes + (1.0,) * (count - len(each.sizes)) for each in (self, other))
+        one, two = (factors.sizes + (1.0,) * (count - len(factors.sizes)) for factors in (self, other))
         sizes = tuple(map(max, one, two))
         return Factors(sizes, max(self.constants, other.constants), max(self.operand, other.operand))
 

@@ -29,21 +29,21 @@ from sonnx.numerics.windows import windows
 def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = (X - mean) / sqrt(var + epsilon) scale + B, of constant scale, B, mean and var."""
     X, *rest = inputs[:5]
-    if X is None or any(each is None or not each.is_point for each in rest):
+    if X is None or any(value is None or not value.is_point for value in rest):
         raise NotExecutable("BatchNormalization has a bound for constant scale, B, mean and var only")
     if context.parameter("training_mode", 0):
         raise NotExecutable("BatchNormalization has no bound in training mode")
     spatial = [1] * (len(X.shape) - 2)
-    scale, B, mean, var = (each.low.reshape(-1, *spatial) for each in rest if each is not None)
+    scale, B, mean, var = (value.low.reshape(-1, *spatial) for value in rest if value is not None)
     epsilon = float(np.float32(context.parameter("epsilon", 1e-5)))
     sum_low, sum_high = below(var + epsilon), above(var + epsilon)
-    made = FORMATS[context.element]
+    rounding_format = FORMATS[context.element]
     # epsilon and var + epsilon are numbers of the element type, of which subnormal ones have absolute errors
-    off = 0.0 if context.hypotheses.rounds_once else made.tiny + 2 * context.flushed
-    positive = bool((sum_low > 2 * off).all() and (var >= 0).all() and (sum_high < made.largest).all())
+    off = 0.0 if context.hypotheses.rounds_once else rounding_format.tiny + 2 * context.flushed
+    positive = bool((sum_low > 2 * off).all() and (var >= 0).all() and (sum_high < rounding_format.largest).all())
     if not context.require(ARGUMENT, positive, "var + epsilon is positive and finite"):
         return [not_known(X.shape)]
-    more = float((2 * off / sum_low).max(initial=0.0)) / made.unit
+    more = float((2 * off / sum_low).max(initial=0.0)) / rounding_format.unit
     root_low, root_high = below(np.sqrt(sum_low)), above(np.sqrt(sum_high))
     corners = below(scale / root_low), below(scale / root_high), above(scale / root_low), above(scale / root_high)
     k_low, k_high = np.minimum(corners[0], corners[1]), np.maximum(corners[2], corners[3])
@@ -106,10 +106,10 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
     error = grown(sums(X.error) / number, n + 2)
     absolute = grown(sums(X.computed) / number, n + 2)
     part = _mean_record(context, X, n, absolute, absolute * number, error)
-    made = Sum(
+    sum_ = Sum(
         low, high, [part], n, 2, part.depth, (X,), (pull,), n + 2, error, 0.0, Linear(nothing(out), nothing(out))
     )
-    return finished(context, made)
+    return finished(context, sum_)
 
 
 def _mean_record(context: Context, X: Value, n: int, absolute: Array, sums: Array, error: Array) -> SumRecord:
@@ -145,8 +145,8 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
         kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(X.shape))
 
         def sums(x: Array) -> Array:
-            made: Array = np.asarray(x.sum(axis=axes, keepdims=keep)) / share
-            return made
+            array: Array = np.asarray(x.sum(axis=axes, keepdims=keep)) / share
+            return array
 
         def pull(rows: Array) -> Array:
             whole = (rows / share).reshape(len(rows), *kept)
@@ -163,7 +163,7 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
             else SumRecord(absolute, n, 0, depth, Factors.of(X.largest), error, nothing(low.shape))
         )  # fmt: skip
         fixed = Linear(nothing(low.shape), nothing(low.shape))
-        made = Sum(low, high, [part], n, scalings, part.depth, (X,), (pull,), 2, error, 0.0, fixed)
-        return [finished(context, made)]
+        sum_ = Sum(low, high, [part], n, scalings, part.depth, (X,), (pull,), 2, error, 0.0, fixed)
+        return [finished(context, sum_)]
 
     return reduce

@@ -53,18 +53,18 @@ class RecurrentCell:
         self, weights: Array, biases: Sequence[Array], clip: float | None
     ) -> Callable[[Sequence[Value], Sequence[tuple[Value, Value]]], Value]:
         """A function: weights times the parts side by side, plus biases, plus products of values, within the clip."""
-        matrix = self.row(np.hstack([weights, *[each[:, None] for each in biases]]).T)
+        matrix = self.row(np.hstack([weights, *[bias[:, None] for bias in biases]]).T)
 
         def of(parts: Sequence[Value], pairs: Sequence[tuple[Value, Value]]) -> Value:
             columns = [*parts, *[self.row(np.ones((parts[0].shape[0], 1)))] * len(biases)]
             joined = self.context.step(taken(np.hstack(_numbered(columns)), columns))
             if not pairs:
-                made = self.context.step(matmul(self.context, [joined, matrix])[0], readers=1)
+                value = self.context.step(matmul(self.context, [joined, matrix])[0], readers=1)
             else:
                 terms = [matmul(self.inner, [joined, matrix]), *[multiply(self.inner, pair) for pair in pairs]]
-                steps = [self.inner.step(each[0], readers=1) for each in terms]
-                made = self.context.step(add(self.context, steps)[0])
-            return made if clip is None else self.within(made, clip)
+                steps = [self.inner.step(term[0], readers=1) for term in terms]
+                value = self.context.step(add(self.context, steps)[0])
+            return value if clip is None else self.within(value, clip)
 
         return of
 
@@ -97,7 +97,7 @@ class RecurrentCell:
         return self.context.step(made)
 
     def _mixed(self, f: Value, c: Value, i: Value, g: Value) -> Transfer:
-        terms = [self.inner.step(multiply(self.inner, each)[0], readers=1) for each in ([f, c], [i, g])]
+        terms = [self.inner.step(multiply(self.inner, values)[0], readers=1) for values in ([f, c], [i, g])]
         return add(self.context, terms)[0]
 
     def over_time(
@@ -114,14 +114,14 @@ class RecurrentCell:
 
     def arranged(self, outputs: list[list[Value]], last: list[States], arrange: Arrange) -> list[Transfer]:
         """The outputs of the operator: the elements of the steps' outputs and last states."""
-        values = [*[each for own in outputs for each in own], *[each for own in last for each in own]]
+        values = [*[value for own in outputs for value in own], *[value for own in last for value in own]]
         own = iter(_numbered(values))
-        Y = [np.stack([next(own) for _ in each]) for each in outputs]
+        Y = [np.stack([next(own) for _ in output]) for output in outputs]
         states = [tuple(next(own) for _ in each) for each in last]
-        return [taken(np.ascontiguousarray(each), values) for each in arrange(Y, states)]
+        return [taken(np.ascontiguousarray(array), values) for array in arrange(Y, states)]
 
 
 def _numbered(values: Sequence[Value]) -> list[Array]:
     """The numbers of the elements of values, counted through, in the shape of each."""
-    starts = np.cumsum([0, *[prod(each.shape) for each in values]])
-    return [s + np.arange(prod(each.shape)).reshape(each.shape) for s, each in zip(starts, values, strict=False)]
+    starts = np.cumsum([0, *[prod(value.shape) for value in values]])
+    return [s + np.arange(prod(value.shape)).reshape(value.shape) for s, value in zip(starts, values, strict=False)]

@@ -154,8 +154,8 @@ def sigmoid(x: Array) -> Array:
 
 def softplus(x: Array) -> Array:
     """log(1 + e^x), without overflow."""
-    made: Array = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-    return made
+    array: Array = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+    return array
 
 
 def _bell(derivative: Callable[[Array], Array], top: float) -> Callable[[Context, Array, Array], Bounds]:

@@ -120,9 +120,9 @@ class Hypotheses:
         """The error of a function whose value has at most these absolute values."""
         if self.order.kind == EXACT:
             return np.zeros(np.shape(values))
-        made = FORMATS[element]
+        rounding_format = FORMATS[element]
         accuracy = self.functions.get(name, self.functions["default"])
-        return steps_error(made, values, accuracy.ulp, accuracy.absolute, self.least(made))
+        return steps_error(rounding_format, values, accuracy.ulp, accuracy.absolute, self.least(rounding_format))
 
     def sum(
         self,
@@ -148,12 +148,12 @@ class Hypotheses:
         """
         if self.rounds_once:
             return self.rounding(element, result)
-        made = self.accumulator(element)
-        least = self.least(made) * factors.after_rounding
-        error = sum_error(made, self.order, terms, scalings, absolute, result, least, depth)
+        rounding_format = self.accumulator(element)
+        least = self.least(rounding_format) * factors.after_rounding
+        error = sum_error(rounding_format, self.order, terms, scalings, absolute, result, least, depth)
         if self.flush:  # a flushed factor changes its term by less than the least normal number times the other ones
             error = error + 2 * terms * (scalings + 1) * FORMATS[element].normal * factors.after_operand
-        return error if made.name == element else error + self.rounding(element, result + error)
+        return error if rounding_format.name == element else error + self.rounding(element, result + error)
 
     def as_json(self) -> dict[str, Any]:
         """The hypotheses as a report shows them."""
@@ -214,7 +214,7 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
     if (order == "lanes") != (isinstance(lanes, int) and lanes > 0) or not isinstance(lanes, int):
         raise refuse("lanes is a positive number exactly where the order is lanes")
     fused, flush, running = table.get("fused", True), table.get("flush", False), table.get("running", False)
-    if not all(isinstance(each, bool) for each in (fused, flush, running)):
+    if not all(isinstance(part, bool) for part in (fused, flush, running)):
         raise refuse("fused, flush and running are true or false")
     if order == "once" and fused:
         raise refuse("an order of once rounds each operator, so fused must be false")
@@ -225,7 +225,7 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
     functions = {each: _accuracy(value, refuse) for each, value in table.get("functions", {}).items()}
     functions.setdefault("default", Accuracy(0.5 if order == "once" else 1.0, 0.0))
     excludes = table.get("excludes", [])
-    if not isinstance(excludes, list) or not all(isinstance(each, str) for each in excludes):
+    if not isinstance(excludes, list) or not all(isinstance(exclude, str) for exclude in excludes):
         raise refuse("excludes is a list of sentences")
     measured = table.get("measured", {})
     versions = list(measured.values()) if isinstance(measured, dict) else [None]
@@ -243,6 +243,6 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
 def _accuracy(value: Any, refuse: Any) -> Accuracy:
     good = isinstance(value, dict) and value.keys() <= {"ulp", "absolute"}
     numbers = [value.get("ulp", 0.0), value.get("absolute", 0.0)] if good else [inf]
-    if not all(isinstance(each, int | float) and isfinite(each) and each >= 0 for each in numbers):
+    if not all(isinstance(number, int | float) and isfinite(number) and number >= 0 for number in numbers):
         raise refuse("a function has the fields ulp and absolute, numbers of at least 0")
     return Accuracy(float(numbers[0]), float(numbers[1]))

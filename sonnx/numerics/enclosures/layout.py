@@ -40,28 +40,30 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         places = range(len(inputs)) if moved is None else moved
-        held = [(index, each) for index in places if index < len(inputs) and (each := inputs[index]) is not None]
+        held = [(index, value) for index in places if index < len(inputs) and (value := inputs[index]) is not None]
         given: list[Any] = []
-        for index, each in enumerate(inputs):
-            if index not in places and each is not None and each.exact is None:
+        for index, value in enumerate(inputs):
+            if index not in places and value is not None and value.exact is None:
                 raise NotExecutable(f"{context.application.operator} has a bound for constant parameters only")
-            given.append(None if each is None else each.exact)
+            given.append(None if value is None else value.exact)
         parameters = tuple(
-            None if each is None or index in places or each.exact is None else (each.exact.tobytes(), each.shape)
-            for index, each in enumerate(inputs)
+            None
+            if operand is None or index in places or operand.exact is None
+            else (operand.exact.tobytes(), operand.shape)
+            for index, operand in enumerate(inputs)
         )
-        shapes = tuple(each.shape for _, each in held)
+        shapes = tuple(operand.shape for _, operand in held)
         attributes = tuple(context.application.attributes.items())
         key = context.application.operator, attributes, parameters, shapes, context.outputs
         found = context.cache.get(key)
         if found is None:
             start = 0
-            for index, each in held:
-                given[index] = np.arange(start, start + prod(each.shape), dtype=np.int64).reshape(each.shape)
-                start += prod(each.shape)
-            found = context.cache[key] = [np.asarray(each, order="C") for each in define(context.application, given)]
+            for index, value in held:
+                given[index] = np.arange(start, start + prod(value.shape), dtype=np.int64).reshape(value.shape)
+                start += prod(value.shape)
+            found = context.cache[key] = [np.asarray(array, order="C") for array in define(context.application, given)]
         return [
-            replace(taken(source, [each for _, each in held], one_to_one), element=held[0][1].element)
+            replace(taken(source, [operand for _, operand in held], one_to_one), element=held[0][1].element)
             for source in found
         ]
 
@@ -77,19 +79,19 @@ def taken(source: Array, values: Sequence[Value], one_to_one: bool = False) -> T
         flat = (
             part(values[0]).reshape(-1)
             if len(values) == 1
-            else np.concatenate([part(each).reshape(-1) for each in values])
+            else np.concatenate([part(value).reshape(-1) for value in values])
         )
-        made: Array = flat[source]
-        return made
+        array: Array = flat[source]
+        return array
 
     pulls: list[Pull] = []
     used: list[Value] = []
     start = 0
-    for each in values:
-        size = prod(each.shape)
-        if not each.is_point:
-            used.append(each)
-            pulls.append(_spread(source, start, each.shape))
+    for operand in values:
+        size = prod(operand.shape)
+        if not operand.is_point:
+            used.append(operand)
+            pulls.append(_spread(source, start, operand.shape))
         start += size
     low, high = take(lambda value: value.low), take(lambda value: value.high)
     error = take(lambda value: value.error)
@@ -129,8 +131,8 @@ def _reshaped(X: Value, shape: Sequence[int]) -> Transfer:
 
 def _moved_record(X: Value, move: Callable[[Array], Array]) -> SumRecord | None:
     """A sum whose elements only move stays one."""
-    made = X.transfer
-    return made.sum.moved(move) if made is not None and made.sum is not None and X.readers == 1 else None
+    transfer = X.transfer
+    return transfer.sum.moved(move) if transfer is not None and transfer.sum is not None and X.readers == 1 else None
 
 
 def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:
@@ -146,14 +148,14 @@ def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:
 
     def pull(rows: Array) -> Array:
         inside, to, once = places()
-        made = np.zeros((len(rows), size))
+        array = np.zeros((len(rows), size))
         part = rows.reshape(len(rows), -1)[:, inside]
         if once:
-            made[:, to] = part
+            array[:, to] = part
         else:
             for row in range(len(rows)):
-                made[row] = np.bincount(to, weights=part[row], minlength=size)
-        return made.reshape(len(rows), *shape)
+                array[row] = np.bincount(to, weights=part[row], minlength=size)
+        return array.reshape(len(rows), *shape)
 
     return pull
 
@@ -170,7 +172,7 @@ def padding(define: Definition) -> TransferFunction:
         value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
         if filling is None and "value" in context.application.attributes:
             value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]
-        given: list[Any] = [None if each is None else each.exact for each in inputs]
+        given: list[Any] = [None if operand is None else operand.exact for operand in inputs]
         given[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
         if len(given) > 2 and given[2] is not None:
             given[2] = np.zeros(given[2].shape, np.int64)
@@ -179,8 +181,8 @@ def padding(define: Definition) -> TransferFunction:
             raise NotExecutable("Pad has a bound for a padding of 0 or an input only")
 
         def take(array: Array, other: float) -> Array:
-            made: Array = np.concatenate([[other], array.reshape(-1)])[source]
-            return made
+            part: Array = np.concatenate([[other], array.reshape(-1)])[source]
+            return part
 
         fixed = np.where(source == 0, value, 0.0)
         pull = _spread(source, 1, X.shape)

@@ -69,17 +69,17 @@ class Patches:
         """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""
         lead = columns.shape[:-2]
         parts = np.moveaxis(columns.reshape(*lead, self.size, *self.places), len(lead), 0)
-        made, inside = self._widened((*lead, *self.slid.extents), np.float64)
+        array, inside = self._widened((*lead, *self.slid.extents), np.float64)
         for at, part in zip(self._under(), parts, strict=True):
-            made[at] += part
-        return np.asarray(made[inside])
+            array[at] += part
+        return np.asarray(array[inside])
 
     def covered(self, marks: Array) -> Array:
         """Of truth values (N, C, places) those of (N, C, spatial axes) that a kernel at a marked place lies over."""
-        made, inside = self._widened((*marks.shape[:2], *self.slid.extents), np.bool_)
+        array, inside = self._widened((*marks.shape[:2], *self.slid.extents), np.bool_)
         for at in self._under():
-            made[at] |= marks
-        return np.asarray(made[inside])
+            array[at] |= marks
+        return np.asarray(array[inside])
 
     def _widened(self, shape: Sequence[int], kind: type) -> tuple[Array, tuple[Any, ...]]:
         """Zeros for an array with its padding, and where the array is in it."""

@@ -130,7 +130,7 @@ def multiplied(
     if residual.shape:
         residual = grown(residual, n + 3)
         error = grown(linear + residual, 1)
-    operands = [as_operand(context, each) for each in (A, B)]
+    operands = [as_operand(context, value) for value in (A, B)]
     factors, reach = operands[0].factors.times(operands[1].factors), None
     terms, fixed = n, (nothing(middle.shape), nothing(middle.shape))
     if added is not None and added.low is added.high and added.is_point and scale == added_scale == 1.0:
@@ -143,16 +143,18 @@ def multiplied(
     radius = grown(exact * gamma + radius, terms + 8, over=True) + 2 * terms * TINY * (1 + B.largest)
     low, high = middle - radius, middle + radius
     absolute = grown(exact + radius + error, terms + 4, over=True)
-    scalings = 1 + sum(each.scalings for each in operands)
-    if any(each.reach is not None for each in operands):
-        reach = grown(multiply(*[each.absolute if each.reach is None else each.reach for each in operands]), n)
+    scalings = 1 + sum(operand.scalings for operand in operands)
+    if any(operand.reach is not None for operand in operands):
+        reach = grown(
+            multiply(*[operand.absolute if operand.reach is None else operand.reach for operand in operands]), n
+        )
     depth = context.hypotheses.order.depth(n) + terms - n
     part = SumRecord(absolute, terms, scalings, depth, factors, error, nothing(low.shape), reach)
     if scale != 1.0:
         reach = unscaled(context, part, grown(magnitude(low, high) + error, 1))
         low, high = below(np.minimum(low * scale, high * scale)), above(np.maximum(low * scale, high * scale))
         absolute, linear, residual, error = (
-            grown(each * abs(scale), 1) for each in (absolute, linear, residual, error)
+            grown(array * abs(scale), 1) for array in (absolute, linear, residual, error)
         )
         steps = 1 if representable(scale, context.element) else 2
         factors, scalings = factors.scaled(abs(scale), everywhere=True, steps=steps), scalings + steps
@@ -176,19 +178,19 @@ def multiplied(
             inputs.append(added)
             reshaped = _reshaping(added_shape, added.shape)
             pulls.append(_then(unbroadcast(added_shape, None if added_scale == 1.0 else added_scale), reshaped))
-    made = Sum(
-        low, high, parts, terms + (added is not None), max(each.scalings for each in parts), depth_of(parts),
+    sum_ = Sum(
+        low, high, parts, terms + (added is not None), max(record.scalings for record in parts), depth_of(parts),
         tuple(inputs), tuple(pulls), how.pull_terms + 1 + (prod(low.shape) if added is not None else 0),
         linear, residual, None if wide_a and wide_b else Linear(*fixed),
     )  # fmt: skip
-    return finished(context, made)
+    return finished(context, sum_)
 
 
 def _with(
     added: Value, shape: Sequence[int], scale: float, steps: int, low: Array, high: Array, error: Array
 ) -> tuple[Array, Array, SumRecord, tuple[Array, Array], Array]:
     """The range of a product with one more term, and the term; `steps` are the roundings of its scale."""
-    C_low, C_high, C_error = (each.reshape(shape) for each in (added.low, added.high, added.error))
+    C_low, C_high, C_error = (array.reshape(shape) for array in (added.low, added.high, added.error))
     size, factors = added.computed.reshape(shape), factors_of(added)
     reach = None if scale == 1.0 else grown(size * max(1.0, abs(scale)), 1)
     if scale != 1.0:
@@ -293,8 +295,8 @@ def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 def convolved(context: Context, X: Value, W: Value, B: Value | None, slid: Windows, group: int) -> Transfer:
     """See `conv`, for windows over the spatial axes of X."""
     patches = Patches(slid)
-    N, M, each = X.shape[0], W.shape[0], W.shape[1]
-    rows_of, places, height = M // group, prod(patches.places), each * patches.size
+    N, M, number = X.shape[0], W.shape[0], W.shape[1]
+    rows_of, places, height = M // group, prod(patches.places), number * patches.size
     out = (N, M, *patches.places)
 
     def multiply(x: Array, w: Array) -> Array:
@@ -306,7 +308,7 @@ def convolved(context: Context, X: Value, W: Value, B: Value | None, slid: Windo
 
         def pull(rows: Array) -> Array:
             made = np.matmul(fixed, rows.reshape(len(rows), N, group, rows_of, places))
-            return patches.scattered(made.reshape(len(rows), N, group * each, patches.size, places))
+            return patches.scattered(made.reshape(len(rows), N, group * number, patches.size, places))
 
         return pull
 
@@ -372,8 +374,8 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
         return not_known(np.broadcast_shapes(A.shape, B.shape))
 
     def ends(more_a: Array | float, more_b: Array | float) -> tuple[Array, Array]:
-        a = [(each).astype(np.int64) for each in (A.low - more_a, A.high + more_a)]
-        b = [(each).astype(np.int64) for each in (B.low - more_b, B.high + more_b)]
+        a = [(array).astype(np.int64) for array in (A.low - more_a, A.high + more_a)]
+        b = [(array).astype(np.int64) for array in (B.low - more_b, B.high + more_b)]
         corners = [(np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))).astype(np.float64) for x in a for y in b]
         return np.minimum.reduce(corners), np.maximum.reduce(corners)
 
@@ -386,11 +388,11 @@ def _whole_quotient(context: Context, A: Value, B: Value) -> Transfer:
 def _divided(context: Context, A: Value, inverse_low: Array, inverse_high: Array) -> Transfer:
     """A over a constant: one rounding by itself; in a larger sum a product with the inverse, rounded before."""
     folded = len(as_sum(context, A).factors.sizes) > 1
-    made = scaled(context, A, inverse_low, inverse_high, roundings=2 if folded else 1, rounded=folded)
-    if folded or made.sum is None:
-        return made
-    record = replace(made.sum, factors=made.sum.factors.scaled(1.0, everywhere=False), scalings=2)
-    return replace(made, sum=replace(record, operand=lambda: record))
+    transfer = scaled(context, A, inverse_low, inverse_high, roundings=2 if folded else 1, rounded=folded)
+    if folded or transfer.sum is None:
+        return transfer
+    record = replace(transfer.sum, factors=transfer.sum.factors.scaled(1.0, everywhere=False), scalings=2)
+    return replace(transfer, sum=replace(record, operand=lambda: record))
 
 
 def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:

@@ -101,8 +101,8 @@ def _rectifier_lines(X: Value, alpha: float) -> Lines:
 def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = X between bounds; the smaller of the upper bound and the larger of X and the lower one."""
     [X], ends = required(inputs, 1), optional(inputs, 1, 2)
-    given = [each for each in ends if each is not None]
-    if any(not each.is_point or each.low is not each.high for each in given):
+    given = [value for value in ends if value is not None]
+    if any(not value.is_point or value.low is not value.high for value in given):
         lower, upper = ends
         if lower is not None:
             X = context.step(extremum(1.0)(context, [X, lower])[0])
@@ -165,8 +165,8 @@ def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Trans
         added_size=np.abs(beta) * (1 + 2.0**-7),
         rounded=not representable(float(alpha), context.element),
     )
-    made = between(inner, inner.step(line, readers=1), 0.0, 1.0)
-    return [rounded_at_end(context, made)]
+    transfer = between(inner, inner.step(line, readers=1), 0.0, 1.0)
+    return [rounded_at_end(context, transfer)]
 
 
 def rounded_at_end(context: Context, made: Transfer) -> Transfer:
@@ -205,9 +205,11 @@ def _swish_slopes(_: Context, low: Array, high: Array) -> Bounds:
 
 def _swish_steps(context: Context, argument: Array, value: Array) -> Array:
     """X times a factor in [0, 1] of at most |x| / 6 + 1/2, which has five roundings: 1/6, product, sum and clip."""
-    made, least = FORMATS[context.element], context.hypotheses.least(FORMATS[context.element])
+    rounding_format, least = FORMATS[context.element], context.hypotheses.least(FORMATS[context.element])
     factor = np.minimum(argument / 6 + 0.5, 1.0)
-    return grown(6 * made.unit * argument * factor + made.unit * value + least * (8 + argument), 8)
+    return grown(
+        6 * rounding_format.unit * argument * factor + rounding_format.unit * value + least * (8 + argument), 8
+    )
 
 
 HARD_SWISH = RealFunction("HardSwish", _swish_image, _swish_slopes, introduced=_swish_steps)

@@ -38,19 +38,21 @@ def extremum(sign: float) -> TransferFunction:
     """Max for sign 1, Min for -1: of any number of inputs."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
-        values = [each for each in inputs if each is not None]
-        shape = np.broadcast_shapes(*[each.shape for each in values])
+        values = [operand for operand in inputs if operand is not None]
+        shape = np.broadcast_shapes(*[value.shape for value in values])
         values = _decided(context, values, shape, sign)
-        lows = np.stack([spread(each.low if sign > 0 else -each.high, shape) for each in values])
-        highs = np.stack([spread(each.high if sign > 0 else -each.low, shape) for each in values])
-        low, high, chosen, error = _largest(lows, highs, np.stack([spread(each.error, shape) for each in values]))
-        used = [(index, each) for index, each in enumerate(values) if not each.is_point]
-        pulls = tuple(unbroadcast(each.shape, (chosen == index).astype(np.float64)) for index, each in used)
+        lows = np.stack([spread(value.low if sign > 0 else -value.high, shape) for value in values])
+        highs = np.stack([spread(value.high if sign > 0 else -value.low, shape) for value in values])
+        low, high, chosen, error = _largest(lows, highs, np.stack([spread(value.error, shape) for value in values]))
+        used = [(index, value) for index, value in enumerate(values) if not value.is_point]
+        pulls = tuple(unbroadcast(value.shape, (chosen == index).astype(np.float64)) for index, value in used)
         propagated, noise = _parted(chosen, error)
         low, high = (low, high) if sign > 0 else (-high, -low)
-        terms = max([prod(shape) // max(1, prod(each.shape)) for _, each in used], default=1) + 1
+        terms = max([prod(shape) // max(1, prod(value.shape)) for _, value in used], default=1) + 1
         return [
-            Transfer(low, high, context.moved(shape), tuple(each for _, each in used), pulls, terms, propagated, noise)
+            Transfer(
+                low, high, context.moved(shape), tuple(value for _, value in used), pulls, terms, propagated, noise
+            )
         ]
 
     return apply
@@ -58,13 +60,13 @@ def extremum(sign: float) -> TransferFunction:
 
 def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign: float) -> list[Value]:
     """The candidates, with better bounds where it is open which one is the largest."""
-    lows = [below((each.low if sign > 0 else -each.high) - each.error) for each in values]
-    sure = np.maximum.reduce([np.broadcast_to(each, shape) for each in lows])
+    lows = [below((value.low if sign > 0 else -value.high) - value.error) for value in values]
+    sure = np.maximum.reduce([np.broadcast_to(low, shape) for low in lows])
     made = []
-    for index, each in enumerate(values):
+    for index, operand in enumerate(values):
         others = [np.broadcast_to(lows[other], shape) for other in range(len(values)) if other != index]
-        if each.is_point or each.shape != shape or not others:
-            made.append(each)
+        if operand.is_point or operand.shape != shape or not others:
+            made.append(operand)
             continue
         rival = np.maximum.reduce(others)
 
@@ -72,7 +74,7 @@ def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign
             high = above((value.high if sign > 0 else -value.low) + value.error)
             return np.asarray((high >= sure) & (rival >= (value.low if sign > 0 else -value.high) - value.error))
 
-        made.append(context.refine(each, wanted))
+        made.append(context.refine(operand, wanted))
     return made
 
 
@@ -119,16 +121,16 @@ def global_max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Tr
 
 def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
     first = X
-    found = _candidates(first, patches)
+    candidates = _candidates(first, patches)
 
     def unsure(value: Value) -> Array:
         """The elements under a kernel whose largest one is not decided, where they have errors."""
-        *_, chosen, _ = found if value is first else _candidates(value, patches)
+        *_, chosen, _ = candidates if value is first else _candidates(value, patches)
         return patches.covered((chosen < 0).reshape(*value.shape[:2], *patches.places)) & (value.error > 0)
 
     X = context.refine(X, unsure)
-    found = found if X is first else _candidates(X, patches)
-    low, high, chosen, error = (each.reshape(*X.shape[:2], *patches.places) for each in found)
+    candidates = candidates if X is first else _candidates(X, patches)
+    low, high, chosen, error = (candidate.reshape(*X.shape[:2], *patches.places) for candidate in candidates)
     out = low.shape
 
     def pull(rows: Array) -> Array:
@@ -141,9 +143,9 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
     """See `_largest`, of the elements under the kernel, without copies of them."""
-    least, most = (patches.views(each, -inf) for each in (below(X.low - X.error), above(X.high + X.error)))
+    least, most = (patches.views(array, -inf) for array in (below(X.low - X.error), above(X.high + X.error)))
     low, high, sure = (
-        reduce(np.maximum, each) for each in (patches.views(X.low, -inf), patches.views(X.high, -inf), least)
+        reduce(np.maximum, arrays) for arrays in (patches.views(X.low, -inf), patches.views(X.high, -inf), least)
     )
     chosen, number, error = np.full(low.shape, -1), np.zeros(low.shape, np.intp), np.zeros(low.shape)
     for index, (top, own) in enumerate(zip(most, patches.views(X.error), strict=True)):
@@ -168,13 +170,13 @@ def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     first, second = np.broadcast_to(sure & ~wavering, shape), np.broadcast_to(never & ~wavering, shape)
     low = np.where(sure, X.low, np.where(never, Y.low, np.minimum(X.low, Y.low)))
     high = np.where(sure, X.high, np.where(never, Y.high, np.maximum(X.high, Y.high)))
-    used = [(each, mask) for each, mask in ((X, first), (Y, second)) if not each.is_point]
-    pulls = tuple(unbroadcast(each.shape, mask.astype(np.float64)) for each, mask in used)
-    terms = max([prod(shape) // max(1, prod(each.shape)) for each, _ in used], default=1) + 1
+    used = [(value, mask) for value, mask in ((X, first), (Y, second)) if not value.is_point]
+    pulls = tuple(unbroadcast(value.shape, mask.astype(np.float64)) for value, mask in used)
+    terms = max([prod(shape) // max(1, prod(value.shape)) for value, _ in used], default=1) + 1
     apart = above(np.maximum(np.maximum(X.high - Y.low, Y.high - X.low), 0.0))
     jump = grown(np.maximum(X.error, Y.error) + np.where(wavering, apart, 0.0), 2)
     return [
-        Transfer(low, high, context.moved(shape), tuple(each for each, _ in used), pulls, terms,
+        Transfer(low, high, context.moved(shape), tuple(value for value, _ in used), pulls, terms,
                  np.where(first, X.error, np.where(second, Y.error, 0.0)), np.where(first | second, 0.0, jump))
     ]  # fmt: skip
 
@@ -259,11 +261,11 @@ def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
         return np.asarray(np.transpose(array, order).reshape(count, *shape))
 
     def candidates(value: Value) -> tuple[Array, Array, Array, Array]:
-        return _largest(*[slices(spread(each, value.shape)) for each in (value.low, value.high, value.error)])
+        return _largest(*[slices(spread(array, value.shape)) for array in (value.low, value.high, value.error)])
 
     def unsure(value: Value) -> Array:
         open_ = np.broadcast_to(candidates(value)[2] < 0, (count, *shape))
-        marks = open_.reshape(*[value.shape[axis] for axis in order]).transpose([each - 1 for each in back])
+        marks = open_.reshape(*[value.shape[axis] for axis in order]).transpose([number - 1 for number in back])
         return np.asarray(marks & (value.error > 0))
 
     X = context.refine(X, unsure)
@@ -303,7 +305,7 @@ def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return np.asarray(possible & (possible.sum(axis=axis, keepdims=True) > 1))
 
     X = context.refine(X, wanted)
-    low, high = (np.moveaxis(spread(each, X.shape), axis, 0) for each in (X.low, X.high))
+    low, high = (np.moveaxis(spread(array, X.shape), axis, 0) for array in (X.low, X.high))
     off = np.moveaxis(spread(context.off(X), X.shape), axis, 0)
     numbers = np.arange(count, dtype=np.float64).reshape(-1, *[1] * (low.ndim - 1))
 
@@ -317,7 +319,7 @@ def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     error = np.where(moving, last - first, 0.0)
     decided(context, error > 0)
     keep = bool(context.parameter("keepdims", 1))
-    least, most, error = (np.expand_dims(each, axis) if keep else each for each in (least, most, error))
+    least, most, error = (np.expand_dims(array, axis) if keep else array for array in (least, most, error))
     return [Transfer(least, most, error, element="int64", saturates=True)]
 
 
@@ -353,7 +355,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
             return array.reshape(*array.shape[:lead], *X.shape)
         return np.moveaxis(array, -1, lead + axis)
 
-    low, high, error = (there(each) for each in (X.low, X.high, X.error))
+    low, high, error = (there(array) for array in (X.low, X.high, X.error))
     wide_low, wide_high = below(low - error), above(high + error)
     y_low, y_high = _share(low, high)
     s_low, s_high = _share(wide_low, wide_high)
@@ -388,7 +390,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 def _share(low: Array, high: Array) -> tuple[Array, Array]:
     """The range of e^(x_i) / sum of e^(x_j), where only x_i is at the other end of its range."""
     top, slack = high.max(axis=-1, keepdims=True), 2.0**-40 + 4 * accumulated(low.shape[-1])
-    least, most = (np.exp(each) for each in (below(low - top), above(high - top)))
+    least, most = (np.exp(array) for array in (below(low - top), above(high - top)))
     upper = most + 2.0**-1020  # what underflows
     s_low = np.where(least > 0, least / (least + _others(upper)), 0.0) * (1 - slack)
     s_high = upper / (upper + _others(least)) * (1 + slack)

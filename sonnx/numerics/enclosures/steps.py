@@ -95,13 +95,17 @@ def _same(context: Context, X: Value, element: str, introduced: Array) -> Transf
 
 def _to_float(context: Context, X: Value, element: str) -> Transfer:
     """One rounding; none where every number of the type is one of the other."""
-    into, made, source = context.into(element), FORMATS[element], FORMATS.get(X.element)
+    into, rounding_format, source = context.into(element), FORMATS[element], FORMATS.get(X.element)
     if source is not None:
-        kept = source.unit >= made.unit and source.tiny >= made.tiny and source.largest <= made.largest
+        kept = (
+            source.unit >= rounding_format.unit
+            and source.tiny >= rounding_format.tiny
+            and source.largest <= rounding_format.largest
+        )
         introduced = nothing(X.shape) if kept else into.stated.rounding(element, X.computed)
         introduced = introduced + context.moved(X.shape)
     else:
-        introduced = np.where(X.computed <= 1 / made.unit, 0.0, into.stated.rounding(element, X.computed))
+        introduced = np.where(X.computed <= 1 / rounding_format.unit, 0.0, into.stated.rounding(element, X.computed))
     finite(into, X.computed, X.computed, introduced, 1)
     return _same(context, X, element, introduced)
 
@@ -130,7 +134,7 @@ def mod(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     negative = spread(a_low < 0, shape) if truncated else spread(b_high < 0, shape)
     positive = spread(a_high > 0, shape) if truncated else spread(b_low > 0, shape)
     side_low, side_high = np.where(negative, -largest, 0.0), np.where(positive, largest, 0.0)
-    products = [q * each for each in (B.low, B.high)]
+    products = [q * array for array in (B.low, B.high)]
     low = np.where(linear, below(A.low - above(np.maximum.reduce(products))), side_low)
     high = np.where(linear, above(A.high - below(np.minimum.reduce(products))), side_high)
     noise = np.where(linear, grown(A.error + np.abs(q) * B.error, 2), np.where((off_a > 0) | (off_b > 0),

@@ -64,16 +64,16 @@ class Sum(NamedTuple):
 
 def as_sum(context: Context, value: Value) -> SumRecord:
     """The value as the sum it was computed by, where the hypotheses admit fusion; else one term."""
-    made = value.transfer
-    if context.hypotheses.fused and value.readers == 1 and made is not None and made.sum is not None:
-        return made.sum
+    transfer = value.transfer
+    if context.hypotheses.fused and value.readers == 1 and transfer is not None and transfer.sum is not None:
+        return transfer.sum
     return term(value)
 
 
 def as_operand(context: Context, value: Value) -> SumRecord:
     """A factor of a product: an operand times constants, where the hypotheses let the product multiply by these."""
-    made = as_sum(context, value).operand
-    return term(value) if made is None else made()
+    function = as_sum(context, value).operand
+    return term(value) if function is None else function()
 
 
 def term(value: Value) -> SumRecord:
@@ -132,7 +132,7 @@ def finite(
         return True  # modulo 2^n partial sums do not matter
     unit = context.unit
     largest = min(context.hypotheses.accumulator(context.element).largest, FORMATS[context.element].largest)
-    most, ends, off = (float(np.max(each, initial=0.0)) for each in (absolute, result, error))
+    most, ends, off = (float(np.max(array, initial=0.0)) for array in (absolute, result, error))
     tops = {"partial sums": min(most, 0.5 * most + 0.5 * ends) + 2 * roundings * unit * most + off}
     if factors is not None and reach is not None and not context.hypotheses.rounds_once:
         slack = 1 + 2 * roundings * unit
@@ -152,10 +152,10 @@ def centred(value: Value) -> tuple[Array, Array]:
 
 def total(arrays: Sequence[Array], shape: Sequence[int]) -> Array:
     """The sum of arrays, broadcast to a shape."""
-    made = arrays[0]
-    for each in arrays[1:]:
-        made = made + each
-    return spread(made, shape)
+    array = arrays[0]
+    for part in arrays[1:]:
+        array = array + part
+    return spread(array, shape)
 
 
 def depth_of(records: Sequence[SumRecord]) -> float:
@@ -192,12 +192,12 @@ def repeats(shape: Sequence[int], whole: Sequence[int]) -> int:
 
 def add(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A + B; of Sum, of all inputs."""
-    return [_signed(context, [(each, 1.0) for each in inputs if each is not None])]
+    return [_signed(context, [(operand, 1.0) for operand in inputs if operand is not None])]
 
 
 def subtract(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A - B."""
-    return [_signed(context, [(each, sign) for each, sign in zip(inputs, (1.0, -1.0), strict=True) if each])]
+    return [_signed(context, [(operand, sign) for operand, sign in zip(inputs, (1.0, -1.0), strict=True) if operand])]
 
 
 def _signed(context: Context, parts: Sequence[tuple[Value, float]]) -> Transfer:
@@ -206,7 +206,7 @@ def _signed(context: Context, parts: Sequence[tuple[Value, float]]) -> Transfer:
     used = [(value, sign) for value, sign in parts if not value.is_point]
     low, high = _ends(parts, shape)
     records = [as_sum(context, value) for value, _ in parts]
-    made = Sum(
+    sum_ = Sum(
         low, high, records,
         terms=sum(record.terms for record in records),
         scalings=max(record.scalings for record in records),
@@ -218,7 +218,7 @@ def _signed(context: Context, parts: Sequence[tuple[Value, float]]) -> Transfer:
         residual=0.0,
         relaxed=Linear(*fixed),
     )  # fmt: skip
-    return finished(context, made)
+    return finished(context, sum_)
 
 
 def _ends(parts: Sequence[tuple[Value, float]], shape: Sequence[int]) -> tuple[Array, Array]:
@@ -295,17 +295,17 @@ def scaled(
         terms += added_terms
 
     def relaxed() -> Linear:
-        fixed = [spread(each, shape) for each in added or (np.zeros(()), np.zeros(()))]
+        fixed = [spread(array, shape) for array in added or (np.zeros(()), np.zeros(()))]
         if not rk.any():
             return Linear(*fixed)
         wide = grown(spread(X.magnitude * rk, shape), 1)
         return Linear(below(fixed[0] - wide), above(fixed[1] + wide))
 
-    made = Sum(
+    sum_ = Sum(
         low, high, summands, terms, record.scalings + roundings, depth_of(summands) + added_terms, (X,),
         (unbroadcast(X.shape, ck),), repeats(X.shape, shape) + 1, propagated, residual, relaxed,
     )  # fmt: skip
-    done = finished(context, made)
+    done = finished(context, sum_)
     if added is not None or done.sum is None:
         return done
     return replace(done, sum=replace(done.sum, operand=lambda: times(as_operand(context, X))))
@@ -313,8 +313,8 @@ def scaled(
 
 def factors_of_steps(before: Array, parts: Array) -> Factors:
     """Of a constant that is multiplied by a computed factor."""
-    made = Factors.of(float(before.max(initial=0.0)))
-    return made.scaled(float(parts.max(initial=0.0)), everywhere=False, steps=2)
+    factors = Factors.of(float(before.max(initial=0.0)))
+    return factors.scaled(float(parts.max(initial=0.0)), everywhere=False, steps=2)
 
 
 def unscaled(context: Context, record: SumRecord, result: Array) -> Array:
@@ -352,8 +352,8 @@ def weighted(
     part = SumRecord(absolute, terms, scalings, context.hypotheses.order.depth(terms), factors, error, zero)
     slack = grown(accumulated(roundings) * absolute, 4)
     fixed = Linear(-slack, slack)
-    made = Sum(low, high, [part], terms, scalings, part.depth, (X,), (pull,), roundings, error, 0.0, fixed)
-    done = finished(context, made)
+    sum_ = Sum(low, high, [part], terms, scalings, part.depth, (X,), (pull,), roundings, error, 0.0, fixed)
+    done = finished(context, sum_)
     residual = grown(np.asarray(done.residual) + changed, 1)
     return done if not changed.any() else replace(done, residual=residual, sum=None)
 

@@ -200,8 +200,8 @@ class Value:
     @cached_property
     def computed(self) -> Array:
         """The largest absolute value an implementation can compute, rounded up."""
-        made: Array = (self.magnitude + self.error) * (1 + 2.0**-50)
-        return made
+        array: Array = (self.magnitude + self.error) * (1 + 2.0**-50)
+        return array
 
     @cached_property
     def largest(self) -> float:
@@ -271,8 +271,8 @@ class Transfer:
             slopes = np.maximum(np.abs(lines.upper_slope), np.abs(lines.lower_slope))
             return 4 * UNIT * grown(slopes * self.inputs[0].magnitude, 1)
         absolute = grown(sum(self.absolute), 1) if self.absolute else magnitude(self.low, self.high)
-        made: Array = accumulated(self.terms + 2) * absolute
-        return made
+        array: Array = accumulated(self.terms + 2) * absolute
+        return array
 
 
 class Refine(Protocol):
@@ -393,8 +393,8 @@ def _nothing(shape: tuple[int, ...]) -> Array:
 
 def spread(array: Array | float, shape: Sequence[int]) -> Array:
     """An array broadcast to a shape."""
-    made = np.asarray(array)
-    return made if made.shape == tuple(shape) else np.broadcast_to(made, shape)
+    part = np.asarray(array)
+    return part if part.shape == tuple(shape) else np.broadcast_to(part, shape)
 
 
 def constant(name: str, array: Array) -> Value:
@@ -410,4 +410,4 @@ def constant(name: str, array: Array) -> Value:
 
 def varying(inputs: Sequence[Value | None]) -> list[Value]:
     """The inputs that are not constants."""
-    return [each for each in inputs if each is not None and not each.is_point]
+    return [operand for operand in inputs if operand is not None and not operand.is_point]

@@ -23,10 +23,10 @@ from sonnx.rewriter.site import Site
 @rewrite("averaged-windows", Trigger.RULE_FAILS)
 def averaged_windows(site: Site) -> Replacement | None:
     """Conv of each channel with one over the number of elements."""
-    found = _windows(site)
-    if found is None:
+    windows = _windows(site)
+    if windows is None:
         return None
-    slid, numbers = found
+    slid, numbers = windows
     number = int(np.prod(slid.kernel))
     return (
         _convolved(site, slid, numbers, 1 / number) if (numbers == number).all() and is_exact_divisor(number) else None
@@ -36,10 +36,12 @@ def averaged_windows(site: Site) -> Replacement | None:
 @rewrite("divided-windows", Trigger.RULE_FAILS)
 def divided_windows(site: Site) -> Replacement | None:
     """Conv of each channel with ones, and Div by the number of elements under each window."""
-    found = _windows(site)
-    if found is None or not all(is_number_of(site.element_type(0) or "", int(each)) for each in np.unique(found[1])):
+    windows = _windows(site)
+    if windows is None or not all(
+        is_number_of(site.element_type(0) or "", int(window)) for window in np.unique(windows[1])
+    ):
         return None
-    return _convolved(site, *found, 1.0)
+    return _convolved(site, *windows, 1.0)
 
 
 def _windows(site: Site) -> tuple[Windows, Array] | None:

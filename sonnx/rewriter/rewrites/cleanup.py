@@ -96,8 +96,8 @@ def _optional_outputs(node: Node, context: RewriteContext) -> set[str]:
     """The named outputs that the operator allows to leave out."""
     known = None if canonical_domain(node.domain) else catalogue.operator(node.operator)
     version = known.version_at(context.operator_set) if known and context.operator_set is not None else None
-    made = signature(node.operator, version, context.active_rules.edition.name) if version is not None else None
-    formals = made.outputs if made is not None else ()
+    candidate = signature(node.operator, version, context.active_rules.edition.name) if version is not None else None
+    formals = candidate.outputs if candidate is not None else ()
     return {name for name, formal in zip(node.outputs, formals, strict=False) if name and formal.optional}
 
 
@@ -114,9 +114,13 @@ def unused_values(context: RewriteContext) -> ModelChange | None:
     """The model without graph inputs and initializers that nothing uses, and declarations of values nothing makes."""
     graph = context.model.graph
     used = _used(graph)
-    known = {each.name for each in graph.inputs} | {each.name for each in graph.initializers}
-    made = known.union(*[node.outputs for node in graph.nodes], used, [each.name for each in graph.sparse_initializers])
-    gone = (known - used) | ({each.name for each in graph.value_info} - made)
+    known = {operand.name for operand in graph.inputs} | {initializer.name for initializer in graph.initializers}
+    texts = known.union(
+        *[node.outputs for node in graph.nodes],
+        used,
+        [sparse_initializer.name for sparse_initializer in graph.sparse_initializers],
+    )
+    gone = (known - used) | ({value.name for value in graph.value_info} - texts)
     return changed_graph(
         context,
         list(_removals(graph, used, gone - known)),

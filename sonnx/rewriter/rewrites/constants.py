@@ -38,12 +38,18 @@ def constant_inputs(context: RewriteContext) -> ModelChange | None:
     changes = "callers can no longer give it another value"
     edits = [
         Edit(
-            Where(f"graph/input[{index}]", "value", each.name), "graph input with a default", "constant", None, changes
+            Where(f"graph/input[{index}]", "value", operand.name),
+            "graph input with a default",
+            "constant",
+            None,
+            changes,
         )
-        for index, each in enumerate(graph.inputs)
-        if each.name in constant
+        for index, operand in enumerate(graph.inputs)
+        if operand.name in constant
     ]
-    return changed_graph(context, edits, inputs=tuple(each for each in graph.inputs if each.name not in constant))
+    return changed_graph(
+        context, edits, inputs=tuple(operand for operand in graph.inputs if operand.name not in constant)
+    )
 
 
 MAX_DENSE_BYTES = 1 << 26
@@ -59,7 +65,11 @@ def dense_constants(context: RewriteContext) -> ModelChange | None:
     """
     model, graph = context.model, context.model.graph
     initializers = dict(_dense_initializers(graph))
-    sparse = tuple(each for index, each in enumerate(graph.sparse_initializers) if index not in initializers)
+    sparse = tuple(
+        sparse_initializer
+        for index, sparse_initializer in enumerate(graph.sparse_initializers)
+        if index not in initializers
+    )
     edits = [
         _dense_edit(
             Where(f"graph/sparse_initializer[{index}]", "tensor", tensor.name),
@@ -69,7 +79,7 @@ def dense_constants(context: RewriteContext) -> ModelChange | None:
         for index, tensor in initializers.items()
     ]
     nodes, more = _dense_nodes("graph", graph.nodes)
-    bodies = [_dense_nodes(f"function[{index}]", each.nodes) for index, each in enumerate(model.functions)]
+    bodies = [_dense_nodes(f"function[{index}]", function.nodes) for index, function in enumerate(model.functions)]
     edits += [*more, *(edit for _, found in bodies for edit in found)]
     if not edits:
         return None
@@ -79,13 +89,13 @@ def dense_constants(context: RewriteContext) -> ModelChange | None:
         sparse_initializers=sparse,
         nodes=nodes,
     )
-    functions = [replace(each, nodes=body) for each, (body, _) in zip(model.functions, bodies, strict=True)]
+    functions = [replace(function, nodes=body) for function, (body, _) in zip(model.functions, bodies, strict=True)]
     return ModelChange(replace(model, graph=changed, functions=tuple(functions)), tuple(edits))
 
 
 def _dense_initializers(graph: Graph) -> Iterator[tuple[int, Tensor]]:
     scope = Scope("graph", graph, {})
-    taken = {*scope.graph_inputs, *(each.name for each in graph.initializers)}
+    taken = {*scope.graph_inputs, *(initializer.name for initializer in graph.initializers)}
     for index, sparse in enumerate(graph.sparse_initializers):
         if sparse.name in taken or scope.declared.get(sparse.name, NOT_STATED).holds_sparse:
             continue
@@ -176,11 +186,11 @@ def folded_constant(site: Site) -> Replacement | None:
         return None
     if not all(_foldable(site, facts) for facts in site.outputs):
         return None
-    found = _outputs_of(site, inputs)
-    exact = node.operator in MOVING_OPERATORS or _converts_exactly(site, inputs, found)
-    if not found or (any(values.dtype.kind not in "iub" for values in found.values()) and not exact):
+    outputs = _outputs_of(site, inputs)
+    exact = node.operator in MOVING_OPERATORS or _converts_exactly(site, inputs, outputs)
+    if not outputs or (any(values.dtype.kind not in "iub" for values in outputs.values()) and not exact):
         return None
-    constants = tuple(constant_tensors.from_array(name, values) for name, values in found.items())
+    constants = tuple(constant_tensors.from_array(name, values) for name, values in outputs.items())
     after = ", ".join(map(descriptions.tensor, constants))
     return Replacement((), descriptions.call(node), f"constant {after}", constants)
 
@@ -199,7 +209,7 @@ def _converts_exactly(site: Site, inputs: list[Tensor], found: Mapping[str, Arra
     given = constant_tensors.decoded(inputs[0]) if site.node.operator == OperatorName.CAST else None
     if given is None or given.dtype.kind not in "iub":
         return False
-    numbers = [int(each) for each in given.ravel().tolist()]
+    numbers = [int(element) for element in given.ravel().tolist()]
     return all(_holds(values, numbers) for values in found.values())
 
 
@@ -207,8 +217,8 @@ def _holds(values: Array, numbers: list[int]) -> bool:
     """Whether the elements are floating-point numbers equal to these integers."""
     if format_of(values.dtype) is None:
         return False
-    floats = [float(each) for each in values.ravel()]
-    return all(map(isfinite, floats)) and [int(each) for each in floats] == numbers
+    floats = [float(value) for value in values.ravel()]
+    return all(map(isfinite, floats)) and [int(number) for number in floats] == numbers
 
 
 def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
@@ -232,7 +242,7 @@ def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
 def static_shape(site: Site) -> Replacement | None:
     """No node: its output is a constant."""
     node, shape = site.node, site.shape(0)
-    references = {each.name for each in node.attributes if each.reference}
+    references = {node_attribute.name for node_attribute in node.attributes if node_attribute.reference}
     if shape is None or len(node.outputs) != 1 or {"start", "end"} & references:
         return None
     numbers = prod(shape) if node.operator == OperatorName.SIZE else shape[slice(*_span(site, len(shape)))]

@@ -37,16 +37,16 @@ def grouped_convolution(site: Site) -> Replacement | None:
     for index in range(group):
         output = f"{sequence.output}.group{index}"
         weights = [
-            constant_tensors.part_of_first_axis(each, f"{output}.{formal}", index, group)
-            for each, formal in ((kernels, "W"), (bias, "B"))
-            if each
+            constant_tensors.part_of_first_axis(tensor, f"{output}.{formal}", index, group)
+            for tensor, formal in ((kernels, "W"), (bias, "B"))
+            if tensor
         ]
-        known = [each for each in weights if each is not None]
+        known = [weight for weight in weights if weight is not None]
         if len(known) != 1 + has_bias:
             return None
         span = (index * channels, (index + 1) * channels)
         part = sequence.slice(site.node.inputs[0], shape, 1, span, f"{output}.X")
-        inputs = (part, *(each.name for each in known))
+        inputs = (part, *(tensor.name for tensor in known))
         convolution = replace(site.node, inputs=inputs, outputs=(output,))
         sequence.nodes.append(with_attributes(convolution, {"group": attribute("group", "int", 1)}))
         sequence.constants += known
@@ -95,7 +95,7 @@ def _pairs(graph: Graph) -> Iterator[tuple[tuple[int, int], Node, Node]]:
 
 def _infers(node: Node) -> bool:
     """Whether BatchNormalization uses the given mean and variance, for each channel."""
-    values = {each.name: each.value for each in node.attributes}
+    values = {node_attribute.name: node_attribute.value for node_attribute in node.attributes}
     per_channel = not values.get("training_mode") and values.get("spatial", 1) == 1
     return per_channel and len([name for name in node.outputs if name]) == 1
 
@@ -104,9 +104,16 @@ def _folded_weights(conv: Node, normalization: Node, constants: Mapping[str, Ten
     """The kernels and the bias of both together, None where one of their inputs is not a constant."""
     names = [*normalization.inputs[1:5], *filter(None, conv.inputs[1:])]
     known = [tensor for name in names if (tensor := constants.get(name)) is not None]
-    if len(known) != len(names) or len(normalization.inputs) != 5 or len({each.element for each in known}) != 1:
+    if len(known) != len(names) or len(normalization.inputs) != 5 or len({operand.element for operand in known}) != 1:
         return None
-    epsilon = next((each.value for each in normalization.attributes if each.name == "epsilon"), DEFAULT_EPSILON)
+    epsilon = next(
+        (
+            normalization_attribute.value
+            for normalization_attribute in normalization.attributes
+            if normalization_attribute.name == "epsilon"
+        ),
+        DEFAULT_EPSILON,
+    )
     output = normalization.outputs[0]
     return _normalized(known, float(str(epsilon)), (f"{output}.W", f"{output}.B"))
 
@@ -118,16 +125,18 @@ def _normalized(given: Sequence[Tensor], epsilon: float, names: tuple[str, str])
     result is not finite.
     """
     arrays = [constant_tensors.decoded(tensor) for tensor in given]
-    numbers = [each for each in arrays if each is not None and each.dtype.kind == "f"]
-    if len(numbers) != len(given) or any(each.shape != numbers[4].shape[:1] for each in (*numbers[:4], *numbers[5:])):
+    numbers = [array for array in arrays if array is not None and array.dtype.kind == "f"]
+    if len(numbers) != len(given) or any(
+        number.shape != numbers[4].shape[:1] for number in (*numbers[:4], *numbers[5:])
+    ):
         return None
     dtype = numbers[4].dtype
-    scale, bias, mean, variance, kernels, *before = (each.astype(np.float64) for each in numbers)
+    scale, bias, mean, variance, kernels, *before = (number.astype(np.float64) for number in numbers)
     with np.errstate(all="ignore"):
         factor = scale / np.sqrt(variance + epsilon)
         shift = ((before[0] if before else 0.0) - mean) * factor + bias
         folded = (kernels * factor.reshape(-1, *[1] * (kernels.ndim - 1))).astype(dtype), shift.astype(dtype)
-    if not all(np.isfinite(each).all() for each in folded):
+    if not all(np.isfinite(array).all() for array in folded):
         return None
     return constant_tensors.from_array(names[0], folded[0]), constant_tensors.from_array(names[1], folded[1])
 
@@ -137,9 +146,9 @@ def _folded(graph: Graph, at: tuple[int, int], conv: Node, normalization: Node) 
     weights = _folded_weights(conv, normalization, {tensor.name: tensor for tensor in graph.initializers})
     assert weights is not None  # noqa: S101  (the pair was found by it)
     taken = value_names.names_in(graph)
-    kernels, bias = (replace(each, name=value_names.unused(each.name, taken)) for each in weights)
+    kernels, bias = (replace(weight, name=value_names.unused(weight.name, taken)) for weight in weights)
     node = replace(conv, inputs=(conv.inputs[0], kernels.name, bias.name), outputs=(normalization.outputs[0],))
-    nodes = tuple(node if i == at[1] else each for i, each in enumerate(graph.nodes) if i != at[0])
-    info = tuple(each for each in graph.value_info if each.name != conv.outputs[0])
+    nodes = tuple(node if i == at[1] else graph_node for i, graph_node in enumerate(graph.nodes) if i != at[0])
+    info = tuple(value for value in graph.value_info if value.name != conv.outputs[0])
     folded = replace(graph, nodes=nodes, initializers=(*graph.initializers, kernels, bias), value_info=info)
     return folded, f"in {descriptions.call(node)}"

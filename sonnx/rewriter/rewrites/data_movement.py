@@ -32,21 +32,21 @@ def gathered_part(site: Site) -> Replacement | None:
 
 def _runs(indices: list[int]) -> list[tuple[int, int]]:
     """The consecutive indices as spans: the first, and the one after the last."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for index in indices:
-        if found and found[-1][1] == index:
-            found[-1] = (found[-1][0], index + 1)
+        if runs and runs[-1][1] == index:
+            runs[-1] = (runs[-1][0], index + 1)
         else:
-            found.append((index, index + 1))
-    return found
+            runs.append((index, index + 1))
+    return runs
 
 
 def _indices(constant: Tensor, extent: int) -> list[int]:
     """The indices, counted from the first element; none where one is outside the axis or not readable."""
-    found = whole_numbers(constant)
-    if not isinstance(found, tuple) or any(not -extent <= index < extent for index in found):
+    numbers = whole_numbers(constant)
+    if not isinstance(numbers, tuple) or any(not -extent <= index < extent for index in numbers):
         return []
-    return [index % extent for index in found]
+    return [index % extent for index in numbers]
 
 
 def _joined_slices(
@@ -67,7 +67,7 @@ def _joined_slices(
         sequence.reshape(last, result, output)
     spans = ", ".join(f"{start} to {end - 1}" if end > start + 1 else str(start) for start, end in runs)
     which = f"index {spans}" if number == 1 else f"indices {spans}"
-    operators = " and ".join(dict.fromkeys(each.operator for each in sequence.nodes))
+    operators = " and ".join(dict.fromkeys(node.operator for node in sequence.nodes))
     return sequence.replacement(descriptions.call(site.node), f"{which} of axis {axis} by {operators}")
 
 

@@ -28,23 +28,23 @@ EXPLICIT_SHAPE, EXPLICIT_TYPE = "explicit-shape", "explicit-type"
 def explicit_declarations(context: RewriteContext) -> ModelChange:
     """The model with a declaration for every value that is known."""
     graph = context.model.graph
-    stated = Counter(each.name for each in (*graph.inputs, *graph.outputs, *graph.value_info))
+    stated = Counter(operand.name for operand in (*graph.inputs, *graph.outputs, *graph.value_info))
     several = frozenset(name for name, number in stated.items() if number > 1)
     rules = tuple(filter(context.selects, explicit_declarations.rules))
     hinted = frozenset(name for node in unknown_nodes(context.model) for name in node.outputs if name in context.hints)
     declarations = _Declarations(Scope("graph", graph, {}).declared, context.facts, rules, several, hinted)
     outputs = tuple(
-        each if each.name in several else ValueInfo(each.name, declarations.type_of(each.name))
-        for each in graph.outputs
+        output if output.name in several else ValueInfo(output.name, declarations.type_of(output.name))
+        for output in graph.outputs
     )
-    fixed = {each.name for each in (*graph.inputs, *graph.outputs)} | several
+    fixed = {operand.name for operand in (*graph.inputs, *graph.outputs)} | several
     inner = [name for node in graph.nodes for name in node.outputs if name and name not in fixed]
-    made = set(inner)
-    info = tuple(each for each in graph.value_info if each.name not in made)
+    texts = set(inner)
+    info = tuple(value for value in graph.value_info if value.name not in texts)
     info += tuple(
         ValueInfo(name, declarations.type_of(name)) for name in inner if declarations.type_of(name) != NOT_STATED
     )
-    edits = list(declarations.edits(graph, [each.name for each in outputs], inner))
+    edits = list(declarations.edits(graph, [output.name for output in outputs], inner))
     return ModelChange(replace(context.model, graph=replace(graph, outputs=outputs, value_info=info)), edits)
 
 

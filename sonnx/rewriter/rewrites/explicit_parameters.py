@@ -30,8 +30,12 @@ def default_attributes(site: Site) -> Replacement | None:
     """
     if site.signature is None:
         return None
-    absent = [each for each in site.signature.attributes if each.name not in site.attributes]
-    added = [written for each in absent if (written := _default(site, each)) is not None]
+    absent = [
+        signature_attribute
+        for signature_attribute in site.signature.attributes
+        if signature_attribute.name not in site.attributes
+    ]
+    added = [written for parameter in absent if (written := _default(site, parameter)) is not None]
     if not added:
         return None
     node = with_attributes(site.node, {each.name: each for each in added})
@@ -39,9 +43,9 @@ def default_attributes(site: Site) -> Replacement | None:
 
 
 def _default(site: Site, parameter: Parameter) -> Attribute | None:
-    made, value = site.signature, site.known(parameter.name)
+    signature, value = site.signature, site.known(parameter.name)
     derived = parameter.name == "pads" and site.environment.get("auto_pad", "NOTSET") != "NOTSET"
-    if made is None or made.absent[parameter.name] is None or value in (None, ()) or derived:
+    if signature is None or signature.absent[parameter.name] is None or value in (None, ()) or derived:
         return None
     return attribute(parameter.name, parameter.kind, _plain(value))
 
@@ -65,7 +69,7 @@ def derived_padding(site: Site) -> Replacement | None:
     if pads is None:
         return None
     written = {"auto_pad": attribute("auto_pad", "string", "NOTSET"), "pads": attribute("pads", "ints", pads)}
-    before = [each for name, each in site.attributes.items() if name in written]
+    before = [site_attribute for name, site_attribute in site.attributes.items() if name in written]
     node = with_attributes(site.node, written)
     return Replacement((node,), descriptions.attributes(before), descriptions.attributes(written.values()))
 
@@ -83,9 +87,9 @@ def _pads(site: Site, mode: object) -> Shape | None:
     if min((*kernel, *strides, *spacing), default=0) < 1:
         return None
     axes = list(zip(shape[2:], map(window, kernel, spacing), strides, strict=True))
-    if site.node.operator in SIGNED_PADDING and any(printed_padding(*each) < 0 for each in axes):
+    if site.node.operator in SIGNED_PADDING and any(printed_padding(*axis) < 0 for axis in axes):
         return None
-    totals = [padding(*each) for each in axes]
+    totals = [padding(*axis) for axis in axes]
     first = odd_at_end if mode == "SAME_UPPER" else odd_at_beginning
     begins = tuple(map(first, totals))
     return (*begins, *(total - begin for total, begin in zip(totals, begins, strict=True)))
@@ -102,10 +106,10 @@ def negative_axis(site: Site) -> Replacement | None:
 
     Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
     """
-    known, made = site.call.known, site.signature
-    if known is None or made is None:
+    known, signature = site.call.known, site.signature
+    if known is None or signature is None:
         return None
-    for parameter in made.attributes:
+    for parameter in signature.attributes:
         for rank in _ranks(known, parameter):
             axis = site.evaluate(f"normal({parameter.name}, {rank})")
             if axis is not None and axis != site.known(parameter.name):
@@ -130,10 +134,10 @@ def _ranks(known: OperatorDefinition, parameter: Parameter) -> Iterator[str]:
 
 
 def _expressions(known: OperatorDefinition) -> Iterator[Expression]:
-    versioned: list[Mapping[int, object]] = [each.shape for each in known.outputs]
+    versioned: list[Mapping[int, object]] = [output.shape for output in known.outputs]
     versioned += known.define.values()
     for values in versioned:
-        yield from (each for each in values.values() if isinstance(each, Expression))
+        yield from (value for value in values.values() if isinstance(value, Expression))
     yield from (rule.require for rule in known.rules if rule.require)
 
 
@@ -163,12 +167,12 @@ def omitted_inputs(site: Site) -> Replacement | None:
     A parameter that is an input has the value its absence means.  The shape is the one that the operator's own rules
     require.
     """
-    made = site.signature
-    if made is None:
+    signature = site.signature
+    if signature is None:
         return None
-    inputs = list(site.node.inputs) + [""] * (len(made.inputs) - len(site.node.inputs))
+    inputs = list(site.node.inputs) + [""] * (len(signature.inputs) - len(site.node.inputs))
     added: dict[str, Tensor] = {}
-    for index, formal in enumerate(made.inputs):
+    for index, formal in enumerate(signature.inputs):
         constant = _neutral(site, formal) if not inputs[index] and formal.optional and not formal.exempt else None
         if constant is not None:
             added[formal.onnx] = constant
@@ -178,7 +182,7 @@ def omitted_inputs(site: Site) -> Replacement | None:
     while not inputs[-1]:
         inputs.pop()
     node = replace(site.node, inputs=tuple(inputs))
-    shown = [f"{name} = {descriptions.tensor(each)}{_sign_note(site, name)}" for name, each in added.items()]
+    shown = [f"{name} = {descriptions.tensor(tensor)}{_sign_note(site, name)}" for name, tensor in added.items()]
     return Replacement((node,), f"{', '.join(added)} omitted", ", ".join(shown), tuple(added.values()))
 
 
@@ -191,7 +195,7 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
     element = site.required_element_type(formal)
     if element is None:
         return None
-    if site.signature and any(each.name == formal.name for each in site.signature.values):
+    if site.signature and any(signature_value.name == formal.name for signature_value in site.signature.values):
         value = site.known(formal.name)
         dims = (len(value),) if isinstance(value, tuple) else ()
         return None if value in (None, ()) else constant_tensors.from_numbers(name, element, value, dims)
@@ -214,11 +218,11 @@ def slice_bounds(site: Site) -> Replacement | None:
 
     A slice that selects nothing stays: with bounds inside the axes it would fail another rule.
     """
-    shape, element, made = site.shape(0), site.element_type(1), site.signature
+    shape, element, signature = site.shape(0), site.element_type(1), site.signature
     lists = [site.known(name) for name in BOUNDS]
-    if made is None or made.version < BOUNDS_AS_INPUTS or shape is None or element is None or None in lists:
+    if signature is None or signature.version < BOUNDS_AS_INPUTS or shape is None or element is None or None in lists:
         return None
-    if len({len(each) for each in lists}) != 1:
+    if len({len(items) for items in lists}) != 1:
         return None
     old = list(zip(*lists, strict=True))
     new = _explicit_bounds(old, shape)

@@ -34,12 +34,14 @@ def constant_condition(site: Site) -> Replacement | None:
     if not isinstance(branch, Graph) or branch.sparse_initializers or len(branch.outputs) != len(node.outputs):
         return None
     around = {*node.inputs, *node.outputs, *captured(node)}
-    own = [name for each in branch.nodes for name in each.outputs if name] + [each.name for each in branch.initializers]
+    own = [name for branch_node in branch.nodes for name in branch_node.outputs if name] + [
+        initializer.name for initializer in branch.initializers
+    ]
     if any(name in site.visible for name in own):
         return None
     names = {name: value_names.unused(name, around) for name in dict.fromkeys(own)}
-    nodes = tuple(value_names.renamed(each, names, outputs=True) for each in branch.nodes)
-    constants = tuple(replace(each, name=names[each.name]) for each in branch.initializers)
+    nodes = tuple(value_names.renamed(branch_node, names, outputs=True) for branch_node in branch.nodes)
+    constants = tuple(replace(initializer, name=names[initializer.name]) for initializer in branch.initializers)
     pairs = zip(node.outputs, branch.outputs, strict=True)
     same = tuple((old, names.get(value.name, value.name)) for old, value in pairs if old)
     before = f"{descriptions.call(node)}, which is {bool(condition.data[0])}"
@@ -57,12 +59,13 @@ def function_call(site: Site) -> Replacement | None:
     names = dict(zip(function.inputs, inputs, strict=True))
     taken = {*names.values(), *node.outputs}
     results = dict(zip(function.outputs, node.outputs, strict=False))
-    for name in dict.fromkeys(name for each in function.nodes for name in each.outputs if name):
+    for name in dict.fromkeys(name for function_node in function.nodes for name in function_node.outputs if name):
         names[name] = results.get(name) or value_names.unused(name, taken)
     same = tuple((results[name], names[name]) for name in function.inputs if results.get(name))
-    attributes = {each.name: each for each in (*function.defaults, *node.attributes)}
+    attributes = {default.name: default for default in (*function.defaults, *node.attributes)}
     nodes = tuple(
-        _with_call_attributes(value_names.renamed(each, names, outputs=True), attributes) for each in function.nodes
+        _with_call_attributes(value_names.renamed(function_node, names, outputs=True), attributes)
+        for function_node in function.nodes
     )
     return Replacement(nodes, descriptions.call(node), f"its {len(nodes)} nodes", same=same)
 
@@ -74,7 +77,7 @@ def _inlinable(site: Site, function: Function) -> bool:
         Unfinished: the graph would have more nodes than a file may have.
     """
     own = imports_of(function.imports).get("")
-    flat = all(next(subgraphs(each), None) is None for each in function.nodes)
+    flat = all(next(subgraphs(node), None) is None for node in function.nodes)
     fits = len(site.node.inputs) <= len(function.inputs) and len(site.node.outputs) <= len(function.outputs)
     ends = callee(site.node) in site.context.inlined_sizes
     if not (flat and fits and ends and own in (None, site.context.operator_set)):
@@ -103,8 +106,8 @@ def _reachable(start: Iterable[FunctionKey], functions: Mapping[FunctionKey, Fun
 
 def _with_call_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
     """The node with the attributes the call gives; a referenced attribute that nobody gives is not written."""
-    resolved = [_resolved(each, given) for each in node.attributes]
-    return replace(node, attributes=tuple(each for each in resolved if each is not None))
+    resolved = [_resolved(attribute, given) for attribute in node.attributes]
+    return replace(node, attributes=tuple(attribute for attribute in resolved if attribute is not None))
 
 
 def _resolved(attribute: Attribute, given: Mapping[str, Attribute]) -> Attribute | None:
@@ -122,8 +125,8 @@ def uncalled_functions(context: RewriteContext) -> ModelChange | None:
     called = roots | _reachable(roots, functions)
     kept = tuple(function for function in model.functions if function_key(function) in called)
     edits = [
-        Edit(Where(f"function[{index}]", "function", each.name), f"function {quote(each.name)}", "removed")
-        for index, each in enumerate(model.functions)
-        if function_key(each) not in called
+        Edit(Where(f"function[{index}]", "function", function.name), f"function {quote(function.name)}", "removed")
+        for index, function in enumerate(model.functions)
+        if function_key(function) not in called
     ]
     return ModelChange(replace(model, functions=kept), edits) if edits else None

@@ -76,11 +76,11 @@ def _is(node: Node, *operators: str) -> bool:
 
 def _uses(graph: Graph) -> dict[str, list[Node]]:
     """The nodes that read each value, once for each time."""
-    found: dict[str, list[Node]] = {}
+    uses: dict[str, list[Node]] = {}
     for node in graph.nodes:
         for name in (*node.inputs, *captured(node)):
-            found.setdefault(name, []).append(node)
-    return found
+            uses.setdefault(name, []).append(node)
+    return uses
 
 
 @rewrite("moved-transpositions", Trigger.RULE_SELECTED)
@@ -143,7 +143,11 @@ class _Moves(Struct, dict=True):
         found = {tensor.name: tensor for tensor in self.graph.initializers}
         for node in self.graph.nodes:
             if _is(node, OperatorName.CONSTANT):
-                values = [each.value for each in node.attributes if isinstance(each.value, Tensor)]
+                values = [
+                    node_attribute.value
+                    for node_attribute in node.attributes
+                    if isinstance(node_attribute.value, Tensor)
+                ]
                 found.update(dict.fromkeys(node.outputs, values[0]) if values else {})
         return found
 
@@ -178,7 +182,9 @@ class _Moves(Struct, dict=True):
 
     def order(self, node: Node) -> Shape | None:
         """The permutation, None where it is not one or the rank is not known."""
-        written = next((each.value for each in node.attributes if each.name == "perm"), None)
+        written = next(
+            (node_attribute.value for node_attribute in node.attributes if node_attribute.name == "perm"), None
+        )
         shape = self.shapes.get(node.inputs[0])
         if shape is None:
             return None
@@ -250,7 +256,10 @@ class _Moves(Struct, dict=True):
         if product is None or size is None or not _is(product, *PRODUCTS) or product.inputs[0] != shaping.outputs[0]:
             return None
         constant = self.constants.get(product.inputs[1])
-        turned = any(each.name in ("transA", "transB") and each.value for each in product.attributes)
+        turned = any(
+            product_attribute.name in ("transA", "transB") and product_attribute.value
+            for product_attribute in product.attributes
+        )
         if constant is None or turned or len(size) != 2 or len(constant.dims) != 2 or constant.dims[0] != size[1]:
             return None
         result = tuple(shape[axis] for axis in order)
@@ -315,9 +324,9 @@ class _Moves(Struct, dict=True):
         shape = self.shapes.get(operand)
         if shape is not None and prod(shape) == 1 and len(shape) <= len(order):
             return True
-        made, constant = self.node(operand), self.constants.get(operand)
-        if made is not None and _is(made, OperatorName.TRANSPOSE):
-            return self.order(made) == order
+        inner_node, constant = self.node(operand), self.constants.get(operand)
+        if inner_node is not None and _is(inner_node, OperatorName.TRANSPOSE):
+            return self.order(inner_node) == order
         return (
             constant is not None
             and len(constant.dims) <= len(order)
@@ -328,11 +337,11 @@ class _Moves(Struct, dict=True):
         """An operand in the order before the Transpose."""
         if not operand or operand == transposed.outputs[0]:
             return transposed.inputs[0] if operand else ""
-        shape, made, constant = self.shapes.get(operand), self.node(operand), self.constants.get(operand)
+        shape, inner_node, constant = self.shapes.get(operand), self.node(operand), self.constants.get(operand)
         if shape is not None and prod(shape) == 1:
             return operand
         if constant is None:
-            return made.inputs[0] if made is not None else operand
+            return inner_node.inputs[0] if inner_node is not None else operand
         values = constant_tensors.undecoded(constant)
         assert values is not None  # noqa: S101  (movable)
         full = values.reshape((*[1] * (len(order) - values.ndim), *values.shape)).transpose(np.argsort(order))
@@ -368,8 +377,8 @@ class _Moves(Struct, dict=True):
     def changed(self) -> ModelChange | None:
         """The model, None where nothing moved."""
         nodes = tuple(_flat(self.slots))
-        made = {name for node in nodes for name in node.outputs}
-        gone = {name for node in self.graph.nodes for name in node.outputs} - made
+        texts = {name for node in nodes for name in node.outputs}
+        gone = {name for node in self.graph.nodes for name in node.outputs} - texts
         info = tuple(value for value in self.graph.value_info if value.name not in gone)
         return changed_graph(
             self.context, self.edits, nodes=nodes, value_info=info,

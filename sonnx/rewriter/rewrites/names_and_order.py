@@ -152,5 +152,8 @@ def _hiding(graph: Graph, around: frozenset[str]) -> list[str]:
 
 def _inputs_and_constants(graph: Graph) -> list[str]:
     """The names of inputs and constants."""
-    constants = *(each.name for each in graph.initializers), *(each.name for each in graph.sparse_initializers)
-    return [*(each.name for each in graph.inputs), *constants]
+    constants = (
+        *(initializer.name for initializer in graph.initializers),
+        *(sparse_initializer.name for sparse_initializer in graph.sparse_initializers),
+    )
+    return [*(operand.name for operand in graph.inputs), *constants]

@@ -82,7 +82,7 @@ def normalized_responses(site: Site) -> Replacement | None:
         alpha, beta, bias, size = lrn.parameters(application, np.empty((0,) * len(shape)))
     except NotExecutable:
         return None
-    if site.operator_set < SHAPE_AS_INPUT or not all(is_held(element, each) for each in (alpha, beta, bias, size)):
+    if site.operator_set < SHAPE_AS_INPUT or not all(is_held(element, part) for part in (alpha, beta, bias, size)):
         return None
     count = shape[1]
     around = np.zeros((count, count, 1, 1))

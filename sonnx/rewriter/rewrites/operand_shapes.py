@@ -79,11 +79,11 @@ def _smallest(element: str | None, shape: Shape, name: str) -> Tensor | None:
 @rewrite("constant-broadcast", Trigger.RULE_FAILS)
 def constant_broadcast(site: Site) -> Replacement | None:
     """The node with its constants repeated to the shape it computes with; not for operators that name the axis."""
-    made = site.signature
-    if made is None or (LEGACY_BROADCAST in site.environment and made.version < 7):
+    signature = site.signature
+    if signature is None or (LEGACY_BROADCAST in site.environment and signature.version < 7):
         return None
     changed: dict[int, Tensor] = {}
-    for index, formal in enumerate(made.inputs[: len(site.node.inputs)]):
+    for index, formal in enumerate(signature.inputs[: len(site.node.inputs)]):
         shape, constant = site.required_shape(formal.name) or site.output_shape(), site.constant(index)
         if constant is None or shape is None or constant.dims == shape or not expands_to([*constant.dims], [*shape]):
             continue
@@ -107,13 +107,13 @@ def _with_constants(site: Site, changed: Mapping[int, Tensor]) -> Replacement | 
 @rewrite("scalar-constant", Trigger.RULE_FAILS)
 def scalar_constant(site: Site) -> Replacement | None:
     """The node with its constants of one element as constants of rank 0."""
-    made = site.signature
-    if made is None:
+    signature = site.signature
+    if signature is None:
         return None
     scalars = set(_required_scalars(site))
     tied = set(_tied_to(site, scalars))
     changed: dict[int, Tensor] = {}
-    for index, formal in enumerate(made.inputs[: len(site.node.inputs)]):
+    for index, formal in enumerate(signature.inputs[: len(site.node.inputs)]):
         constant = site.constant(index)
         if formal.name not in scalars | tied:
             continue
@@ -131,7 +131,7 @@ def _required_scalars(site: Site) -> Iterator[str]:
     for rule in site.signature.rules if site.signature else ():
         if rule.slug in failing and rule.require:
             required = {(left.text, right.text) for left, right in equalities(rule.require)}
-            yield from (each.name for each in formals if (f"{each.name}.rank", "0") in required)
+            yield from (formal.name for formal in formals if (f"{formal.name}.rank", "0") in required)
 
 
 def _tied_to(site: Site, names: set[str]) -> Iterator[str]:
@@ -140,4 +140,4 @@ def _tied_to(site: Site, names: set[str]) -> Iterator[str]:
     for rule in site.signature.rules if site.signature else ():
         for left, right in equalities(rule.require) if rule.require else ():
             if right.text in {f"{name}.shape" for name in names}:
-                yield from (each.name for each in formals if left.text == f"{each.name}.shape")
+                yield from (formal.name for formal in formals if left.text == f"{formal.name}.shape")

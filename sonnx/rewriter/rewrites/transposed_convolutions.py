@@ -54,7 +54,7 @@ def spread_convolution(site: Site) -> Replacement | None:
         value, constant.name, weights.shape[2:], dilations=dilations, pads=(*begins, *ends), bias=bias,
         output=node.outputs[0],
     )  # fmt: skip
-    what = f"Conv over an input with {' and '.join(str(each - 1) for each in strides)} zeros between its elements"
+    what = f"Conv over an input with {' and '.join(str(stride - 1) for stride in strides)} zeros between its elements"
     return sequence.replacement(descriptions.call(node), what)
 
 

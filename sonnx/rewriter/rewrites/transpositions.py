@@ -56,15 +56,15 @@ def transposed_parts(site: Site) -> Replacement | None:
 
 def _blocks(order: tuple[int, ...], shape: Shape) -> list[tuple[int, int]]:
     """First axis and size of what is moved: axes in their new order, without those of extent 1, neighbours as one."""
-    found: list[list[int]] = []
+    numberses: list[list[int]] = []
     long = [axis for axis in order if shape[axis] != 1]
     follows = dict(pairwise(sorted(long)))
     for axis in long:
-        if found and follows.get(found[-1][-1]) == axis:
-            found[-1].append(axis)
+        if numberses and follows.get(numberses[-1][-1]) == axis:
+            numberses[-1].append(axis)
         else:
-            found.append([axis])
-    return [(axes[0], prod(shape[axis] for axis in axes)) for axes in found]
+            numberses.append([axis])
+    return [(axes[0], prod(shape[axis] for axis in axes)) for axes in numberses]
 
 
 # ------------------------------------------------------------------ the cheapest exchanges
@@ -73,11 +73,11 @@ def _blocks(order: tuple[int, ...], shape: Shape) -> list[tuple[int, int]]:
 @lru_cache(maxsize=1024)
 def cuts(extent: int) -> tuple[int, ...]:
     """Into how many parts an axis is cut, one time after another, so that the parts and the passes cost least."""
-    found: tuple[int, ...] = (extent,)
+    numbers: tuple[int, ...] = (extent,)
     for factor in range(2, isqrt(extent) + 1):
         if extent % factor == 0:
-            found = min(found, (*cuts(factor), *cuts(extent // factor)), key=_cost)
-    return found
+            numbers = min(numbers, (*cuts(factor), *cuts(extent // factor)), key=_cost)
+    return numbers
 
 
 def _cost(parts: Sequence[int]) -> int:

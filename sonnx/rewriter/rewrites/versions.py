@@ -26,8 +26,8 @@ def specified_versions(context: RewriteContext) -> ModelChange | None:
         return None
     nodes = model.graph.nodes
     # What of a node decides whether its version may change; of equal nodes one is looked at.
-    forms = {(each.operator, each.domain, len(each.inputs), frozenset(one.name for one in each.attributes)): each
-             for each in nodes}  # fmt: skip
+    forms = {(node.operator, node.domain, len(node.inputs), frozenset(one.name for one in node.attributes)): node
+             for node in nodes}  # fmt: skip
     versions = range(1, catalogue.editions().operator_set + 1)
     possible = [then for then in versions if all(_keeps_meaning(node, now, then) for node in forms.values())]
     if not nodes or not possible or now in possible:
@@ -43,13 +43,13 @@ def merged_imports(context: RewriteContext) -> ModelChange | None:
     """The model with one import of each operator set that it imports several times with one version."""
     model = context.model
     versions: dict[str, set[int | None]] = {}
-    for each in model.imports:
-        versions.setdefault(canonical_domain(each.domain), set()).add(each.version)
+    for import_ in model.imports:
+        versions.setdefault(canonical_domain(import_.domain), set()).add(import_.version)
     kept: dict[tuple[str, int | None], Import] = {}
-    for index, each in enumerate(model.imports):
-        domain = canonical_domain(each.domain)
-        clear = len(versions[domain]) == 1 and each.version is not None
-        kept.setdefault((domain, None if clear else index), each)
+    for index, import_ in enumerate(model.imports):
+        domain = canonical_domain(import_.domain)
+        clear = len(versions[domain]) == 1 and import_.version is not None
+        kept.setdefault((domain, None if clear else index), import_)
     if len(kept) == len(model.imports):
         return None
     imports = tuple(kept.values())
@@ -58,7 +58,7 @@ def merged_imports(context: RewriteContext) -> ModelChange | None:
 
 
 def _listed(imports: tuple[Import, ...]) -> str:
-    return "operator sets " + ", ".join(f"{quote(each.domain)} {each.version}" for each in imports)
+    return "operator sets " + ", ".join(f"{quote(import_.domain)} {import_.version}" for import_ in imports)
 
 
 def _keeps_meaning(node: Node, now: int, then: int) -> bool:
@@ -74,17 +74,19 @@ def _keeps_meaning(node: Node, now: int, then: int) -> bool:
 
 def _same_call(known: OperatorDefinition, node: Node, one: int, other: int) -> bool:
     written = {attribute.name for attribute in node.attributes}
-    parameters = [each for each in known.parameters if _exists(each, one) or _exists(each, other)]
+    parameters = [parameter for parameter in known.parameters if _exists(parameter, one) or _exists(parameter, other)]
     return _inputs(known, one)[: len(node.inputs)] == _inputs(known, other)[: len(node.inputs)] and all(
-        _same_parameter(each, each.name in written, one, other) for each in parameters
+        _same_parameter(parameter, parameter.name in written, one, other) for parameter in parameters
     )
 
 
 def _inputs(known: OperatorDefinition, version: int) -> list[str]:
     existing = [
-        each for each in known.inputs if each.since <= version and (each.before is None or version < each.before)
+        operand
+        for operand in known.inputs
+        if operand.since <= version and (operand.before is None or version < operand.before)
     ]
-    return [each.name for each in existing]
+    return [formal.name for formal in existing]
 
 
 def _same_parameter(parameter: Parameter, written: bool, one: int, other: int) -> bool:
@@ -93,7 +95,7 @@ def _same_parameter(parameter: Parameter, written: bool, one: int, other: int) -
         moved = parameter.input is not None and parameter.input <= max(one, other)
         return _exists(parameter, one) and _exists(parameter, other) and not moved
     absent = [at(parameter.absent, version) if _exists(parameter, version) else None for version in (one, other)]
-    meanings = {each.text if each else "" for each in absent}
+    meanings = {expression.text if expression else "" for expression in absent}
     added = not (_exists(parameter, one) and _exists(parameter, other))
     return len(meanings) == 1 or added
 
