@@ -80,8 +80,9 @@ def time_limit(seconds: float | None, *, interrupts: bool = True) -> Iterator[No
             signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     except Exception as error:
-        if isinstance(error.__cause__, OutOfTime) or OutOfTime.__name__ in str(error):
-            raise OutOfTime from None  # a compiled library was interrupted; ctypes keeps only the name
+        named = is_over() and OutOfTime.__name__ in str(error)  # of an interruption, ctypes keeps only the name
+        if named or isinstance(error.__cause__, OutOfTime):
+            raise OutOfTime from None  # a compiled library was interrupted
         raise
     finally:
         _END.reset(token)

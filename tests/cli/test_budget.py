@@ -145,8 +145,14 @@ def test_the_time_passes_while_an_object_is_deleted(capsys: pytest.CaptureFixtur
 
 def test_the_time_passes_in_an_argument_of_a_library() -> None:
     """ctypes reports what interrupts it as an error of the argument."""
-    with pytest.raises(OutOfTime), time_limit(60):
+    with pytest.raises(OutOfTime), time_limit(0, interrupts=False):
         raise ctypes.ArgumentError("argument 3: OutOfTime: ")
+
+
+def test_an_error_that_names_the_limit_is_itself_while_there_is_time() -> None:
+    """A file or a node may have this name."""
+    with pytest.raises(ValueError, match="OutOfTime"), time_limit(60):
+        raise ValueError("'OutOfTime.onnx' cannot be read")
 
 
 def test_the_memory_of_a_command(folder: Path) -> None:
