@@ -218,7 +218,7 @@ def read_suite(folder: Path) -> Suite:
             raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
     except FileNotFoundError:
-        raise BadInput(f"{quote(str(folder))} is no suite: it has no suite.json") from None
+        raise BadInput(f"{quote(str(folder))} is not a suite: it has no suite.json") from None
     except NOT_JSON as error:
         raise BadInput(f"{quote(str(path))} is not the description of a suite: {error}") from None
 

@@ -131,7 +131,7 @@ def outputs_in(folder: Path) -> dict[int, Array]:
     """The arrays in output_0.pb, output_1.pb, ...
 
     Raises:
-        Fault: one is no tensor.
+        Fault: one is not a tensor.
     """
     outputs = {}
     for path in sorted(folder.glob("output_*.pb")):

@@ -18,7 +18,7 @@ SUBCOMMANDS: dict[str, tuple[str, str, dict[str, tuple[str, str]], type[Options]
     "report": ("describe_suite", "say what a suite covers", {"folder": FOLDER}, None),
     "judge": ("judge_suite", "judge outputs that were made elsewhere",
         {"folder": FOLDER, "outputs": ("OUTPUTS", "CASE/test_data_set_N/output_K.pb")}, None),
-    "difference": ("compare_suite_runs", "say what differs between two runs, such as of two versions of a runtime",
+    "difference": ("compare_suite_runs", "say what differs between two runs, for example by two versions of a runtime",
         {"older": ("OLDER", "the JSON report of a run"),
          "newer": ("NEWER", "the JSON report of a later run of the same suite")}, None),
 }  # fmt: skip
