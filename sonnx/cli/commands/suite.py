@@ -7,7 +7,8 @@ from pathlib import Path
 
 from sonnx.base.options import Options
 from sonnx.base.progress import StatusLine
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.suite.options import MakeOptions, RunOptions
 
 HELP = "test whether an implementation conforms: make, run, report and judge a suite, and compare two runs"
@@ -45,8 +46,9 @@ def suite_command(parsed: argparse.Namespace) -> int:
     from sonnx.api import suites
 
     function, _, subjects, options = SUBCOMMANDS[parsed.subcommand]
+    outputs = outputs_of(parsed)
     with StatusLine() as line:
         chosen = {} if options is None else {**keywords_of(options, parsed), "progress": line}
         report = getattr(suites, function)(*(getattr(parsed, subject) for subject in subjects), **chosen)
-    deliver_report(report, parsed)
+    deliver_report(report, outputs)
     return int(report.exit_code)
