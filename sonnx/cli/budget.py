@@ -25,7 +25,7 @@ from sonnx.report.formats import FORMATS
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
-SUBJECTS = ("model", "verify", "folder")
+SUBJECTS = ("model", "verify", "folder", "older")
 """The arguments that name what a command is about; the first that is given."""
 TIMES = ("split", "search")
 """Options that are times of their own; the default limit comes on top."""
