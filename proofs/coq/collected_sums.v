@@ -132,15 +132,15 @@ Proof.
 Qed.
 
 (* With gradual underflow, of operands that are numbers of a format. *)
-Theorem error_of_collected_sum : forall precision exponent ties sizes t r S y, (0 < precision)%Z ->
-  (exponent <= - precision)%Z -> Forall (Rle 1) sizes -> collects sizes t -> on_grid (multiple exponent) t ->
+Theorem error_of_collected_sum : forall precision exponent sizes t v r S y, (0 < precision)%Z ->
+  (exponent <= - precision)%Z -> Forall (Rle 1) sizes -> collects sizes t -> on_grid (multiple exponent) t -> computes (to_nearest precision exponent) t v ->
   INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> (INR (terms t) + r) * unit precision < 1 ->
-  Rabs (computed (nearest precision exponent ties) t - exact t) <=
+  Rabs (v - exact t) <=
     sum_error (unit precision) (INR (terms t)) r S y
       (after_rounding sizes * tiny exponent * enlargement (unit precision) (tiny exponent) r).
 Proof.
-  intros p m ties sizes t r S y Hp Hm F C G Hr HS Hy Hu.
-  apply error_of_sum with (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0).
+  intros p m sizes t v r S y Hp Hm F C G HC Hr HS Hy Hu.
+  apply error_of_sum with (rounded := to_nearest p m) (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0).
   - apply bpow_le; exact Hm.
   - apply nearest_rounds; exact Hp.
   - apply nearest_keeps; exact Hp.
@@ -149,16 +149,16 @@ Proof.
 Qed.
 
 (* With underflow to 0, of operands that may be taken for 0, too, where they are below the least normal number `small`. *)
-Theorem error_of_flushed_collected_sum : forall precision exponent ties small sizes t s r S y, (0 < precision)%Z ->
-  (exponent + precision - 1 <= - precision)%Z -> 0 <= small -> collects sizes s -> moved small t s ->
+Theorem error_of_flushed_collected_sum : forall precision exponent small sizes t s v r S y, (0 < precision)%Z ->
+  (exponent + precision - 1 <= - precision)%Z -> 0 <= small -> collects sizes s -> moved small t s -> computes (flushed precision exponent) t v ->
   INR (scalings s) <= r -> absolute s <= S -> Rabs (exact s) <= y -> (INR (terms s) + r) * unit precision < 1 ->
-  Rabs (computed (flushed precision exponent ties) t - exact s) <=
+  Rabs (v - exact s) <=
     sum_error (unit precision) (INR (terms s)) r S y
       (after_operand sizes * normal precision exponent * enlargement (unit precision) (normal precision exponent) r) +
     flushed_operands (INR (terms s)) (INR (length sizes)) (after_operand sizes * small).
 Proof.
-  intros p m ties small sizes t s r S y Hp Hm Hs C M Hr HS Hy Hu.
-  apply error_of_flushed_sum; try assumption; try (apply bpow_ge_0).
+  intros p m small sizes t s v r S y Hp Hm Hs C M HC Hr HS Hy Hu.
+  apply error_of_flushed_sum with (rounded := flushed p m) (t := t); try assumption; try (apply bpow_ge_0).
   - apply bpow_le; exact Hm.
   - apply flushed_rounds; exact Hp.
   - apply (but_one_outside _ s []); intros f I; apply (C f I).
@@ -166,33 +166,33 @@ Proof.
 Qed.
 
 (* The same where no term passes more than so many additions. *)
-Theorem error_of_collected_sum_of_depth : forall precision exponent ties sizes t r passed S, (0 < precision)%Z ->
-  (exponent <= - precision)%Z -> Forall (Rle 1) sizes -> collects sizes t -> on_grid (multiple exponent) t ->
+Theorem error_of_collected_sum_of_depth : forall precision exponent sizes t v r passed S, (0 < precision)%Z ->
+  (exponent <= - precision)%Z -> Forall (Rle 1) sizes -> collects sizes t -> on_grid (multiple exponent) t -> computes (to_nearest precision exponent) t v ->
   INR (scalings t) <= r -> INR (additions t) <= passed -> absolute t <= S ->
   (INR (terms t) + r) * unit precision < 1 -> (r + passed) * unit precision < 1 ->
-  Rabs (computed (nearest precision exponent ties) t - exact t) <=
+  Rabs (v - exact t) <=
     sum_error_of_depth (unit precision) (INR (terms t)) r passed S
       (after_rounding sizes * tiny exponent * enlargement (unit precision) (tiny exponent) r).
 Proof.
-  intros p m ties sizes t r passed S Hp Hm F C G Hr HD HS Hu Hu'.
-  apply error_of_sum_of_depth with (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0).
+  intros p m sizes t v r passed S Hp Hm F C G HC Hr HD HS Hu Hu'.
+  apply error_of_sum_of_depth with (rounded := to_nearest p m) (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0).
   - apply bpow_le; exact Hm.
   - apply nearest_rounds; exact Hp.
   - apply nearest_keeps; exact Hp.
   - apply after_rounding_positive; exact F.
   - apply (followed_outside _ t []); intros f I; apply (C f I).
 Qed.
-Theorem error_of_flushed_collected_sum_of_depth : forall precision exponent ties small sizes t s r passed S,
+Theorem error_of_flushed_collected_sum_of_depth : forall precision exponent small sizes t s v r passed S,
   (0 < precision)%Z -> (exponent + precision - 1 <= - precision)%Z -> 0 <= small -> collects sizes s ->
-  moved small t s -> INR (scalings s) <= r -> INR (additions s) <= passed -> absolute s <= S ->
+  moved small t s -> computes (flushed precision exponent) t v -> INR (scalings s) <= r -> INR (additions s) <= passed -> absolute s <= S ->
   (INR (terms s) + r) * unit precision < 1 -> (r + passed) * unit precision < 1 ->
-  Rabs (computed (flushed precision exponent ties) t - exact s) <=
+  Rabs (v - exact s) <=
     sum_error_of_depth (unit precision) (INR (terms s)) r passed S
       (after_operand sizes * normal precision exponent * enlargement (unit precision) (normal precision exponent) r) +
     flushed_operands (INR (terms s)) (INR (length sizes)) (after_operand sizes * small).
 Proof.
-  intros p m ties small sizes t s r passed S Hp Hm Hs C M Hr HD HS Hu Hu'.
-  apply error_of_flushed_sum_of_depth; try assumption; try (apply bpow_ge_0).
+  intros p m small sizes t s v r passed S Hp Hm Hs C M HC Hr HD HS Hu Hu'.
+  apply error_of_flushed_sum_of_depth with (rounded := flushed p m) (t := t); try assumption; try (apply bpow_ge_0).
   - apply bpow_le; exact Hm.
   - apply flushed_rounds; exact Hp.
   - apply (but_one_outside _ s []); intros f I; apply (C f I).

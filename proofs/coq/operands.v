@@ -178,7 +178,7 @@ End Moved.
 Definition flushed_operands (n factors lost : R) := 2 * n * factors * lost.
 
 Section Bound.
-Variables (u least normal : R) (rounded : R -> R).
+Variables (u least normal : R) (rounded : R -> R -> Prop).
 Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
 Hypothesis least_small : least <= u.
@@ -210,14 +210,14 @@ Proof.
 Qed.
 
 (* What is computed of the operands as they are taken, and the exact sum of the operands as they are. *)
-Theorem error_of_flushed_sum : forall t s r S y A factors, moved normal t s ->
+Theorem error_of_flushed_sum : forall t s v r S y A factors, moved normal t s -> computes rounded t v ->
   INR (scalings s) <= r -> absolute s <= S -> Rabs (exact s) <= y -> but_one A 1 s -> INR (factors_of_term s) <= factors ->
   (INR (terms s) + r) * u < 1 ->
-  Rabs (computed rounded t - exact s) <=
+  Rabs (v - exact s) <=
     sum_error u (INR (terms s)) r S y (A * least * enlargement u least r) +
     flushed_operands (INR (terms s)) factors (A * normal).
 Proof.
-  intros t s r S y A f M Hr HS Hy HB HF Hu.
+  intros t s v r S y A f M HC Hr HS Hy HB HF Hu.
   destruct (moved_shape normal t s M) as [ET [ES [_ [AB _]]]]; pose proof (pos_INR (scalings s)).
   pose proof (moved_but_one normal A t s M 1 1 ltac:(lra) ltac:(lra) HB) as HB'.
   destruct (but_one_followed A t 1 ltac:(lra) HB') as [A1 HW].
@@ -227,22 +227,22 @@ Proof.
   { replace (exact t) with (exact s + (exact t - exact s)) by ring; apply Rle_trans with (1 := Rabs_triang _ _); lra. }
   assert (G : on_grid (fun _ => True) t) by (clear; induction t; simpl; auto; destruct p; exact I).
   pose proof (error_of_sum u least rounded false (fun _ => True) unit_positive least_positive least_small rounding
-    (flushed_keeps u rounded) t r S (y + d) A ltac:(rewrite ES; lra) ltac:(lra) Y ltac:(lra) HW G ltac:(rewrite ET; lra)) as E.
+    (flushed_keeps u rounded) t v r S (y + d) A HC ltac:(rewrite ES; lra) ltac:(lra) Y ltac:(lra) HW G ltac:(rewrite ET; lra)) as E.
   rewrite ET in E; pose proof (sum_error_moved (INR (terms s)) r S y d (A * least * enlargement u least r)
     (one_or_more s) ltac:(lra) ltac:(lra) Hu) as X.
-  replace (computed rounded t - exact s) with ((computed rounded t - exact t) + (exact t - exact s)) by ring.
+  replace (v - exact s) with ((v - exact t) + (exact t - exact s)) by ring.
   apply Rle_trans with (1 := Rabs_triang _ _); unfold flushed_operands; fold d.
   replace (2 * INR (terms s) * f * (A * normal)) with (2 * d) by (unfold d; ring). lra.
 Qed.
 
-Theorem error_of_flushed_sum_of_depth : forall t s r passed S A factors, moved normal t s ->
+Theorem error_of_flushed_sum_of_depth : forall t s v r passed S A factors, moved normal t s -> computes rounded t v ->
   INR (scalings s) <= r -> INR (additions s) <= passed -> absolute s <= S -> but_one A 1 s ->
   INR (factors_of_term s) <= factors -> (INR (terms s) + r) * u < 1 -> (r + passed) * u < 1 ->
-  Rabs (computed rounded t - exact s) <=
+  Rabs (v - exact s) <=
     sum_error_of_depth u (INR (terms s)) r passed S (A * least * enlargement u least r) +
     flushed_operands (INR (terms s)) factors (A * normal).
 Proof.
-  intros t s r passed S A f M Hr Hp HS HB HF Hu Hu'.
+  intros t s v r passed S A f M HC Hr Hp HS HB HF Hu Hu'.
   destruct (moved_shape normal t s M) as [ET [ES [EA [AB _]]]]; pose proof (pos_INR (scalings s)).
   pose proof (moved_but_one normal A t s M 1 1 ltac:(lra) ltac:(lra) HB) as HB'.
   destruct (but_one_followed A t 1 ltac:(lra) HB') as [A1 HW].
@@ -250,10 +250,10 @@ Proof.
   pose proof (Rabs_pos (exact t - exact s)).
   assert (G : on_grid (fun _ => True) t) by (clear; induction t; simpl; auto; destruct p; exact I).
   pose proof (error_of_sum_of_depth u least rounded false (fun _ => True) unit_positive least_positive least_small rounding
-    (flushed_keeps u rounded) t r passed S A ltac:(rewrite ES; lra) ltac:(rewrite EA; lra) ltac:(lra) ltac:(lra) HW G
+    (flushed_keeps u rounded) t v r passed S A HC ltac:(rewrite ES; lra) ltac:(rewrite EA; lra) ltac:(lra) ltac:(lra) HW G
     ltac:(rewrite ET; lra) Hu') as E.
   rewrite ET in E.
-  replace (computed rounded t - exact s) with ((computed rounded t - exact t) + (exact t - exact s)) by ring.
+  replace (v - exact s) with ((v - exact t) + (exact t - exact s)) by ring.
   apply Rle_trans with (1 := Rabs_triang _ _); unfold flushed_operands; fold d.
   replace (2 * INR (terms s) * f * (A * normal)) with (2 * d) by (unfold d; ring). lra.
 Qed.

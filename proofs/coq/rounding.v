@@ -17,51 +17,52 @@ Definition unit (precision : Z) := bpow radix2 (- precision).
 Definition tiny (exponent : Z) := bpow radix2 exponent.
 Definition normal (precision exponent : Z) := bpow radix2 (exponent + precision - 1).
 
-(* A rounding of relative error u, and of absolute error `least` where it underflows. *)
-Definition rounds (u least : R) (rounded : R -> R) :=
-  forall x, exists d e, Rabs d <= u /\ Rabs e <= least /\ rounded x = x * (1 + d) + e.
+(* What numbers may be rounded to: of relative error u, and of absolute error `least` where a rounding underflows.  Equal
+   numbers need not be rounded to the same. *)
+Definition rounds (u least : R) (rounded : R -> R -> Prop) :=
+  forall x v, rounded x v -> exists d e, Rabs d <= u /\ Rabs e <= least /\ v = x * (1 + d) + e.
 
 Definition nearest (precision exponent : Z) (ties : Z -> bool) (x : R) :=
   round radix2 (FLT_exp exponent precision) (Znearest ties) x.
 
-Definition flushed (precision exponent : Z) (ties : Z -> bool) (x : R) :=
-  let r := nearest precision exponent ties x in
-  if Rlt_dec (Rabs r) (normal precision exponent) then 0 else r.
+(* To nearest with any rule for ties; or the same, and below the least normal number perhaps to 0. *)
+Definition to_nearest (precision exponent : Z) (x v : R) := exists ties, v = nearest precision exponent ties x.
+Definition flushed (precision exponent : Z) (x v : R) := to_nearest precision exponent x v \/
+  v = 0 /\ exists r, to_nearest precision exponent x r /\ Rabs r < normal precision exponent.
 
 Lemma half_spacing : forall precision, / 2 * bpow radix2 (- precision + 1) = unit precision.
 Proof. intros p; unfold unit; rewrite bpow_plus; simpl; lra. Qed.
 
-Theorem nearest_rounds : forall precision exponent ties, (0 < precision)%Z ->
-  rounds (unit precision) (tiny exponent) (nearest precision exponent ties).
+Theorem nearest_rounds : forall precision exponent, (0 < precision)%Z ->
+  rounds (unit precision) (tiny exponent) (to_nearest precision exponent).
 Proof.
-  intros p m ties Hp x.
+  intros p m Hp x v [ties E]; subst v.
   destruct (error_N_FLT radix2 m p Hp ties x) as [d [e [Hd [He [_ Hx]]]]].
   exists d, e; rewrite half_spacing in Hd; unfold nearest, tiny.
   pose proof (bpow_gt_0 radix2 m); repeat split; try assumption; lra.
 Qed.
 
 (* Also of a number below the least normal number that rounds to 0. *)
-Theorem flushed_rounds : forall precision exponent ties, (0 < precision)%Z ->
-  rounds (unit precision) (normal precision exponent) (flushed precision exponent ties).
+Theorem flushed_rounds : forall precision exponent, (0 < precision)%Z ->
+  rounds (unit precision) (normal precision exponent) (flushed precision exponent).
 Proof.
-  intros p m ties Hp x; unfold flushed.
-  assert (Hr : rounds (unit p) (tiny m) (nearest p m ties)) by (apply nearest_rounds; assumption).
+  intros p m Hp x v H; pose proof (nearest_rounds p m Hp x) as Hr.
   assert (Ht : tiny m <= normal p m) by (apply bpow_le; lia).
   assert (Hu : 0 < unit p) by apply bpow_gt_0.
-  destruct (Rlt_dec (Rabs (nearest p m ties x)) (normal p m)) as [Hs | Hs].
+  destruct H as [H | [E [r [[ties R] Hs]]]].
+  - destruct (Hr v H) as [d [e [Hd [He Hx]]]]; exists d, e; repeat split; try assumption; lra.
   - exists 0, (- x); rewrite Rabs_R0, Rabs_Ropp; repeat split; try lra.
     destruct (Rle_or_lt (Rabs x) (normal p m)) as [Hx | Hx]; [assumption |].
-    exfalso; apply (Rlt_irrefl (normal p m)); apply Rle_lt_trans with (2 := Hs).
+    exfalso; apply (Rlt_irrefl (normal p m)); apply Rle_lt_trans with (2 := Hs); subst r.
     unfold nearest; apply abs_round_ge_generic; [apply FLT_exp_valid; exact Hp | apply valid_rnd_N | | lra].
     apply generic_format_FLT_bpow; [exact Hp | lia].
-  - destruct (Hr x) as [d [e [Hd [He Hx]]]]; exists d, e; repeat split; try assumption; lra.
 Qed.
 
 (* One rounding: `rounding_error`. *)
 Theorem error_of_rounding : forall u least rounded, rounds u least rounded ->
-  forall x, Rabs (rounded x - x) <= u * Rabs x + least.
+  forall x v, rounded x v -> Rabs (v - x) <= u * Rabs x + least.
 Proof.
-  intros u least f Hf x; destruct (Hf x) as [d [e [Hd [He Hx]]]]; rewrite Hx.
+  intros u least f Hf x v H; destruct (Hf x v H) as [d [e [Hd [He Hx]]]]; rewrite Hx.
   replace (x * (1 + d) + e - x) with (d * x + e) by ring.
   apply Rle_trans with (1 := Rabs_triang _ _); rewrite Rabs_mult.
   pose proof (Rmult_le_compat_r _ _ _ (Rabs_pos x) Hd); lra.
@@ -69,15 +70,15 @@ Qed.
 
 (* A number computed in another format and rounded to the element type: an accumulator, or Cast. *)
 Theorem error_of_second_rounding : forall u least rounded, rounds u least rounded -> 0 <= u ->
-  forall computed exact error largest, Rabs (computed - exact) <= error -> Rabs exact <= largest ->
-  Rabs (rounded computed - exact) <= error + (u * (largest + error) + least).
+  forall computed exact error largest v, Rabs (computed - exact) <= error -> Rabs exact <= largest -> rounded computed v ->
+  Rabs (v - exact) <= error + (u * (largest + error) + least).
 Proof.
-  intros u least f Hf Hu c x E L Hc Hx.
-  pose proof (error_of_rounding u least f Hf c) as Hr.
+  intros u least f Hf Hu c x E L v Hc Hx Hv.
+  pose proof (error_of_rounding u least f Hf c v Hv) as Hr.
   assert (Hs : Rabs c <= L + E).
   { replace c with (x + (c - x)) by ring; apply Rle_trans with (1 := Rabs_triang _ _); lra. }
   pose proof (Rmult_le_compat_l _ _ _ Hu Hs).
-  replace (f c - x) with ((f c - c) + (c - x)) by ring.
+  replace (v - x) with ((v - c) + (c - x)) by ring.
   apply Rle_trans with (1 := Rabs_triang _ _); lra.
 Qed.
 
@@ -414,25 +415,25 @@ End Losses.
 
 (* The numbers that gradual underflow keeps: their sums are of these again, and a rounding of one has a relative error
    only.  With underflow to 0 nothing is kept. *)
-Record keeps (u : R) (rounded : R -> R) (gradual : bool) (grid : R -> Prop) : Prop := {
+Record keeps (u : R) (rounded : R -> R -> Prop) (gradual : bool) (grid : R -> Prop) : Prop := {
   kept_sum : forall x y, grid x -> grid y -> grid (x + y);
-  kept_rounding : forall x, grid (rounded x);
-  kept_exactly : gradual = true -> forall x, grid x -> exists d, Rabs d <= u /\ rounded x = x * (1 + d) }.
+  kept_rounding : forall x v, rounded x v -> grid v;
+  kept_exactly : gradual = true -> forall x v, grid x -> rounded x v -> exists d, Rabs d <= u /\ v = x * (1 + d) }.
 
 (* The multiples of the least subnormal number. *)
 Definition multiple (exponent : Z) (x : R) := exists n, x = IZR n * tiny exponent.
 
-Lemma nearest_keeps : forall precision exponent ties, (0 < precision)%Z ->
-  keeps (unit precision) (nearest precision exponent ties) true (multiple exponent).
+Lemma nearest_keeps : forall precision exponent, (0 < precision)%Z ->
+  keeps (unit precision) (to_nearest precision exponent) true (multiple exponent).
 Proof.
-  intros p m ties Hp; split.
+  intros p m Hp; split.
   - intros x y [n X] [k Y]; exists (n + k)%Z; rewrite X, Y, plus_IZR; ring.
-  - intros x; exists (Znearest ties (scaled_mantissa radix2 (FLT_exp m p) x) *
+  - intros x v [ties E]; subst v; exists (Znearest ties (scaled_mantissa radix2 (FLT_exp m p) x) *
       2 ^ (cexp radix2 (FLT_exp m p) x - m))%Z.
     assert (C : (m <= cexp radix2 (FLT_exp m p) x)%Z) by (unfold cexp, FLT_exp; lia).
     unfold nearest, round, F2R, tiny; cbn [Fnum Fexp]; rewrite mult_IZR, Rmult_assoc; f_equal.
     change 2%Z with (radix_val radix2); rewrite IZR_Zpower by lia; rewrite <- bpow_plus; f_equal; lia.
-  - intros _ x [n X]; destruct (Rlt_or_le (Rabs x) (normal p m)) as [Hs | Hs].
+  - intros _ x v [n X] [ties V]; subst v; destruct (Rlt_or_le (Rabs x) (normal p m)) as [Hs | Hs].
     + exists 0; rewrite Rabs_R0; split; [apply bpow_ge_0 |].
       unfold nearest; rewrite round_generic; [ring | apply valid_rnd_N |].
       apply generic_format_FLT_FIX; [exact Hp | |].
@@ -452,17 +453,21 @@ Fixpoint on_grid (grid : R -> Prop) t := match t with
   | Sum a b => on_grid grid a /\ on_grid grid b end.
 
 Section Computation.
-Variables (u least : R) (rounded : R -> R) (gradual : bool) (grid : R -> Prop).
+Variables (u least : R) (rounded : R -> R -> Prop) (gradual : bool) (grid : R -> Prop).
 Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
 Hypothesis rounding : rounds u least rounded.
 Hypothesis keeping : keeps u rounded gradual grid.
 
-Fixpoint computed_product p := match p with
-  | Factor x => x | Product a b => rounded (computed_product a * computed_product b) end.
-Fixpoint computed t := match t with
-  | Leaf p => computed_product p | Scale k t => computed_product k * computed t | Rounded t => rounded (computed t)
-  | Sum a b => rounded (computed a + computed b) end.
+Inductive computes_product : product -> R -> Prop :=
+| computes_factor : forall x, computes_product (Factor x) x
+| computes_times : forall a b x y v, computes_product a x -> computes_product b y -> rounded (x * y) v ->
+    computes_product (Product a b) v.
+Inductive computes : tree -> R -> Prop :=
+| computes_leaf : forall p v, computes_product p v -> computes (Leaf p) v
+| computes_scale : forall k t x y, computes_product k x -> computes t y -> computes (Scale k t) (x * y)
+| computes_rounded : forall t x v, computes t x -> rounded x v -> computes (Rounded t) v
+| computes_sum : forall a b x y v, computes a x -> computes b y -> rounded (x + y) v -> computes (Sum a b) v.
 
 (* What is computed is c + e: c has the relative errors only, e is what underflow adds. *)
 Inductive relative_product : product -> R -> R -> Prop :=
@@ -479,42 +484,44 @@ Inductive relative : tree -> R -> R -> Prop :=
     Rabs h <= loss (gradual && whole a && whole b) * least ->
     relative (Sum a b) ((c + c') * (1 + d)) ((e + e') * (1 + d) + h).
 
-Lemma computed_product_relative : forall p, exists c e, relative_product p c e /\ computed_product p = c + e.
+Lemma computed_product_relative : forall p v, computes_product p v -> exists c e, relative_product p c e /\ v = c + e.
 Proof.
-  induction p; simpl.
+  intros p v C; induction C.
   - exists x, 0; split; [constructor | ring].
-  - destruct IHp1 as [c [e [H E]]]; destruct IHp2 as [c' [e' [H' E']]].
-    destruct (rounding (computed_product p1 * computed_product p2)) as [d [h [Hd [Hh R]]]].
+  - destruct IHC1 as [c [e [H1 E]]]; destruct IHC2 as [c' [e' [H2 E']]].
+    destruct (rounding _ _ H) as [d [h [Hd [Hh R]]]].
     exists (c * c' * (1 + d)), ((e * (c' + e') + c * e') * (1 + d) + h).
     split; [constructor; assumption | rewrite R, E, E'; ring].
 Qed.
-Lemma whole_on_grid : forall t, on_grid grid t -> whole t = true -> grid (computed t).
+Lemma whole_on_grid : forall t v, computes t v -> on_grid grid t -> whole t = true -> grid v.
 Proof.
-  destruct t as [[] | | |]; simpl; intros H W; try discriminate; try assumption; apply (kept_rounding _ _ _ _ keeping).
+  intros t v C; destruct C; simpl; intros G W; try discriminate; try (eapply (kept_rounding _ _ _ _ keeping); eassumption).
+  destruct H; [assumption |]; eapply (kept_rounding _ _ _ _ keeping); eassumption.
 Qed.
 (* A rounding whose argument underflow keeps loses nothing. *)
-Lemma rounding_with_loss : forall (spared : bool) x, (spared = true -> gradual = true /\ grid x) ->
-  exists d h, Rabs d <= u /\ Rabs h <= loss spared * least /\ rounded x = x * (1 + d) + h.
+Lemma rounding_with_loss : forall (spared : bool) x v, rounded x v -> (spared = true -> gradual = true /\ grid x) ->
+  exists d h, Rabs d <= u /\ Rabs h <= loss spared * least /\ v = x * (1 + d) + h.
 Proof.
-  intros [] x H; simpl.
-  - destruct (H eq_refl) as [G X]; destruct (kept_exactly _ _ _ _ keeping G x X) as [d [D E]].
+  intros [] x v V H; simpl.
+  - destruct (H eq_refl) as [G X]; destruct (kept_exactly _ _ _ _ keeping G x v X V) as [d [D E]].
     exists d, 0; rewrite Rabs_R0; repeat split; try assumption; lra.
-  - destruct (rounding x) as [d [h [D [L E]]]]; exists d, h; repeat split; try assumption; lra.
+  - destruct (rounding x v V) as [d [h [D [L E]]]]; exists d, h; repeat split; try assumption; lra.
 Qed.
-Lemma computed_relative : forall t, on_grid grid t -> exists c e, relative t c e /\ computed t = c + e.
+Lemma computed_relative : forall t v, computes t v -> on_grid grid t -> exists c e, relative t c e /\ v = c + e.
 Proof.
-  induction t; intros G; simpl.
-  - destruct (computed_product_relative p) as [c [e [H E]]]; exists c, e; split; [constructor; assumption | exact E].
-  - destruct (computed_product_relative k) as [c [e [H E]]]; destruct (IHt G) as [c' [e' [H' E']]].
+  intros t v C; induction C; intros G; simpl in G.
+  - destruct (computed_product_relative p v H) as [c [e [H1 E]]]; exists c, e; split; [constructor; assumption | exact E].
+  - destruct (computed_product_relative k x H) as [c [e [H1 E]]]; destruct (IHC G) as [c' [e' [H' E']]].
     exists (c * c'), (e * (c' + e') + c * e'); split; [constructor; assumption | rewrite E, E'; ring].
-  - destruct (IHt G) as [c [e [H E]]].
-    destruct (rounding_with_loss (gradual && whole t) (computed t)) as [d [h [Hd [Hh R]]]].
-    { intros S; apply andb_prop in S; destruct S; split; [| apply whole_on_grid]; assumption. }
+  - destruct (IHC G) as [c [e [H1 E]]].
+    destruct (rounding_with_loss (gradual && whole t) x v H) as [d [h [Hd [Hh R]]]].
+    { intros S; apply andb_prop in S; destruct S; split; [| apply (whole_on_grid t)]; assumption. }
     exists (c * (1 + d)), (e * (1 + d) + h); split; [constructor; assumption | rewrite R, E; ring].
-  - destruct G as [G1 G2]; destruct (IHt1 G1) as [c [e [H E]]]; destruct (IHt2 G2) as [c' [e' [H' E']]].
-    destruct (rounding_with_loss (gradual && whole t1 && whole t2) (computed t1 + computed t2)) as [d [h [Hd [Hh R]]]].
+  - destruct G as [G1 G2]; destruct (IHC1 G1) as [c [e [H1 E]]]; destruct (IHC2 G2) as [c' [e' [H' E']]].
+    destruct (rounding_with_loss (gradual && whole a && whole b) (x + y) v H) as [d [h [Hd [Hh R]]]].
     { intros S; apply andb_prop in S; destruct S as [S W]; apply andb_prop in S; destruct S as [S V].
-      split; [exact S |]; apply (kept_sum _ _ _ _ keeping); apply whole_on_grid; assumption. }
+      split; [exact S |]; apply (kept_sum _ _ _ _ keeping); [apply (whole_on_grid a) | apply (whole_on_grid b)];
+        assumption. }
     exists ((c + c') * (1 + d)), ((e + e') * (1 + d) + h); split; [constructor; assumption | rewrite R, E, E'; ring].
 Qed.
 
@@ -885,7 +892,7 @@ Proof.
 Qed.
 
 Section Bound.
-Variables (u least : R) (rounded : R -> R) (gradual : bool) (grid : R -> Prop).
+Variables (u least : R) (rounded : R -> R -> Prop) (gradual : bool) (grid : R -> Prop).
 Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
 Hypothesis least_small : least <= u.
@@ -943,18 +950,18 @@ Proof. intros n r Hn Hr H; assert ((r + 1) * least <= (n + r) * u) by (apply Rmu
 
 (* In any order and grouping, with products and scales rounded or fused, and constants multiplied in advance.  W stands for
    `Factors.after_rounding`, with underflow to 0 for `Factors.after_operand`. *)
-Theorem error_of_sum : forall t r S y W,
+Theorem error_of_sum : forall t v r S y W, computes rounded t v ->
   INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed gradual W 1 t ->
   on_grid grid t -> (INR (terms t) + r) * u < 1 ->
-  Rabs (computed rounded t - exact t) <= sum_error u (INR (terms t)) r S y (W * least * enlargement u least r).
+  Rabs (v - exact t) <= sum_error u (INR (terms t)) r S y (W * least * enlargement u least r).
 Proof.
-  intros t r S y W Hr HS Hy HW HF HO Hu; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  intros t v r S y W HC Hr HS Hy HW HF HO Hu; set (n := INR (terms t)); set (g := gamma u (n + r)).
   assert (N1 : 1 <= n) by (apply (le_INR 1); apply terms_positive).
   assert (D : INR (Datatypes.S (depth t)) <= n + r).
   { pose proof (depth_by_terms t) as D; apply le_INR in D; pose proof (terms_positive t).
     rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; rewrite S_INR; unfold n; lra. }
   pose proof (growth_gamma u unit_positive _ _ D Hu) as HG; fold g in HG.
-  destruct (computed_relative u least rounded gradual grid rounding keeping t HO) as [c [e [H E]]].
+  destruct (computed_relative u least rounded gradual grid rounding keeping t v HC HO) as [c [e [H E]]].
   pose proof (pos_INR (scalings t)) as PS.
   assert (RL : (r + 1) * least < 1) by (apply (underflow_small n r N1 ltac:(lra) Hu)).
   pose proof (enlargement_least r ltac:(lra) RL) as EL.
@@ -994,12 +1001,12 @@ Proof.
 Qed.
 
 (* Where no term passes more than so many additions: pairwise sums, lanes. *)
-Theorem error_of_sum_of_depth : forall t r passed S W,
+Theorem error_of_sum_of_depth : forall t v r passed S W, computes rounded t v ->
   INR (scalings t) <= r -> INR (additions t) <= passed -> absolute t <= S -> 0 <= W ->
   followed gradual W 1 t -> on_grid grid t -> (INR (terms t) + r) * u < 1 -> (r + passed) * u < 1 ->
-  Rabs (computed rounded t - exact t) <= sum_error_of_depth u (INR (terms t)) r passed S (W * least * enlargement u least r).
+  Rabs (v - exact t) <= sum_error_of_depth u (INR (terms t)) r passed S (W * least * enlargement u least r).
 Proof.
-  intros t r passed S W Hr Hd HS HW HF HO Hu Hu'; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  intros t v r passed S W HC Hr Hd HS HW HF HO Hu Hu'; set (n := INR (terms t)); set (g := gamma u (n + r)).
   assert (N1 : 1 <= n) by (apply (le_INR 1); apply terms_positive).
   assert (D : INR (Datatypes.S (depth t)) <= n + r).
   { pose proof (depth_by_terms t) as D; apply le_INR in D; pose proof (terms_positive t).
@@ -1008,7 +1015,7 @@ Proof.
   { pose proof (depth_by_additions t) as X; apply le_INR in X; rewrite plus_INR in X; lra. }
   pose proof (growth_gamma u unit_positive _ _ D Hu) as HG; fold g in HG.
   pose proof (growth_gamma u unit_positive _ _ D' Hu') as HG'.
-  destruct (computed_relative u least rounded gradual grid rounding keeping t HO) as [c [e [H E]]].
+  destruct (computed_relative u least rounded gradual grid rounding keeping t v HC HO) as [c [e [H E]]].
   pose proof (pos_INR (scalings t)) as PS.
   assert (RL : (r + 1) * least < 1) by (apply (underflow_small n r N1 ltac:(lra) Hu)).
   pose proof (enlargement_least r ltac:(lra) RL) as EL.
@@ -1038,24 +1045,26 @@ Proof.
 Qed.
 
 (* float32, with gradual underflow: the operations of IEEE 754 but for overflow. *)
-Corollary error_of_float_sum : forall ties t r S y W,
+Corollary error_of_float_sum : forall t v r S y W, computes (to_nearest float_precision float_exponent) t v ->
   INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed true W 1 t ->
   on_grid (multiple float_exponent) t -> (INR (terms t) + r) * unit float_precision < 1 ->
-  Rabs (computed (nearest float_precision float_exponent ties) t - exact t) <=
+  Rabs (v - exact t) <=
     sum_error (unit float_precision) (INR (terms t)) r S y
       (W * tiny float_exponent * enlargement (unit float_precision) (tiny float_exponent) r).
 Proof.
-  intros; apply error_of_sum with (gradual := true) (grid := multiple float_exponent); try assumption;
+  intros t v r S y W C; intros.
+  apply error_of_sum with (rounded := to_nearest float_precision float_exponent) (gradual := true)
+    (grid := multiple float_exponent); try assumption;
     try (apply bpow_ge_0); try (apply bpow_le; unfold float_exponent, float_precision; lia).
   - apply nearest_rounds; reflexivity.
   - apply nearest_keeps; reflexivity.
 Qed.
 
 (* Cast from one format to another, of a number that the first one holds with an error. *)
-Corollary error_of_cast : forall precision exponent ties, (0 < precision)%Z ->
-  forall computed exact error largest, Rabs (computed - exact) <= error -> Rabs exact <= largest ->
-  Rabs (nearest precision exponent ties computed - exact) <=
-    error + (unit precision * (largest + error) + tiny exponent).
+Corollary error_of_cast : forall precision exponent, (0 < precision)%Z ->
+  forall computed exact error largest v, Rabs (computed - exact) <= error -> Rabs exact <= largest ->
+  to_nearest precision exponent computed v ->
+  Rabs (v - exact) <= error + (unit precision * (largest + error) + tiny exponent).
 Proof.
-  intros p m ties Hp; apply error_of_second_rounding; [apply nearest_rounds; assumption | apply bpow_ge_0].
+  intros p m Hp; apply error_of_second_rounding; [apply nearest_rounds; assumption | apply bpow_ge_0].
 Qed.

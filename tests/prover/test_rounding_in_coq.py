@@ -176,7 +176,7 @@ def test_the_code_combines_factors_as_the_definitions_of_the_theorems() -> None:
 
 def test_the_code_computes_the_bound_of_one_rounding() -> None:
     """Theorem error_of_rounding."""
-    assert "Rabs (rounded x - x) <= u * Rabs x + least" in TEXT
+    assert "rounded x v -> Rabs (v - x) <= u * Rabs x + least." in TEXT
     for made in FORMATS.values():
         [code] = rounding_error(made, np.array([3.0]), made.tiny)
         stated = made.unit * 3 + made.tiny
