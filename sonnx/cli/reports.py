@@ -35,11 +35,11 @@ def add_report_arguments(parser: argparse._ActionsContainer, formats: Iterable[s
     add("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
 
 
-def outputs_of(parsed: argparse.Namespace, *models: str) -> list[ReportOutput]:
-    """The reports that the arguments ask for; `models` are the files that the command reads.
+def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
+    """The reports that the arguments ask for; `read` are the files that the command reads.
 
     Raises:
-        UsageError: two reports have one place, a file is one of the models, or --output has no report to write.
+        UsageError: two reports have one place, a file is one of those that are read, or --output has no report to write.
         OSError: a folder does not exist.
     """
     given = [name.partition("=") for name in parsed.format or ["text"]]
@@ -50,24 +50,24 @@ def outputs_of(parsed: argparse.Namespace, *models: str) -> list[ReportOutput]:
         where = "standard output" if twice.file is None else quote(str(twice.file))
         raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
     for file in (output.file for output in outputs if output.file is not None):
-        require_writable(file, models)
+        require_writable(file, read)
     if parsed.output is not None and all(file for _, _, file in given):
         raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
     return outputs
 
 
-def require_writable(file: Path, models: Iterable[str]) -> None:
-    """Refuse a file in a folder that does not exist, or that is one of the models, before the work begins.
+def require_writable(file: Path, read: Iterable[str]) -> None:
+    """Refuse a file in a folder that does not exist, or that the command reads, before the work begins.
 
     Raises:
-        UsageError: the file is one of the models.
+        UsageError: the command reads it.
         OSError: its folder does not exist.
     """
     if not file.parent.is_dir():
         code = errno.ENOTDIR if file.parent.exists() else errno.ENOENT
         raise OSError(code, os.strerror(code), str(file))
-    if file.exists() and any(Path(name).exists() and file.samefile(name) for name in models):
-        raise UsageError(f"{quote(str(file))} is the model itself; name another file for the report")
+    if file.exists() and any(Path(name).exists() and file.samefile(name) for name in read):
+        raise UsageError(f"{quote(str(file))} is a file that the command reads; name another file for the report")
 
 
 def has_format(outputs: Iterable[ReportOutput], formats: Collection[str]) -> bool:

@@ -26,8 +26,8 @@ REFUSED = {
     "--format text --format json": "writes two reports to standard output",
     "--format text=r --format json=r": "writes two reports to 'r'",
     "--format json=r --output o": "--output has no report to write",
-    "--format json=m.onnx": "'m.onnx' is the model itself",
-    "--output m.onnx": "'m.onnx' is the model itself",
+    "--format json=m.onnx": "'m.onnx' is a file that the command reads",
+    "--output m.onnx": "'m.onnx' is a file that the command reads",
     "--format json=missing/r": "missing/r: No such file or directory",
     "--format json=": "invalid choice: 'json='",
 }

@@ -67,7 +67,8 @@ def _report(parsed: argparse.Namespace, chosen: Mapping[str, object]) -> int:
     from sonnx.api import suites
 
     function, _, subjects, _ = SUBCOMMANDS[parsed.subcommand]
-    outputs = outputs_of(parsed)
-    report = getattr(suites, function)(*(getattr(parsed, subject) for subject in subjects), **chosen)
+    given = [getattr(parsed, subject) for subject in subjects]
+    outputs = outputs_of(parsed, *map(str, given))
+    report = getattr(suites, function)(*given, **chosen)
     deliver_report(report, outputs)
     return int(report.exit_code)
