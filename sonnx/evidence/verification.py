@@ -196,7 +196,7 @@ def run_cases() -> Iterator[ProcedureResult]:
 
 
 BOUND = "bound-symbol"
-"""What a record calls the effect of --bind, which is no rewrite of rewrites.toml."""
+"""What a record calls the effect of --bind, which is not a rewrite of rewrites.toml."""
 
 
 def run_command_cases(run: CommandLine) -> Iterator[ProcedureResult]:

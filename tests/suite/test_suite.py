@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -175,11 +176,15 @@ def test_the_functions_do_what_the_command_does(suite: Suite, tmp_path: Path) ->
     expected_outputs(suite, tmp_path / "outputs")
     judged = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
     assert judged.operators["Relu"].within == suite.parts[0].sets
-    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
-    assert missing.operators["Relu"].within == 0
-    for each in (judged, missing):
+    shutil.rmtree(next((tmp_path / "outputs").iterdir()))
+    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    assert missing.operators["Relu"].within < suite.parts[0].sets
+    assert (missing.operators["Relu"].refused, missing.exit_code) != (0, 0)
+    for suite_run in (judged, missing):
         schema = json.loads((SCHEMAS / "suite_run.schema.json").read_text("utf-8"))
-        jsonschema.validate(json.loads(each.to_json()), schema)
+        jsonschema.validate(json.loads(suite_run.to_json()), schema)
+    with pytest.raises(sonnx.BadInput, match="has no outputs of a case of the suite"):
+        sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
     with pytest.raises(sonnx.UsageError, match="unknown runtime"):
         sonnx.run_suite(tmp_path / "made", runtime="nothing")
 
