@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from math import ceil
@@ -25,8 +25,8 @@ from sonnx.report.formats import FORMATS
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
-SUBJECTS = ("model", "verify", "folder", "older")
-"""The arguments that name what a command is about; the first that is given."""
+SUBJECTS = ("model", "verify", "folder", "older", "models")
+"""The arguments that name what a command is about, one or several; the first that is given."""
 TIMES = ("split", "search")
 """Options that are times of their own; the default limit comes on top."""
 
@@ -98,6 +98,7 @@ class _Budget(NamedTuple):
     """The limits of one command, and the sentences that say that they do not suffice."""
 
     subject: str
+    """What the command is about, and the verb."""
     done: str
     seconds: int
     megabytes: int
@@ -107,10 +108,11 @@ class _Budget(NamedTuple):
 
     @classmethod
     def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
-        subject = next((each for name in SUBJECTS if (each := getattr(options, name, None))), "the model")
+        given: object = next((named for name in SUBJECTS if (named := getattr(options, name, None))), [])
         more = ceil(max(getattr(options, name, None) or 0 for name in TIMES))
+        subject = _named(given if isinstance(given, list) else [given])
         return cls(
-            str(subject), done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
+            subject, done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
             arrays, arrays and options.memory is not None,
         )  # fmt: skip
 
@@ -148,4 +150,16 @@ class _Budget(NamedTuple):
 
     @property
     def _begun(self) -> str:
-        return f"{self.subject!r} was not {self.done} within"
+        return f"{self.subject} not {self.done} within"
+
+
+def _named(subjects: Sequence[object]) -> str:
+    """What a command is about, and the verb of its sentence."""
+    match [repr(str(subject)) for subject in subjects]:
+        case []:
+            return "the profile was"
+        case [one]:
+            return f"{one} was"
+        case [first, *others]:
+            return f"{first} and {len(others)} more were"
+    raise AssertionError(subjects)

@@ -39,7 +39,7 @@ def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
     """The reports that the arguments ask for; `read` are the files that the command reads.
 
     Raises:
-        UsageError: two reports have one place, a file is one of those that are read, or --output has no report to write.
+        UsageError: two reports have one place, a file is one that is read, or --output has no report to write.
         OSError: a folder does not exist.
     """
     given = [name.partition("=") for name in parsed.format or ["text"]]

@@ -18,6 +18,17 @@ from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, T
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
+DEMANDS = {
+    TYPE: "Outputs have the element types of the definition.",
+    SHAPE: "Outputs have the shapes of the definition.",
+    MISSING: "There is every output.",
+    REFUSED: "No conforming call is refused.",
+    FAULT: "The implementation does not end early, hang or give rubbish.",
+    TIMES: "Two runs give equal outputs.",
+    ACCEPTED: "A call that ONNX forbids has no outputs.",
+}
+"""What each kind of deviation breaks, but those of elements."""
+ELEMENTS_DEMAND = "Elements of outputs are as expected"
 
 
 class Counts(Struct, frozen=True):
@@ -150,11 +161,16 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
             command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
             headline=f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}", code=self.exit_code,
             criteria={
-                **{kind: Criterion(f"No output of a conforming call deviates: {kind}.", "suite") for kind in kinds},
+                **{kind: Criterion(DEMANDS.get(kind, f"{ELEMENTS_DEMAND} ({kind})."), "suite") for kind in kinds},
                 "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
                 "suite": Criterion("The suite is complete and unchanged.", "suite"),
             },
             sections=tuple(sections), facts=(("hypotheses", self.hypotheses),), matrix=_matrix(self),
+            tiles=tuple(
+                (str(number), f"data sets {name.replace('_', ' ')}")
+                for name, number in zip(Counts.__struct_fields__, total, strict=True)
+                if number
+            ),
         )  # fmt: skip
 
 
@@ -200,13 +216,15 @@ def _case(each: Deviation) -> CaseResult:
 def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     """A deviation in a sentence, and its example."""
     details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
-    details += [("inputs", escape(", ".join(f"{name} = {text}"[:MAX_SHOWN] for name, text in each.inputs.items())))]
+    details += [
+        ("inputs", escape(", ".join(f"{name} = {shortened(text, MAX_SHOWN)}" for name, text in each.inputs.items())))
+    ]
     details += [("value class", each.value_class)] if each.value_class else []
     if each.explained:
         known = catalogue.errata().get(each.explained)  # a report of another version may name another one
         details += [("erratum", f"{each.explained}: {known.defect}" if known else escape(each.explained))]
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
-    return f"{plural(each.number, 'time')}: {each.element}: {_said(each)}", tuple(details)
+    return f"{plural(each.number, 'time')}: {_said(each)}", tuple(details)
 
 
 def _said(each: Deviation) -> str:

@@ -10,20 +10,24 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
 from sonnx.base.reported import json_text
 from sonnx.cli.main import run
-from sonnx.suite import archive
+from sonnx.suite import archive, standalone
 from sonnx.suite.archive import Stored, Suite, archive_of, read_cases
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.result import shown
-from sonnx.suite.runs import run_suite
+from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
 
 
@@ -226,3 +230,43 @@ def test_on_a_full_disk_nothing_half_written_remains(
     with pytest.raises(OSError, match=r"No space left.*results"):
         run_suite(suite, RunOptions(runtime="reference", resume=tmp_path / "results"))
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_runner_of_a_target_goes_on_behind_what_ended_it(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two cases the first ends the process; the runner is started again, and the outputs are judged."""
+    loaded = list[bytes]()
+
+    def ended(model: bytes) -> Callable[[dict[str, Any]], list[Any]]:
+        loaded.append(model)
+        if len(loaded) == 1:
+            raise KeyboardInterrupt  # nothing in the runner takes it, as nothing takes the end of the process
+        evaluator = ReferenceEvaluator(onnx.load_from_string(model))
+        return lambda given: list(evaluator.run(None, given))
+
+    def refused(model: bytes) -> Callable[[dict[str, Any]], list[Any]]:
+        raise ValueError("not implemented")
+
+    outputs = tmp_path / "outputs"
+    monkeypatch.setattr(sys, "argv", ["outputs.py", str(suite), str(outputs)])
+    monkeypatch.setattr(standalone, "load", ended)
+    with pytest.raises(KeyboardInterrupt):
+        standalone.main()
+    standalone.main()
+    standalone.main()
+    assert len(loaded) == 2
+    judged = judge_outputs(suite, outputs)
+    assert [(deviation.kind, deviation.number) for deviation in judged.deviations] == [("missing output", 1)]
+    assert judged.operators["Constant"].within == 1
+    monkeypatch.setattr(standalone, "load", refused)
+    monkeypatch.setattr(sys, "argv", ["outputs.py", str(suite), str(tmp_path / "refused")])
+    standalone.main()
+    assert not [*(tmp_path / "refused").rglob("test_data_set_*")]
+
+
+@pytest.mark.parametrize("words", [[], ["nowhere", "outputs"]])
+def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["outputs.py", *words])
+    with pytest.raises(SystemExit, match=r"usage|is not the folder of a suite"):
+        standalone.main()
