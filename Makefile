@@ -58,22 +58,24 @@ handover: $(VENV)/installed
 	$(BIN)/python -m tools.handover handover
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
-# compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the checker extracted from it, and compare its verdicts with those of the check;
-# three minutes.  Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
+# compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
+# and compare verdicts with those of the check, terms with those of the prover; five minutes.
+# Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
-	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/second_checker.ml $(FORMAL)
+	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/*.ml $(FORMAL)
 	$(BIN)/sonnx export coq $(FORMAL)
 	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v && coqc -Q . Sonnx decided.v
 	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
-	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
+	cd $(FORMAL) && for program in second_checker second_encoder; do ocamlopt -w -a evaluator.mli evaluator.ml reading.ml $$program.ml -o $$program || exit 1; done
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
+	$(BIN)/python -m tests.support.second_encoder $(FORMAL)/second_encoder $(FORMAL)/rules.v
 
 # A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and the tables of docs/runtimes.md and
 # docs/suite.md; an hour and more. Reports of other versions of a runtime in build/reports stay.
