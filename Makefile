@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -59,7 +59,7 @@ handover: $(VENV)/installed
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
 # compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
-# and compare verdicts with those of the check, terms with those of the prover; five minutes.
+# and compare verdicts with those of the check; three minutes.
 # Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
@@ -75,6 +75,9 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && for program in second_checker second_encoder; do ocamlopt -w -a evaluator.mli evaluator.ml reading.ml $$program.ml -o $$program || exit 1; done
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
+
+# The terms that the prover makes of the rules, compared with those of the translation extracted by `make formal`.
+formal-terms: $(VENV)/installed
 	$(BIN)/python -m tests.support.second_encoder $(FORMAL)/second_encoder $(FORMAL)/rules.v
 
 # A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and the tables of docs/runtimes.md and

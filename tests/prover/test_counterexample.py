@@ -34,7 +34,7 @@ def test_integers_in_products_of_two_and_in_divisors_are_factors(condition: z3.B
 def test_each_value_is_the_least(least: int, value: int) -> None:
     """Of the integers after the first too, which the bound for all does not make smaller."""
     solver = z3.Solver()
-    solver.add(X >= 5000, Y >= least, Y <= X)
+    solver.add(X >= 5000, least <= Y, Y <= X)
     assert solver.check() == z3.sat
     assert minimised(solver) == {"x": 5000, "y": value}
 
