@@ -1,4 +1,4 @@
-"""The comparison of Python's translation with Coq's (`make formal-terms`): what it says of lines that the program prints."""
+"""The comparison of translations (`make formal-terms`): what it says of lines that the program prints."""
 
 from __future__ import annotations
 
