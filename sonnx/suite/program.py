@@ -137,7 +137,7 @@ def outputs_in(folder: Path) -> dict[int, Array]:
     """The arrays in output_0.pb, output_1.pb, ...
 
     Raises:
-        Fault: one is no tensor, or too large.
+        Fault: one is not a tensor, or is too large.
     """
     outputs = {}
     for path in sorted(folder.glob("output_*.pb")):

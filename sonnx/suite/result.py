@@ -80,7 +80,7 @@ class Deviation(Struct, frozen=True):
     errata: tuple[str, ...]
     """The errata that runtimes deviate from in this kind."""
     explained: str | None
-    """The erratum that decides about this value class; null where it is no matter of reading."""
+    """The erratum that decides about this value class; null where all readings agree."""
     size: Annotated[int, HIDDEN] = 0
 
     def with_another(self, other: Deviation) -> Deviation:

@@ -103,7 +103,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     """Run the cases of a suite and judge the outputs.
 
     Raises:
-        BadInput: the folder is no suite.
+        BadInput: the folder is not a suite.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     if options.jobs < 1:

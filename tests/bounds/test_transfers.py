@@ -219,7 +219,7 @@ def test_errors_of_operands_come_through(case: Case) -> None:
         if found.unbounded:
             assert case.low <= 1e-3 or case.high > 1e3, found.unbounded
             continue
-        for _ in range(6):
+        for _ in range(examples(2, 6)):
             given = {name: _inside(source, *ends) for name, ends in box.items()}
             ideal = evaluate(model, given)["y"]
             assert inside(found, ideal)

@@ -9,7 +9,8 @@ from pathlib import Path
 from sonnx.base.options import Options
 from sonnx.base.progress import StatusLine
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.suite.options import MakeOptions, RunOptions
 
 HELP = "test whether an implementation conforms: make, run, report and judge a suite, and compare two runs"
@@ -20,7 +21,7 @@ SUBCOMMANDS: dict[str, tuple[str, str, dict[str, tuple[str, str]], type[Options]
     "report": ("describe_suite", "say what a suite covers", {"folder": FOLDER}, None),
     "judge": ("judge_suite", "judge outputs that were made elsewhere",
         {"folder": FOLDER, "outputs": ("OUTPUTS", "CASE/test_data_set_N/output_K.pb")}, None),
-    "difference": ("compare_suite_runs", "say what differs between two runs, such as of two versions of a runtime",
+    "difference": ("compare_suite_runs", "say what differs between two runs, for example by two versions of a runtime",
         {"older": ("OLDER", "the JSON report of a run"),
          "newer": ("NEWER", "the JSON report of a later run of the same suite")}, None),
 }  # fmt: skip
@@ -66,6 +67,8 @@ def _report(parsed: argparse.Namespace, chosen: Mapping[str, object]) -> int:
     from sonnx.api import suites
 
     function, _, subjects, _ = SUBCOMMANDS[parsed.subcommand]
-    report = getattr(suites, function)(*(getattr(parsed, subject) for subject in subjects), **chosen)
-    deliver_report(report, parsed)
+    given = [getattr(parsed, subject) for subject in subjects]
+    outputs = outputs_of(parsed, *map(str, given))
+    report = getattr(suites, function)(*given, **chosen)
+    deliver_report(report, outputs)
     return int(report.exit_code)
