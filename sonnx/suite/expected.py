@@ -212,19 +212,17 @@ class _Points:
     def _at(self, arrays: Mapping[str, Array]) -> _Point:
         inputs = {key: arrays[key] for key in self.inputs}
         constants = {key: arrays[key] for key in self.tolerances.constants}
-        # At a point every input but the first may as well be a constant, and some bounds are for constants only.
+        # At a point every input but the first may as well be a constant, and some bounds are for constants only; that
+        # of Range wants all of them.
         first = dict([*inputs.items()][:1])
-        values: Mapping[str, Value] = {}
-        overflows = False
-        with suppress(Stop):
-            run = self.tolerances.bounds(
-                first, {**constants, **{key: inputs[key] for key in inputs if key not in first}}
-            )
-            values, overflows = (
-                run.values,
-                any(condition.name in (FINITE, NO_WRAP_AROUND) and not condition.holds for condition in run.conditions),
-            )
-        return _Point(values, overflows)
+        ordinary = all(_replaceable(values) and not _special(values).any() for values in inputs.values())
+        for varying in (first, {}) if ordinary else (first,):
+            fixed = {key: values for key, values in inputs.items() if key not in varying}
+            with suppress(Stop):
+                run = self.tolerances.bounds(varying, {**constants, **fixed})
+                failed = [condition.name for condition in run.conditions if not condition.holds]
+                return _Point(run.values, FINITE in failed or NO_WRAP_AROUND in failed)
+        return _Point({}, overflows=False)
 
     def _exact_without(self, marks: Callable[[Array], Array], name: str) -> Array | None:
         """The exact output where the marked elements are replaced."""

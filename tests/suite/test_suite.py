@@ -200,6 +200,23 @@ def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends
     return found.decides, found.ends
 
 
+def test_an_operator_that_has_bounds_for_constants_only_has_ends_at_a_point() -> None:
+    """The elements of Range, S + i D, whichever of the three numbers are inputs."""
+    text = (
+        '<ir_version: 10, opset_import: ["" : 27]> g (float s, float l, float d) => (float[3] y) { y = Range(s, l, d) }'
+    )
+    model = read(onnx.parser.parse_model(text).SerializeToString())
+    inputs = {"s": np.float32(0.1), "l": np.float32(0.7), "d": np.float32(0.2)}
+    arrays = {name: np.asarray(number) for name, number in inputs.items()}
+    exact = ModelRunner(model, None, None, unchecked=True).run(arrays).values
+    [found] = Tolerances(model, hypotheses_named("ieee-any"), NEWEST).ends(arrays, exact)
+    assert (found.decides, exact["y"].shape) == ("derived", (3,))
+    steps = [inputs["s"] + np.float32(place) * inputs["d"] for place in range(3)]
+    assert found.ends is not None
+    assert ((found.ends.lower <= steps) & (steps <= found.ends.upper)).all()
+    assert (found.ends.upper - found.ends.lower < 1e-5).all()
+
+
 def test_each_element_has_ends_beside_special_values_and_poles() -> None:
     decides, ends = ends_of("Log", 13, [0.0, -1.0, 2.0, np.inf, np.nan])
     assert decides == "derived"
