@@ -18,13 +18,14 @@ from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount
 from sonnx.cli.command_process import EndedEarly, in_a_process
+from sonnx.cli.reports import ReportOutput, outputs_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
-SUBJECTS = ("model", "verify", "folder", "models")
+SUBJECTS = ("model", "verify", "folder", "older", "models")
 """The arguments that name what a command is about, one or several; the first that is given."""
 TIMES = ("split", "search")
 """Options that are times of their own; the default limit comes on top."""
@@ -41,14 +42,13 @@ def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
 def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) -> int:
     """Print the report on a model that does not conform, and how to go on; the exit code.
 
-    It has the format of the command and goes where its report would go.
+    It has the formats of the command and goes where its report would go; for arrays it is a text.
     """
-    form, output = getattr(parsed, "report", parsed.format), None
-    if parsed.format == form:
-        output = parsed.output
-    if form not in FORMATS:  # arrays
-        form, output = "text", None
-    deliver(render(form, CheckRun([stop.report], code=stop.exit_code)), output)
+    outputs = [ReportOutput(parsed.report, None)] if hasattr(parsed, "report") else outputs_of(parsed)
+    for form, file in outputs:
+        is_report = form in FORMATS
+        text = render(form if is_report else "text", CheckRun([stop.report], code=stop.exit_code))
+        deliver(text, file if is_report else None)
     print(f"sonnx: {escape(str(stop))}; --unchecked {verb} it anyway", file=sys.stderr)
     return stop.exit_code
 

@@ -35,7 +35,7 @@ from sonnx.operators import find_operator
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-"""Operators whose output is no function of their inputs."""
+"""Operators whose output is not a function of their inputs."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12
 """The operator sets from which on Dropout never trains, and from which on it trains where an input says so."""

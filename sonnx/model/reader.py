@@ -340,8 +340,9 @@ def read_tensor(source: memoryview) -> Tensor:
     kind = message_classes().TensorProto
     try:
         message = kind.FromString(wire_format.cut(source, wire_format.layout(kind.DESCRIPTOR)))
-    except (DecodeError, wire_format.Malformed) as error:
-        if isinstance(error, DecodeError):
-            _require_memory(error)
+    except wire_format.Malformed as error:
+        raise Unreadable(f"it {error}") from None
+    except DecodeError as error:
+        _require_memory(error)
         raise Unreadable(str(error)) from None
     return Reader(source, element_names()).tensor(message)

@@ -241,7 +241,7 @@ def _with_values(model: Model, folder: Path | None) -> Model:
         if tensor.external is not None:
             raise UsageError(
                 f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}), and "
-                "they are no constant of the main graph; store them in the model first"
+                "they are not constants of the main graph; store them in the model first"
             )
     return model
 
