@@ -49,6 +49,7 @@ FOUND = {
 g (float[2, 3] x) => (float[1, 1] y) <float[1, 1] w = {1}> { y = Add (w, x) }"""),
     "a convolution without a kernel": one("Conv", [(F, [1, 2, 5, 5])], (F, [1, 2, 5, 5])),
     "a product of one matrix": one("MatMul", [(F, [2, 2])], (F, [2, 2])),
+    "a Transpose without an output": one("Transpose", [(F, [2, 2])], None, perm=[1, 0]),
     "a fused operator without an output": one("Gelu", [(F, [2])], None),
     "a sum of integers": parsed("""<ir_version: 8, opset_import: ["" : 14]>
 g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
