@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -40,6 +40,11 @@ pytest: $(VENV)/installed
 # The tests with all cases of the long lists, of which `make test` takes a part; ten minutes on two cores.
 deep:
 	SONNX_DEEP=1 $(MAKE) pytest
+
+# The lists of which `make test` takes a part and that nothing else takes whole; two minutes on two cores.
+WHOLE := evidence/test_qualify.py bounds/test_recorded_bounds.py profile/test_cases.py numerics/test_rounding.py
+whole: $(VENV)/installed
+	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)
 
 # Small changes of modules that the tests must detect: those of the recorded modules that have changed, 40 of each;
 # a few minutes for a module.

@@ -26,7 +26,7 @@ import time
 import tomllib
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import _lru_cache_wrapper, cache, partial
 from importlib.abc import MetaPathFinder
@@ -95,10 +95,12 @@ def module_path(module: str) -> Path:
     return ROOT / (module.replace(".", "/") + ".py")
 
 
-def places(source: str) -> list[Place]:
-    """All mutants of a module that differ from it and compile, in the order of the text."""
-    places, seen = [], Counter[Mutant]()
+def places(source: str, lines: Collection[str] = ()) -> list[Place]:
+    """The mutants of a module, or of the lines with these texts, that differ from it and compile; in order."""
+    places, seen, texts = [], Counter[Mutant](), [line.strip() for line in source.splitlines()]
     for node, function in _nodes(ast.parse(source), ""):
+        if lines and texts[getattr(node, "lineno", 1) - 1] not in lines:
+            continue
         for place in _changed(node, function, source):
             seen[place.mutant] += 1
             number = seen[place.mutant]  # the same change of the same text in one line

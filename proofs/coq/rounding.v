@@ -1,7 +1,7 @@
 (* The error of a sum of products in floating-point arithmetic: what the function sum_error of
    sonnx/numerics/enclosures/arithmetic.py bounds.  The operations are those of Flocq, rounding to nearest with any rule
    for ties, gradual underflow or underflow to 0; overflow is excluded, since `sonnx bound` reports it as a condition. *)
-From Coq Require Import Reals ZArith Lia Lra Psatz.
+From Coq Require Import Reals ZArith Bool Lia Lra Psatz.
 From Flocq Require Import Core Relative.
 Local Open Scope R_scope.
 
@@ -17,51 +17,52 @@ Definition unit (precision : Z) := bpow radix2 (- precision).
 Definition tiny (exponent : Z) := bpow radix2 exponent.
 Definition normal (precision exponent : Z) := bpow radix2 (exponent + precision - 1).
 
-(* A rounding of relative error u, and of absolute error `least` where it underflows. *)
-Definition rounds (u least : R) (rounded : R -> R) :=
-  forall x, exists d e, Rabs d <= u /\ Rabs e <= least /\ rounded x = x * (1 + d) + e.
+(* What numbers may be rounded to: of relative error u, and of absolute error `least` where a rounding underflows.  Equal
+   numbers need not be rounded to the same. *)
+Definition rounds (u least : R) (rounded : R -> R -> Prop) :=
+  forall x v, rounded x v -> exists d e, Rabs d <= u /\ Rabs e <= least /\ v = x * (1 + d) + e.
 
 Definition nearest (precision exponent : Z) (ties : Z -> bool) (x : R) :=
   round radix2 (FLT_exp exponent precision) (Znearest ties) x.
 
-Definition flushed (precision exponent : Z) (ties : Z -> bool) (x : R) :=
-  let r := nearest precision exponent ties x in
-  if Rlt_dec (Rabs r) (normal precision exponent) then 0 else r.
+(* To nearest with any rule for ties; or the same, and below the least normal number perhaps to 0. *)
+Definition to_nearest (precision exponent : Z) (x v : R) := exists ties, v = nearest precision exponent ties x.
+Definition flushed (precision exponent : Z) (x v : R) := to_nearest precision exponent x v \/
+  v = 0 /\ exists r, to_nearest precision exponent x r /\ Rabs r < normal precision exponent.
 
 Lemma half_spacing : forall precision, / 2 * bpow radix2 (- precision + 1) = unit precision.
 Proof. intros p; unfold unit; rewrite bpow_plus; simpl; lra. Qed.
 
-Theorem nearest_rounds : forall precision exponent ties, (0 < precision)%Z ->
-  rounds (unit precision) (tiny exponent) (nearest precision exponent ties).
+Theorem nearest_rounds : forall precision exponent, (0 < precision)%Z ->
+  rounds (unit precision) (tiny exponent) (to_nearest precision exponent).
 Proof.
-  intros p m ties Hp x.
+  intros p m Hp x v [ties E]; subst v.
   destruct (error_N_FLT radix2 m p Hp ties x) as [d [e [Hd [He [_ Hx]]]]].
   exists d, e; rewrite half_spacing in Hd; unfold nearest, tiny.
   pose proof (bpow_gt_0 radix2 m); repeat split; try assumption; lra.
 Qed.
 
 (* Also of a number below the least normal number that rounds to 0. *)
-Theorem flushed_rounds : forall precision exponent ties, (0 < precision)%Z ->
-  rounds (unit precision) (normal precision exponent) (flushed precision exponent ties).
+Theorem flushed_rounds : forall precision exponent, (0 < precision)%Z ->
+  rounds (unit precision) (normal precision exponent) (flushed precision exponent).
 Proof.
-  intros p m ties Hp x; unfold flushed.
-  assert (Hr : rounds (unit p) (tiny m) (nearest p m ties)) by (apply nearest_rounds; assumption).
+  intros p m Hp x v H; pose proof (nearest_rounds p m Hp x) as Hr.
   assert (Ht : tiny m <= normal p m) by (apply bpow_le; lia).
   assert (Hu : 0 < unit p) by apply bpow_gt_0.
-  destruct (Rlt_dec (Rabs (nearest p m ties x)) (normal p m)) as [Hs | Hs].
+  destruct H as [H | [E [r [[ties R] Hs]]]].
+  - destruct (Hr v H) as [d [e [Hd [He Hx]]]]; exists d, e; repeat split; try assumption; lra.
   - exists 0, (- x); rewrite Rabs_R0, Rabs_Ropp; repeat split; try lra.
     destruct (Rle_or_lt (Rabs x) (normal p m)) as [Hx | Hx]; [assumption |].
-    exfalso; apply (Rlt_irrefl (normal p m)); apply Rle_lt_trans with (2 := Hs).
+    exfalso; apply (Rlt_irrefl (normal p m)); apply Rle_lt_trans with (2 := Hs); subst r.
     unfold nearest; apply abs_round_ge_generic; [apply FLT_exp_valid; exact Hp | apply valid_rnd_N | | lra].
     apply generic_format_FLT_bpow; [exact Hp | lia].
-  - destruct (Hr x) as [d [e [Hd [He Hx]]]]; exists d, e; repeat split; try assumption; lra.
 Qed.
 
 (* One rounding: `rounding_error`. *)
 Theorem error_of_rounding : forall u least rounded, rounds u least rounded ->
-  forall x, Rabs (rounded x - x) <= u * Rabs x + least.
+  forall x v, rounded x v -> Rabs (v - x) <= u * Rabs x + least.
 Proof.
-  intros u least f Hf x; destruct (Hf x) as [d [e [Hd [He Hx]]]]; rewrite Hx.
+  intros u least f Hf x v H; destruct (Hf x v H) as [d [e [Hd [He Hx]]]]; rewrite Hx.
   replace (x * (1 + d) + e - x) with (d * x + e) by ring.
   apply Rle_trans with (1 := Rabs_triang _ _); rewrite Rabs_mult.
   pose proof (Rmult_le_compat_r _ _ _ (Rabs_pos x) Hd); lra.
@@ -69,15 +70,15 @@ Qed.
 
 (* A number computed in another format and rounded to the element type: an accumulator, or Cast. *)
 Theorem error_of_second_rounding : forall u least rounded, rounds u least rounded -> 0 <= u ->
-  forall computed exact error largest, Rabs (computed - exact) <= error -> Rabs exact <= largest ->
-  Rabs (rounded computed - exact) <= error + (u * (largest + error) + least).
+  forall computed exact error largest v, Rabs (computed - exact) <= error -> Rabs exact <= largest -> rounded computed v ->
+  Rabs (v - exact) <= error + (u * (largest + error) + least).
 Proof.
-  intros u least f Hf Hu c x E L Hc Hx.
-  pose proof (error_of_rounding u least f Hf c) as Hr.
+  intros u least f Hf Hu c x E L v Hc Hx Hv.
+  pose proof (error_of_rounding u least f Hf c v Hv) as Hr.
   assert (Hs : Rabs c <= L + E).
   { replace c with (x + (c - x)) by ring; apply Rle_trans with (1 := Rabs_triang _ _); lra. }
   pose proof (Rmult_le_compat_l _ _ _ Hu Hs).
-  replace (f c - x) with ((f c - c) + (c - x)) by ring.
+  replace (v - x) with ((v - c) + (c - x)) by ring.
   apply Rle_trans with (1 := Rabs_triang _ _); lra.
 Qed.
 
@@ -138,16 +139,22 @@ Fixpoint largest t := match t with
   | Leaf p => size p | Scale k t => size k * largest t | Rounded t => largest t
   | Sum a b => Rmax (largest a) (largest b) end.
 
+(* With gradual underflow a sum of numbers of the format that underflows is exact, and so is a number of the format: the
+   argument of a rounding is `whole` where it is one of these.  `gradual` is false for underflow to 0. *)
+Definition whole t := match t with Scale _ _ => false | _ => true end.
+Definition loss (spared : bool) : R := if spared then 0 else 1.
+Definition may_lose (spared : bool) (K W : R) := spared = true \/ K <= W.
+
 (* What underflow adds, in units of `least`: each rounding times what follows it. *)
 Fixpoint product_losses least p := match p with
   | Factor _ => 0
   | Product a b => product_losses least a * (size b + product_losses least b * least) +
       size a * product_losses least b + 1 end.
-Fixpoint losses least t := match t with
+Fixpoint losses (gradual : bool) least t := match t with
   | Leaf p => product_losses least p
-  | Scale k t => product_losses least k * (mass t + losses least t * least) + size k * losses least t
-  | Rounded t => losses least t + 1
-  | Sum a b => losses least a + losses least b + 1 end.
+  | Scale k t => product_losses least k * (mass t + losses gradual least t * least) + size k * losses gradual least t
+  | Rounded t => losses gradual least t + loss (gradual && whole t)
+  | Sum a b => losses gradual least a + losses gradual least b + loss (gradual && whole a && whole b) end.
 
 (* The sizes of the exact values of the additions, times the factors that follow. *)
 Fixpoint partial_sums t := match t with
@@ -158,11 +165,16 @@ Fixpoint partial_sums t := match t with
 Fixpoint product_followed (W K : R) p := match p with
   | Factor _ => True
   | Product a b => K <= W /\ product_followed W (K * size b) a /\ product_followed W (K * size a) b end.
-Fixpoint followed (W K : R) t := match t with
+Fixpoint followed (gradual : bool) (W K : R) t := match t with
   | Leaf p => product_followed W K p
-  | Scale k t => product_followed W (K * largest t) k /\ followed W (K * size k) t
-  | Rounded t => K <= W /\ followed W K t
-  | Sum a b => K <= W /\ followed W K a /\ followed W K b end.
+  | Scale k t => product_followed W (K * largest t) k /\ followed gradual W (K * size k) t
+  | Rounded t => may_lose (gradual && whole t) K W /\ followed gradual W K t
+  | Sum a b => may_lose (gradual && whole a && whole b) K W /\ followed gradual W K a /\ followed gradual W K b end.
+
+Lemma loss_between : forall spared, 0 <= loss spared <= 1.
+Proof. intros []; simpl; lra. Qed.
+Lemma loss_followed : forall spared K W, 0 <= W -> may_lose spared K W -> K * loss spared <= W.
+Proof. intros [] K W HW [H | H]; simpl; try lra; discriminate. Qed.
 
 Lemma terms_positive : forall t, (1 <= terms t)%nat.
 Proof. induction t; simpl; lia. Qed.
@@ -230,7 +242,7 @@ Proof.
 Qed.
 
 Section Losses.
-Variable least : R.
+Variables (gradual : bool) (least : R).
 Hypothesis least_positive : 0 <= least.
 
 Lemma product_losses_positive : forall p, 0 <= product_losses least p.
@@ -241,13 +253,15 @@ Proof.
   assert (0 <= product_losses least p1 * (size p2 + product_losses least p2 * least)) by (apply Rmult_le_pos; lra).
   assert (0 <= size p1 * product_losses least p2) by (apply Rmult_le_pos; lra). lra.
 Qed.
-Lemma losses_positive : forall t, 0 <= losses least t.
+Lemma losses_positive : forall t, 0 <= losses gradual least t.
 Proof.
-  induction t; simpl; try lra; try apply product_losses_positive.
-  pose proof (size_least k); pose proof (product_losses_positive k); pose proof (mass_least t).
-  assert (0 <= losses least t * least) by (apply Rmult_le_pos; assumption).
-  assert (0 <= product_losses least k * (mass t + losses least t * least)) by (apply Rmult_le_pos; lra).
-  assert (0 <= size k * losses least t) by (apply Rmult_le_pos; lra). lra.
+  induction t; simpl; [apply product_losses_positive | | |].
+  - pose proof (size_least k); pose proof (product_losses_positive k); pose proof (mass_least t).
+    assert (0 <= losses gradual least t * least) by (apply Rmult_le_pos; assumption).
+    assert (0 <= product_losses least k * (mass t + losses gradual least t * least)) by (apply Rmult_le_pos; lra).
+    assert (0 <= size k * losses gradual least t) by (apply Rmult_le_pos; lra). lra.
+  - pose proof (loss_between (gradual && whole t)); lra.
+  - pose proof (loss_between (gradual && whole t1 && whole t2)); lra.
 Qed.
 
 (* How much the underflow of what is multiplied can enlarge. *)
@@ -280,7 +294,7 @@ Proof.
     lra.
 Qed.
 
-Lemma enlarged_sum : forall t, mass t + losses least t * least + least <= mass t * enlarged (S (scalings t)).
+Lemma enlarged_sum : forall t, mass t + losses gradual least t * least + least <= mass t * enlarged (S (scalings t)).
 Proof.
   induction t; simpl mass; simpl losses; simpl scalings.
   - apply Rle_trans with (2 := enlarged_next _ _ (size_least p)); pose proof (product_enlarged p); lra.
@@ -289,13 +303,16 @@ Proof.
     rewrite enlarged_plus; pose proof (product_enlarged k) as E; pose proof (size_least k); pose proof (mass_least t).
     pose proof (product_losses_positive k); pose proof (losses_positive t).
     assert (0 <= product_losses least k * least) by (apply Rmult_le_pos; assumption).
-    assert (0 <= losses least t * least) by (apply Rmult_le_pos; assumption).
-    assert (F : (size k + product_losses least k * least) * (mass t + losses least t * least + least) <=
+    assert (0 <= losses gradual least t * least) by (apply Rmult_le_pos; assumption).
+    assert (F : (size k + product_losses least k * least) * (mass t + losses gradual least t * least + least) <=
       (size k * enlarged (multiplications k)) * (mass t * enlarged (S (scalings t)))) by (apply Rmult_le_compat; lra).
     assert (least <= (size k + product_losses least k * least) * least) by nra.
     lra.
-  - apply Rle_trans with (2 := enlarged_next _ _ (mass_least t)); lra.
+  - apply Rle_trans with (2 := enlarged_next _ _ (mass_least t)).
+    pose proof (loss_between (gradual && whole t)); nra.
   - set (m := Nat.max (scalings t1) (scalings t2)); pose proof (mass_least t1); pose proof (mass_least t2).
+    assert (loss (gradual && whole t1 && whole t2) * least <= least)
+      by (pose proof (loss_between (gradual && whole t1 && whole t2)); nra).
     assert (A : enlarged (S (scalings t1)) <= enlarged (S m)) by (apply enlarged_monotone; unfold m; lia).
     assert (B : enlarged (S (scalings t2)) <= enlarged (S m)) by (apply enlarged_monotone; unfold m; lia).
     assert (mass t1 * enlarged (S (scalings t1)) <= mass t1 * enlarged (S m)) by (apply Rmult_le_compat_l; lra).
@@ -336,8 +353,8 @@ Proof.
     lra.
 Qed.
 
-Lemma losses_counted : forall W t K, 0 <= K -> 0 <= W -> followed W K t ->
-  K * losses least t <= INR (roundings t) * W * enlarged (S (scalings t)).
+Lemma losses_counted : forall W t K, 0 <= K -> 0 <= W -> followed gradual W K t ->
+  K * losses gradual least t <= INR (roundings t) * W * enlarged (S (scalings t)).
 Proof.
   intros W; induction t; intros K HK HW H.
   - simpl in H |- *; pose proof (product_losses_counted W p K HK HW H) as L; pose proof (pos_INR (multiplications p)).
@@ -356,9 +373,9 @@ Proof.
     pose proof (enlarged_sum t) as E; fold s in E; pose proof (mass_largest t) as ML.
     pose proof (enlarged_least q); pose proof (enlarged_least s); pose proof (pos_INR (terms t)); pose proof (pos_INR q).
     pose proof (pos_INR (roundings t)); rewrite enlarged_plus.
-    assert (E' : mass t + losses least t * least <= INR (terms t) * largest t * enlarged s).
+    assert (E' : mass t + losses gradual least t * least <= INR (terms t) * largest t * enlarged s).
     { apply Rle_trans with (mass t * enlarged s); [lra | apply Rmult_le_compat_r; lra]. }
-    assert (F1 : K * (product_losses least k * (mass t + losses least t * least)) <=
+    assert (F1 : K * (product_losses least k * (mass t + losses gradual least t * least)) <=
       INR (terms t) * INR q * W * (enlarged q * enlarged s)).
     { assert (PKL : 0 <= K * product_losses least k) by (apply Rmult_le_pos; lra).
       pose proof (Rmult_le_compat_l _ _ _ PKL E') as X.
@@ -369,6 +386,7 @@ Proof.
       by (apply Rmult_le_compat_l; lra).
     lra.
   - change (roundings (Rounded t)) with (S (roundings t)); rewrite S_INR; simpl in H; destruct H as [H1 H2].
+    apply loss_followed in H1; [| exact HW].
     change (scalings (Rounded t)) with (S (scalings t)); simpl losses.
     specialize (IHt K HK HW H2); set (s := S (scalings t)) in *; pose proof (enlarged_least s).
     pose proof (enlarged_monotone s (S s) ltac:(lia)); pose proof (pos_INR (roundings t)).
@@ -379,6 +397,7 @@ Proof.
   - change (roundings (Sum t1 t2)) with (S (roundings t1 + roundings t2)); rewrite S_INR, plus_INR.
     change (scalings (Sum t1 t2)) with (Nat.max (scalings t1) (scalings t2)); simpl losses.
     simpl in H; destruct H as [H1 [H2 H3]]; specialize (IHt1 K HK HW H2); specialize (IHt2 K HK HW H3).
+    apply loss_followed in H1; [| exact HW].
     set (s := S (Nat.max (scalings t1) (scalings t2))).
     pose proof (enlarged_monotone (S (scalings t1)) s ltac:(unfold s; lia)).
     pose proof (enlarged_monotone (S (scalings t2)) s ltac:(unfold s; lia)).
@@ -394,17 +413,61 @@ Qed.
 
 End Losses.
 
+(* The numbers that gradual underflow keeps: their sums are of these again, and a rounding of one has a relative error
+   only.  With underflow to 0 nothing is kept. *)
+Record keeps (u : R) (rounded : R -> R -> Prop) (gradual : bool) (grid : R -> Prop) : Prop := {
+  kept_sum : forall x y, grid x -> grid y -> grid (x + y);
+  kept_rounding : forall x v, rounded x v -> grid v;
+  kept_exactly : gradual = true -> forall x v, grid x -> rounded x v -> exists d, Rabs d <= u /\ v = x * (1 + d) }.
+
+(* The multiples of the least subnormal number. *)
+Definition multiple (exponent : Z) (x : R) := exists n, x = IZR n * tiny exponent.
+
+Lemma nearest_keeps : forall precision exponent, (0 < precision)%Z ->
+  keeps (unit precision) (to_nearest precision exponent) true (multiple exponent).
+Proof.
+  intros p m Hp; split.
+  - intros x y [n X] [k Y]; exists (n + k)%Z; rewrite X, Y, plus_IZR; ring.
+  - intros x v [ties E]; subst v; exists (Znearest ties (scaled_mantissa radix2 (FLT_exp m p) x) *
+      2 ^ (cexp radix2 (FLT_exp m p) x - m))%Z.
+    assert (C : (m <= cexp radix2 (FLT_exp m p) x)%Z) by (unfold cexp, FLT_exp; lia).
+    unfold nearest, round, F2R, tiny; cbn [Fnum Fexp]; rewrite mult_IZR, Rmult_assoc; f_equal.
+    change 2%Z with (radix_val radix2); rewrite IZR_Zpower by lia; rewrite <- bpow_plus; f_equal; lia.
+  - intros _ x v [n X] [ties V]; subst v; destruct (Rlt_or_le (Rabs x) (normal p m)) as [Hs | Hs].
+    + exists 0; rewrite Rabs_R0; split; [apply bpow_ge_0 |].
+      unfold nearest; rewrite round_generic; [ring | apply valid_rnd_N |].
+      apply generic_format_FLT_FIX; [exact Hp | |].
+      * apply Rlt_le; apply Rlt_le_trans with (1 := Hs); apply bpow_le; lia.
+      * apply generic_format_FIX; exists (Float radix2 n m); [exact X | reflexivity].
+    + destruct (relative_error_N_FLT_ex radix2 m p Hp ties x Hs) as [d [Hd E]].
+      exists d; rewrite half_spacing in Hd; split; assumption.
+Qed.
+
+(* Underflow to 0 keeps nothing, and the same holds where nothing is known of the underflow. *)
+Lemma flushed_keeps : forall u rounded, keeps u rounded false (fun _ => True).
+Proof. intros; split; intros; try exact I; discriminate. Qed.
+
+(* The operands are such numbers. *)
+Fixpoint on_grid (grid : R -> Prop) t := match t with
+  | Leaf (Factor x) => grid x | Leaf (Product _ _) => True | Scale _ t => on_grid grid t | Rounded t => on_grid grid t
+  | Sum a b => on_grid grid a /\ on_grid grid b end.
+
 Section Computation.
-Variables (u least : R) (rounded : R -> R).
+Variables (u least : R) (rounded : R -> R -> Prop) (gradual : bool) (grid : R -> Prop).
 Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
 Hypothesis rounding : rounds u least rounded.
+Hypothesis keeping : keeps u rounded gradual grid.
 
-Fixpoint computed_product p := match p with
-  | Factor x => x | Product a b => rounded (computed_product a * computed_product b) end.
-Fixpoint computed t := match t with
-  | Leaf p => computed_product p | Scale k t => computed_product k * computed t | Rounded t => rounded (computed t)
-  | Sum a b => rounded (computed a + computed b) end.
+Inductive computes_product : product -> R -> Prop :=
+| computes_factor : forall x, computes_product (Factor x) x
+| computes_times : forall a b x y v, computes_product a x -> computes_product b y -> rounded (x * y) v ->
+    computes_product (Product a b) v.
+Inductive computes : tree -> R -> Prop :=
+| computes_leaf : forall p v, computes_product p v -> computes (Leaf p) v
+| computes_scale : forall k t x y, computes_product k x -> computes t y -> computes (Scale k t) (x * y)
+| computes_rounded : forall t x v, computes t x -> rounded x v -> computes (Rounded t) v
+| computes_sum : forall a b x y v, computes a x -> computes b y -> rounded (x + y) v -> computes (Sum a b) v.
 
 (* What is computed is c + e: c has the relative errors only, e is what underflow adds. *)
 Inductive relative_product : product -> R -> R -> Prop :=
@@ -415,30 +478,50 @@ Inductive relative : tree -> R -> R -> Prop :=
 | leaf : forall p c e, relative_product p c e -> relative (Leaf p) c e
 | scale : forall k t c c' e e', relative_product k c e -> relative t c' e' ->
     relative (Scale k t) (c * c') (e * (c' + e') + c * e')
-| single : forall t c e d h, relative t c e -> Rabs d <= u -> Rabs h <= least ->
+| single : forall t c e d h, relative t c e -> Rabs d <= u -> Rabs h <= loss (gradual && whole t) * least ->
     relative (Rounded t) (c * (1 + d)) (e * (1 + d) + h)
-| sum : forall a b c c' e e' d h, relative a c e -> relative b c' e' -> Rabs d <= u -> Rabs h <= least ->
+| sum : forall a b c c' e e' d h, relative a c e -> relative b c' e' -> Rabs d <= u ->
+    Rabs h <= loss (gradual && whole a && whole b) * least ->
     relative (Sum a b) ((c + c') * (1 + d)) ((e + e') * (1 + d) + h).
 
-Lemma computed_product_relative : forall p, exists c e, relative_product p c e /\ computed_product p = c + e.
+Lemma computed_product_relative : forall p v, computes_product p v -> exists c e, relative_product p c e /\ v = c + e.
 Proof.
-  induction p; simpl.
+  intros p v C; induction C.
   - exists x, 0; split; [constructor | ring].
-  - destruct IHp1 as [c [e [H E]]]; destruct IHp2 as [c' [e' [H' E']]].
-    destruct (rounding (computed_product p1 * computed_product p2)) as [d [h [Hd [Hh R]]]].
+  - destruct IHC1 as [c [e [H1 E]]]; destruct IHC2 as [c' [e' [H2 E']]].
+    destruct (rounding _ _ H) as [d [h [Hd [Hh R]]]].
     exists (c * c' * (1 + d)), ((e * (c' + e') + c * e') * (1 + d) + h).
     split; [constructor; assumption | rewrite R, E, E'; ring].
 Qed.
-Lemma computed_relative : forall t, exists c e, relative t c e /\ computed t = c + e.
+Lemma whole_on_grid : forall t v, computes t v -> on_grid grid t -> whole t = true -> grid v.
 Proof.
-  induction t; simpl.
-  - destruct (computed_product_relative p) as [c [e [H E]]]; exists c, e; split; [constructor; assumption | exact E].
-  - destruct (computed_product_relative k) as [c [e [H E]]]; destruct IHt as [c' [e' [H' E']]].
+  intros t v C; destruct C; simpl; intros G W; try discriminate; try (eapply (kept_rounding _ _ _ _ keeping); eassumption).
+  destruct H; [assumption |]; eapply (kept_rounding _ _ _ _ keeping); eassumption.
+Qed.
+(* A rounding whose argument underflow keeps loses nothing. *)
+Lemma rounding_with_loss : forall (spared : bool) x v, rounded x v -> (spared = true -> gradual = true /\ grid x) ->
+  exists d h, Rabs d <= u /\ Rabs h <= loss spared * least /\ v = x * (1 + d) + h.
+Proof.
+  intros [] x v V H; simpl.
+  - destruct (H eq_refl) as [G X]; destruct (kept_exactly _ _ _ _ keeping G x v X V) as [d [D E]].
+    exists d, 0; rewrite Rabs_R0; repeat split; try assumption; lra.
+  - destruct (rounding x v V) as [d [h [D [L E]]]]; exists d, h; repeat split; try assumption; lra.
+Qed.
+Lemma computed_relative : forall t v, computes t v -> on_grid grid t -> exists c e, relative t c e /\ v = c + e.
+Proof.
+  intros t v C; induction C; intros G; simpl in G.
+  - destruct (computed_product_relative p v H) as [c [e [H1 E]]]; exists c, e; split; [constructor; assumption | exact E].
+  - destruct (computed_product_relative k x H) as [c [e [H1 E]]]; destruct (IHC G) as [c' [e' [H' E']]].
     exists (c * c'), (e * (c' + e') + c * e'); split; [constructor; assumption | rewrite E, E'; ring].
-  - destruct IHt as [c [e [H E]]]; destruct (rounding (computed t)) as [d [h [Hd [Hh R]]]].
+  - destruct (IHC G) as [c [e [H1 E]]].
+    destruct (rounding_with_loss (gradual && whole t) x v H) as [d [h [Hd [Hh R]]]].
+    { intros S; apply andb_prop in S; destruct S; split; [| apply (whole_on_grid t)]; assumption. }
     exists (c * (1 + d)), (e * (1 + d) + h); split; [constructor; assumption | rewrite R, E; ring].
-  - destruct IHt1 as [c [e [H E]]]; destruct IHt2 as [c' [e' [H' E']]].
-    destruct (rounding (computed t1 + computed t2)) as [d [h [Hd [Hh R]]]].
+  - destruct G as [G1 G2]; destruct (IHC1 G1) as [c [e [H1 E]]]; destruct (IHC2 G2) as [c' [e' [H' E']]].
+    destruct (rounding_with_loss (gradual && whole a && whole b) (x + y) v H) as [d [h [Hd [Hh R]]]].
+    { intros S; apply andb_prop in S; destruct S as [S W]; apply andb_prop in S; destruct S as [S V].
+      split; [exact S |]; apply (kept_sum _ _ _ _ keeping); [apply (whole_on_grid a) | apply (whole_on_grid b)];
+        assumption. }
     exists ((c + c') * (1 + d)), ((e + e') * (1 + d) + h); split; [constructor; assumption | rewrite R, E, E'; ring].
 Qed.
 
@@ -596,7 +679,9 @@ Proof.
     apply multiplied; try assumption; try lra; try apply product_losses_positive; try assumption;
       eapply product_size; eassumption.
 Qed.
-Theorem underflow : forall t c e, relative t c e -> Rabs e <= growth (depth t) * losses least t * least.
+Lemma grown_least : forall g x, 1 <= g -> 0 <= x -> x <= g * x.
+Proof. intros g x G X; pose proof (Rmult_le_compat_r _ _ _ X G); lra. Qed.
+Theorem underflow : forall t c e, relative t c e -> Rabs e <= growth (depth t) * losses gradual least t * least.
 Proof.
   intros t c e H; induction H; simpl losses; simpl depth.
   - eapply product_underflow; eassumption.
@@ -608,22 +693,27 @@ Proof.
     + eapply tree_size; eassumption.
     + eapply product_underflow; eassumption.
   - rewrite growth_next; pose proof (grown_size e d H0); pose proof (growth_least (depth t)).
-    pose proof (losses_positive least least_positive t); apply Rle_trans with (1 := Rabs_triang _ _).
+    pose proof (losses_positive gradual least least_positive t); apply Rle_trans with (1 := Rabs_triang _ _).
     assert (G : 1 <= (1 + u) * growth (depth t)) by nra.
-    assert (L : least <= (1 + u) * growth (depth t) * least) by nra.
+    assert (L : loss (gradual && whole t) * least <= (1 + u) * growth (depth t) * (loss (gradual && whole t) * least))
+      by (apply grown_least; [assumption | apply Rmult_le_pos; [apply loss_between | assumption]]).
     pose proof (Rmult_le_compat_l (1 + u) _ _ ltac:(lra) IHrelative); lra.
   - rewrite growth_next; set (m := Nat.max (depth a) (depth b)).
     assert (A : growth (depth a) <= growth m) by (apply growth_monotone; unfold m; lia).
     assert (B : growth (depth b) <= growth m) by (apply growth_monotone; unfold m; lia).
-    pose proof (losses_positive least least_positive a); pose proof (losses_positive least least_positive b); pose proof (growth_least m).
-    assert (LA : 0 <= losses least a * least) by nra. assert (LB : 0 <= losses least b * least) by nra.
-    assert (E1 : Rabs e <= growth m * (losses least a * least)) by nra.
-    assert (E2 : Rabs e' <= growth m * (losses least b * least)) by nra.
+    pose proof (losses_positive gradual least least_positive a) as PA.
+    pose proof (losses_positive gradual least least_positive b) as PB; pose proof (growth_least m).
+    assert (LA : 0 <= losses gradual least a * least) by nra. assert (LB : 0 <= losses gradual least b * least) by nra.
+    assert (E1 : Rabs e <= growth m * (losses gradual least a * least)) by nra.
+    assert (E2 : Rabs e' <= growth m * (losses gradual least b * least)) by nra.
+    set (one := loss (gradual && whole a && whole b)) in *.
+    assert (P1 : 0 <= one * least) by (apply Rmult_le_pos; [apply loss_between | assumption]).
     pose proof (grown_size (e + e') d H1); pose proof (Rabs_triang e e').
     assert (G : 1 <= (1 + u) * growth m) by nra.
-    assert (L : least <= (1 + u) * growth m * least) by nra.
+    assert (L : one * least <= (1 + u) * growth m * (one * least)) by (apply grown_least; assumption).
     apply Rle_trans with (1 := Rabs_triang _ _).
-    assert (F : (1 + u) * Rabs (e + e') <= (1 + u) * (growth m * (losses least a * least) + growth m * (losses least b * least)))
+    assert (F : (1 + u) * Rabs (e + e') <=
+      (1 + u) * (growth m * (losses gradual least a * least) + growth m * (losses gradual least b * least)))
       by (apply Rmult_le_compat_l; lra).
     lra.
 Qed.
@@ -788,6 +878,11 @@ Definition sum_error (u n r S y lost : R) :=
 Definition sum_error_of_depth (u n r depth S lost : R) :=
   gamma u (r + depth) * S + (n * r + n) * lost * (1 + gamma u (n + r)).
 
+(* How much underflow can enlarge what it is multiplied by, beyond one more rounding: 1 in every format for r up to 6, and
+   with gradual underflow for thousands. *)
+Definition enlargement (u least r : R) :=
+  if Rle_dec ((r + 1) * least * (1 + u)) u then 1 else 1 / (1 - (r + 1) * least).
+
 Lemma one_term : forall t, terms t = 1%nat -> partial_sums t = 0.
 Proof.
   induction t; simpl; intros H; try reflexivity.
@@ -797,62 +892,83 @@ Proof.
 Qed.
 
 Section Bound.
-Variables (u least : R) (rounded : R -> R).
+Variables (u least : R) (rounded : R -> R -> Prop) (gradual : bool) (grid : R -> Prop).
 Hypothesis unit_positive : 0 <= u.
 Hypothesis least_positive : 0 <= least.
+Hypothesis least_small : least <= u.
 Hypothesis rounding : rounds u least rounded.
+Hypothesis keeping : keeps u rounded gradual grid.
 
-Lemma enlarged_at_most : forall n r, INR n <= r -> (r + 1) * least * (1 + u) <= u -> enlarged least (S n) <= 1 + u.
+Lemma enlargement_least : forall r, 0 <= r -> (r + 1) * least < 1 -> 1 <= enlargement u least r.
 Proof.
-  intros n r Hn H; pose proof (S_INR n) as SN.
+  intros r Hr H; unfold enlargement; destruct (Rle_dec _ _); [lra |].
+  assert (0 <= (r + 1) * least) by (apply Rmult_le_pos; lra).
+  apply Rmult_le_reg_r with (1 - (r + 1) * least); [lra |].
+  replace (1 / (1 - (r + 1) * least) * (1 - (r + 1) * least)) with 1 by (field; lra); lra.
+Qed.
+Lemma enlarged_at_most : forall n r, INR n <= r -> (r + 1) * least < 1 ->
+  enlarged least (S n) <= (1 + u) * enlargement u least r.
+Proof.
+  intros n r Hn H; pose proof (S_INR n) as SN; pose proof (pos_INR n) as PN.
   assert (M : INR (S n) * least <= (r + 1) * least) by (apply Rmult_le_compat_r; lra).
-  assert (M' : INR (S n) * least * (1 + u) <= u)
-    by (apply Rle_trans with (2 := H); apply Rmult_le_compat_r; lra).
-  assert (P : 0 < 1 - INR (S n) * least) by nra.
   pose proof (growth_times least least_positive (S n) ltac:(lra)) as G; change (growth least (S n)) with (enlarged least (S n)) in G.
-  apply Rmult_le_reg_r with (1 := P); lra.
+  assert (P : 0 < 1 - INR (S n) * least) by lra; pose proof (enlarged_least least least_positive (S n)) as X.
+  assert (Q : enlarged least (S n) * (1 - (r + 1) * least) <= 1).
+  { apply Rle_trans with (2 := G); apply Rmult_le_compat_l; lra. }
+  unfold enlargement; destruct (Rle_dec ((r + 1) * least * (1 + u)) u) as [C | C].
+  - apply Rmult_le_reg_r with (1 - (r + 1) * least); [lra |]; lra.
+  - apply Rmult_le_reg_r with (1 - (r + 1) * least); [lra |].
+    replace ((1 + u) * (1 / (1 - (r + 1) * least)) * (1 - (r + 1) * least)) with (1 + u) by (field; lra); lra.
 Qed.
 
-Lemma lost_at_most : forall t r W g, INR (scalings t) <= r -> 0 <= W -> followed W 1 t ->
-  enlarged least (S (scalings t)) <= 1 + u -> growth u (S (depth t)) <= 1 + g ->
-  growth u (depth t) * losses least t * least <= (INR (terms t) * r + INR (terms t)) * (W * least) * (1 + g).
+Lemma lost_at_most : forall t r W E g, INR (scalings t) <= r -> 0 <= W -> followed gradual W 1 t -> 0 <= E ->
+  enlarged least (S (scalings t)) <= (1 + u) * E -> growth u (S (depth t)) <= 1 + g ->
+  growth u (depth t) * losses gradual least t * least <= (INR (terms t) * r + INR (terms t)) * (W * least * E) * (1 + g).
 Proof.
-  intros t r W g Hr HW HF HE HG.
-  pose proof (losses_counted least least_positive W t 1 ltac:(lra) HW HF) as L; rewrite Rmult_1_l in L.
+  intros t r W E g Hr HW HF PE HE HG.
+  pose proof (losses_counted gradual least least_positive W t 1 ltac:(lra) HW HF) as L; rewrite Rmult_1_l in L.
   pose proof (roundings_counted t) as C; apply le_INR in C; rewrite !plus_INR, mult_INR in C; simpl (INR 1) in C.
-  pose proof (losses_positive least least_positive t); pose proof (growth_least u unit_positive (depth t)).
+  pose proof (losses_positive gradual least least_positive t); pose proof (growth_least u unit_positive (depth t)) as GL.
   pose proof (pos_INR (terms t)); pose proof (pos_INR (roundings t)); rewrite growth_next in HG.
   assert (C' : INR (terms t) * INR (scalings t) <= INR (terms t) * r) by (apply Rmult_le_compat_l; lra).
   assert (P : 0 <= INR (roundings t) * W) by (apply Rmult_le_pos; lra).
-  assert (L1 : losses least t <= INR (roundings t) * W * (1 + u))
+  assert (L1 : losses gradual least t <= INR (roundings t) * W * ((1 + u) * E))
     by (apply Rle_trans with (1 := L); apply Rmult_le_compat_l; lra).
   assert (L2 : INR (roundings t) * W <= (INR (terms t) * r + INR (terms t)) * W) by (apply Rmult_le_compat_r; lra).
+  assert (L3 : INR (roundings t) * W * E <= (INR (terms t) * r + INR (terms t)) * W * E)
+    by (apply Rmult_le_compat_r; assumption).
   pose proof (Rmult_le_compat_l (growth u (depth t)) _ _ ltac:(lra) L1) as F1.
-  assert (F2 : INR (roundings t) * W * ((1 + u) * growth u (depth t)) <=
-    (INR (terms t) * r + INR (terms t)) * W * (1 + g)) by (apply Rmult_le_compat; nra).
-  assert (F : growth u (depth t) * losses least t <= (INR (terms t) * r + INR (terms t)) * W * (1 + g)) by lra.
+  assert (PWE : 0 <= INR (roundings t) * W * E) by (apply Rmult_le_pos; assumption).
+  assert (PG : 0 <= (1 + u) * growth u (depth t)) by (apply Rmult_le_pos; lra).
+  assert (F2 : INR (roundings t) * W * E * ((1 + u) * growth u (depth t)) <=
+    (INR (terms t) * r + INR (terms t)) * W * E * (1 + g)) by (apply Rmult_le_compat; assumption).
+  assert (F : growth u (depth t) * losses gradual least t <= (INR (terms t) * r + INR (terms t)) * W * E * (1 + g)) by lra.
   pose proof (Rmult_le_compat_r _ _ _ least_positive F); lra.
 Qed.
+Lemma underflow_small : forall n r, 1 <= n -> 0 <= r -> (n + r) * u < 1 -> (r + 1) * least < 1.
+Proof. intros n r Hn Hr H; assert ((r + 1) * least <= (n + r) * u) by (apply Rmult_le_compat; lra); lra. Qed.
 
 (* In any order and grouping, with products and scales rounded or fused, and constants multiplied in advance.  W stands for
-   `Factors.after_rounding`.  The condition on r holds for r up to 6 in every format, also where underflow is to 0. *)
-Theorem error_of_sum : forall t r S y W,
-  INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed W 1 t ->
-  (r + 1) * least * (1 + u) <= u ->
-  (INR (terms t) + r) * u < 1 ->
-  Rabs (computed rounded t - exact t) <= sum_error u (INR (terms t)) r S y (W * least).
+   `Factors.after_rounding`, with underflow to 0 for `Factors.after_operand`. *)
+Theorem error_of_sum : forall t v r S y W, computes rounded t v ->
+  INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed gradual W 1 t ->
+  on_grid grid t -> (INR (terms t) + r) * u < 1 ->
+  Rabs (v - exact t) <= sum_error u (INR (terms t)) r S y (W * least * enlargement u least r).
 Proof.
-  intros t r S y W Hr HS Hy HW HF HE Hu; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  intros t v r S y W HC Hr HS Hy HW HF HO Hu; set (n := INR (terms t)); set (g := gamma u (n + r)).
   assert (N1 : 1 <= n) by (apply (le_INR 1); apply terms_positive).
   assert (D : INR (Datatypes.S (depth t)) <= n + r).
   { pose proof (depth_by_terms t) as D; apply le_INR in D; pose proof (terms_positive t).
     rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; rewrite S_INR; unfold n; lra. }
   pose proof (growth_gamma u unit_positive _ _ D Hu) as HG; fold g in HG.
-  destruct (computed_relative u least rounded rounding t) as [c [e [H E]]].
+  destruct (computed_relative u least rounded gradual grid rounding keeping t v HC HO) as [c [e [H E]]].
+  pose proof (pos_INR (scalings t)) as PS.
+  assert (RL : (r + 1) * least < 1) by (apply (underflow_small n r N1 ltac:(lra) Hu)).
+  pose proof (enlargement_least r ltac:(lra) RL) as EL.
   pose proof (growth_monotone u unit_positive (depth t) (Datatypes.S (depth t)) ltac:(lia)) as GS.
-  pose proof (error_of_parts u least unit_positive g t c e H ltac:(lra)) as P.
-  pose proof (underflow u least unit_positive least_positive t c e H) as U.
-  pose proof (lost_at_most t r W g Hr HW HF (enlarged_at_most _ _ Hr HE) HG) as L; fold n in L.
+  pose proof (error_of_parts u least gradual unit_positive g t c e H ltac:(lra)) as P.
+  pose proof (underflow u least gradual unit_positive least_positive t c e H) as U.
+  pose proof (lost_at_most t r W (enlargement u least r) g Hr HW HF ltac:(lra) (enlarged_at_most _ _ Hr RL) HG) as L; fold n in L.
   pose proof (growth_least u unit_positive (depth t)); assert (Hg : 0 <= g) by lra.
   pose proof (absolute_positive t) as PA; pose proof (pos_INR (scalings t)) as PR; pose proof (Rabs_pos (exact t)) as PY.
   assert (A1 : INR (scalings t) * (1 + g) * absolute t <= r * (1 + g) * S).
@@ -885,12 +1001,13 @@ Proof.
 Qed.
 
 (* Where no term passes more than so many additions: pairwise sums, lanes. *)
-Theorem error_of_sum_of_depth : forall t r passed S W,
-  INR (scalings t) <= r -> INR (additions t) <= passed -> absolute t <= S -> 0 <= W -> followed W 1 t -> (r + 1) * least * (1 + u) <= u ->
-  (INR (terms t) + r) * u < 1 -> (r + passed) * u < 1 ->
-  Rabs (computed rounded t - exact t) <= sum_error_of_depth u (INR (terms t)) r passed S (W * least).
+Theorem error_of_sum_of_depth : forall t v r passed S W, computes rounded t v ->
+  INR (scalings t) <= r -> INR (additions t) <= passed -> absolute t <= S -> 0 <= W ->
+  followed gradual W 1 t -> on_grid grid t -> (INR (terms t) + r) * u < 1 -> (r + passed) * u < 1 ->
+  Rabs (v - exact t) <= sum_error_of_depth u (INR (terms t)) r passed S (W * least * enlargement u least r).
 Proof.
-  intros t r passed S W Hr Hd HS HW HF HE Hu Hu'; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  intros t v r passed S W HC Hr Hd HS HW HF HO Hu Hu'; set (n := INR (terms t)); set (g := gamma u (n + r)).
+  assert (N1 : 1 <= n) by (apply (le_INR 1); apply terms_positive).
   assert (D : INR (Datatypes.S (depth t)) <= n + r).
   { pose proof (depth_by_terms t) as D; apply le_INR in D; pose proof (terms_positive t).
     rewrite plus_INR, minus_INR in D by assumption; simpl (INR 1) in D; rewrite S_INR; unfold n; lra. }
@@ -898,10 +1015,13 @@ Proof.
   { pose proof (depth_by_additions t) as X; apply le_INR in X; rewrite plus_INR in X; lra. }
   pose proof (growth_gamma u unit_positive _ _ D Hu) as HG; fold g in HG.
   pose proof (growth_gamma u unit_positive _ _ D' Hu') as HG'.
-  destruct (computed_relative u least rounded rounding t) as [c [e [H E]]].
-  pose proof (relative_error u least unit_positive t c e H) as P.
-  pose proof (underflow u least unit_positive least_positive t c e H) as U.
-  pose proof (lost_at_most t r W g Hr HW HF (enlarged_at_most _ _ Hr HE) HG) as L; fold n in L.
+  destruct (computed_relative u least rounded gradual grid rounding keeping t v HC HO) as [c [e [H E]]].
+  pose proof (pos_INR (scalings t)) as PS.
+  assert (RL : (r + 1) * least < 1) by (apply (underflow_small n r N1 ltac:(lra) Hu)).
+  pose proof (enlargement_least r ltac:(lra) RL) as EL.
+  pose proof (relative_error u least gradual unit_positive t c e H) as P.
+  pose proof (underflow u least gradual unit_positive least_positive t c e H) as U.
+  pose proof (lost_at_most t r W (enlargement u least r) g Hr HW HF ltac:(lra) (enlarged_at_most _ _ Hr RL) HG) as L; fold n in L.
   pose proof (growth_least u unit_positive (depth t)); pose proof (absolute_positive t).
   assert (A : (growth u (depth t) - 1) * absolute t <= gamma u (r + passed) * S) by (apply Rmult_le_compat; lra).
   rewrite E; replace (c + e - exact t) with ((c - exact t) + e) by ring.
@@ -925,22 +1045,26 @@ Proof.
 Qed.
 
 (* float32, with gradual underflow: the operations of IEEE 754 but for overflow. *)
-Corollary error_of_float_sum : forall ties t r S y W,
-  INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed W 1 t ->
-  (r + 1) * tiny float_exponent * (1 + unit float_precision) <= unit float_precision ->
-  (INR (terms t) + r) * unit float_precision < 1 ->
-  Rabs (computed (nearest float_precision float_exponent ties) t - exact t) <=
-    sum_error (unit float_precision) (INR (terms t)) r S y (W * tiny float_exponent).
+Corollary error_of_float_sum : forall t v r S y W, computes (to_nearest float_precision float_exponent) t v ->
+  INR (scalings t) <= r -> absolute t <= S -> Rabs (exact t) <= y -> 0 <= W -> followed true W 1 t ->
+  on_grid (multiple float_exponent) t -> (INR (terms t) + r) * unit float_precision < 1 ->
+  Rabs (v - exact t) <=
+    sum_error (unit float_precision) (INR (terms t)) r S y
+      (W * tiny float_exponent * enlargement (unit float_precision) (tiny float_exponent) r).
 Proof.
-  intros; apply error_of_sum; try assumption; try (apply bpow_ge_0).
-  apply nearest_rounds; reflexivity.
+  intros t v r S y W C; intros.
+  apply error_of_sum with (rounded := to_nearest float_precision float_exponent) (gradual := true)
+    (grid := multiple float_exponent); try assumption;
+    try (apply bpow_ge_0); try (apply bpow_le; unfold float_exponent, float_precision; lia).
+  - apply nearest_rounds; reflexivity.
+  - apply nearest_keeps; reflexivity.
 Qed.
 
 (* Cast from one format to another, of a number that the first one holds with an error. *)
-Corollary error_of_cast : forall precision exponent ties, (0 < precision)%Z ->
-  forall computed exact error largest, Rabs (computed - exact) <= error -> Rabs exact <= largest ->
-  Rabs (nearest precision exponent ties computed - exact) <=
-    error + (unit precision * (largest + error) + tiny exponent).
+Corollary error_of_cast : forall precision exponent, (0 < precision)%Z ->
+  forall computed exact error largest v, Rabs (computed - exact) <= error -> Rabs exact <= largest ->
+  to_nearest precision exponent computed v ->
+  Rabs (v - exact) <= error + (unit precision * (largest + error) + tiny exponent).
 Proof.
-  intros p m ties Hp; apply error_of_second_rounding; [apply nearest_rounds; assumption | apply bpow_ge_0].
+  intros p m Hp; apply error_of_second_rounding; [apply nearest_rounds; assumption | apply bpow_ge_0].
 Qed.

@@ -6,13 +6,15 @@ So every path below is the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from sonnx.base.files import sha256
 
 PACKAGE = Path(__file__).parent.parent
 DATA_FOLDERS = ("restrictions", "proofs")
+Parts = tuple[str, ...]
 
 
 def folder(name: str) -> Path:
@@ -40,10 +42,19 @@ def tool_version() -> str:
 def own_files() -> Iterator[tuple[str, Path]]:
     """Each file of the tool with its name, which is the same in a wheel and in a checkout."""
     for name, base in (("sonnx", PACKAGE), *((data_folder, folder(data_folder)) for data_folder in DATA_FOLDERS)):
-        for path in sorted(base.rglob("*")):
-            parts = path.relative_to(base).parts
-            if path.is_file() and "__pycache__" not in parts and not (base == PACKAGE and parts[0] in DATA_FOLDERS):
-                yield "/".join((name, *parts)), path
+        left_out = {"__pycache__", *(DATA_FOLDERS if base == PACKAGE else ())}
+        for parts in sorted(_files_below(base, (), left_out)):
+            yield "/".join((name, *parts)), base.joinpath(*parts)
+
+
+def _files_below(folder: Path, parts: Parts, left_out: Collection[str] = ("__pycache__",)) -> Iterator[Parts]:
+    """The names on the way to each file of a folder, but for those to leave out; in folders below it for caches."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name not in left_out and entry.is_file():
+                yield *parts, entry.name
+            elif entry.name not in left_out and entry.is_dir(follow_symlinks=False):
+                yield from _files_below(folder / entry.name, (*parts, entry.name))
 
 
 def own_hash() -> str:

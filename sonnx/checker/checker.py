@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sonnx.base.escaping import escape, quote
-from sonnx.checker.facts_domain import FactsDomain
+from sonnx.checker.facts_domain import FactsDomain, KnownCalls
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
 from sonnx.checker.rules import ActiveRules, KnownResults, SubjectResults, subject_results
@@ -49,6 +49,7 @@ def evaluate_model(
     sha256: str = "",
     drawn: bool = False,
     rules: ActiveRules | None = None,
+    known: KnownCalls | None = None,
 ) -> Report:
     """The report on a model under an edition.
 
@@ -63,6 +64,7 @@ def evaluate_model(
         sha256: what the report says of the bytes that were read.
         drawn: whether the report holds an outline of the graph.
         rules: those of the edition and the tailoring, to keep what they find for later evaluations.
+        known: see `FactsDomain`.
     """
     strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
     rules = rules or ActiveRules(catalogue.edition_named(edition), strict, tailoring)
@@ -76,7 +78,7 @@ def evaluate_model(
     notes = (NOT_DRAWN,) if drawn and outline is None else ()
     about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model), notes)
     with steps_of_model(model.limits["steps"]):
-        return check_facts(stated_facts(model, rules), rules, about)
+        return check_facts(stated_facts(model, rules, known), rules, about)
 
 
 def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -88,9 +90,9 @@ def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
     )
 
 
-def stated_facts(model: Model, rules: ActiveRules) -> Facts:
+def stated_facts(model: Model, rules: ActiveRules, known: KnownCalls | None = None) -> Facts:
     """What a model states: the facts of its values, and the results of the rules about its calls."""
-    domain = FactsDomain(rules, model.limits["findings"])
+    domain = FactsDomain(rules, model.limits["findings"], known)
     return interpret(model, domain, Calls(model, rules.edition, strict=rules.strict))
 
 

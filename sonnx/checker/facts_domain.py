@@ -40,6 +40,7 @@ from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.language.explainer import show
+from sonnx.language.steps import are_left
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Rule, Tag
@@ -49,7 +50,26 @@ Facts = Sequence[TensorFacts | None]
 OPEN = (Verdict.FAIL, Verdict.UNDECIDED)
 SETTLED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _MEMBER = r"\bgroup\[(\d+)\]"
+MOST_KNOWN_CALLS = 1 << 14
+"""Calls that a `KnownCalls` keeps."""
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
+
+
+class KnownCalls(dict[object, Transferred[TensorFacts, SubjectResults]]):
+    """What calls do that an earlier model had: evaluations of another model with equal calls on equal facts take it.
+
+    Only those are kept that explain every result.
+    """
+
+    def key(self, call: Call, inputs: Facts, outputs: Facts) -> object | None:
+        """What the results of a call follow from; None where that is more than can be compared, or memory is full."""
+        if call.function is not None or len(self) == MOST_KNOWN_CALLS:
+            return None
+        attributes = tuple([attribute.identity for attribute in call.attributes])
+        operator = call.operator, call.domain, call.overload, call.operator_set, call.status, call.imported
+        where = call.in_function, call.strict, call.ir_version
+        stated = call.inputs, call.outputs, call.known is None, call.signature, attributes
+        return operator, where, stated, tuple(inputs), tuple(outputs)
 
 
 class FactsDomain:
@@ -58,9 +78,12 @@ class FactsDomain:
     Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
     """
 
-    def __init__(self, rules: ActiveRules, most: int = maxsize) -> None:
-        """Explains the first `most` results of a rule with one verdict, those that a report lists."""
-        self.rules, self._listing = rules, Listing(most)
+    def __init__(self, rules: ActiveRules, most: int = maxsize, known: KnownCalls | None = None) -> None:
+        """Explains the first `most` results of a rule with one verdict, those that a report lists.
+
+        `known` is what evaluations of other models under the same edition have kept.
+        """
+        self.rules, self._listing, self._known = rules, Listing(most), known
         self._of_calls: dict[Call, list[RuleResult]] = {}
         self._results = KnownResults()
 
@@ -78,6 +101,17 @@ class FactsDomain:
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
+        known, full = self._known, self._listing.full
+        key = None if known is None or full > 0 else known.key(call, inputs, outputs)
+        transferred = None if known is None or key is None else known.get(key)
+        if transferred is None:
+            transferred = self._transferred(call, inputs, outputs)
+            if known is not None and key is not None and not full and are_left():
+                known[key] = transferred
+        self._listing.listed(transferred.result)
+        return transferred
+
+    def _transferred(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         signature, after = call.signature, [NOTHING_STATED if output is None else output for output in outputs]
         if signature is None:
             results = self._results.of(self._without_facts(call))
@@ -90,7 +124,6 @@ class FactsDomain:
             )
             if signature.elements and all(map(leaves_values, results.reported)):
                 after = with_derived_values(signature, names, after)
-        self._listing.listed(results)
         return Transferred(after, results)
 
     def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
@@ -122,9 +155,12 @@ def leaves_values(result: RuleResult) -> bool:
     """Whether a rule that does not hold leaves the values of a call: a text restricts what ONNX defines.
 
     A restriction of an operator that no text introduced stands where ONNX is silent.  One that waits for another
-    restriction leaves them too, unless ONNX demands a part of it.
+    restriction leaves them too, unless ONNX demands a part of it.  A rule of a project adds to an edition, and leaves
+    what follows under the edition alone.
     """
     rule = result.rule
+    if rule.kind == "project":
+        return True
     if rule.kind != "restriction" or ("." in rule.slug and rule.introduced == "onnx"):
         return False
     if result.verdict is Verdict.UNDECIDED:

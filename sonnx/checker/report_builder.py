@@ -203,7 +203,7 @@ def _coverage(counts: tuple[Count, ...], known: int, nodes: int) -> Coverage:
 def _places(names: tuple[str, ...], signature: Signature) -> list[tuple[str, int, int]]:
     """For each formal name, and the first members of a variadic one, its place among inputs and among outputs.
 
-    A formal that is no input, or no output, has a place there that no node has.
+    A formal that is not an input, or not an output, has a place there that no node has.
     """
     items = [f"{name}[{index}]" for name in names if "[" not in name for index in range(MAX_SHOWN_INPUTS)]
     given, made = dict[str, int](), {formal.name: index for index, formal in enumerate(signature.outputs)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from math import ceil
@@ -18,14 +18,15 @@ from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import amount
 from sonnx.cli.command_process import EndedEarly, in_a_process
+from sonnx.cli.reports import ReportOutput, outputs_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
-SUBJECTS = ("model", "verify", "folder")
-"""The arguments that name what a command is about; the first that is given."""
+SUBJECTS = ("model", "verify", "folder", "older", "models")
+"""The arguments that name what a command is about, one or several; the first that is given."""
 TIMES = ("split", "search")
 """Options that are times of their own; the default limit comes on top."""
 
@@ -41,14 +42,13 @@ def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
 def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) -> int:
     """Print the report on a model that does not conform, and how to go on; the exit code.
 
-    It has the format of the command and goes where its report would go.
+    It has the formats of the command and goes where its report would go; for arrays it is a text.
     """
-    form, output = getattr(parsed, "report", parsed.format), None
-    if parsed.format == form:
-        output = parsed.output
-    if form not in FORMATS:  # arrays
-        form, output = "text", None
-    deliver(render(form, CheckRun([stop.report], code=stop.exit_code)), output)
+    outputs = [ReportOutput(parsed.report, None)] if hasattr(parsed, "report") else outputs_of(parsed)
+    for form, file in outputs:
+        is_report = form in FORMATS
+        text = render(form if is_report else "text", CheckRun([stop.report], code=stop.exit_code))
+        deliver(text, file if is_report else None)
     print(f"sonnx: {escape(str(stop))}; --unchecked {verb} it anyway", file=sys.stderr)
     return stop.exit_code
 
@@ -98,6 +98,7 @@ class _Budget(NamedTuple):
     """The limits of one command, and the sentences that say that they do not suffice."""
 
     subject: str
+    """What the command is about, and the verb."""
     done: str
     seconds: int
     megabytes: int
@@ -107,10 +108,11 @@ class _Budget(NamedTuple):
 
     @classmethod
     def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
-        subject = next((each for name in SUBJECTS if (each := getattr(options, name, None))), "the model")
+        given: object = next((named for name in SUBJECTS if (named := getattr(options, name, None))), [])
         more = ceil(max(getattr(options, name, None) or 0 for name in TIMES))
+        subject = _named(given if isinstance(given, list) else [given])
         return cls(
-            str(subject), done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
+            subject, done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
             arrays, arrays and options.memory is not None,
         )  # fmt: skip
 
@@ -148,4 +150,16 @@ class _Budget(NamedTuple):
 
     @property
     def _begun(self) -> str:
-        return f"{self.subject!r} was not {self.done} within"
+        return f"{self.subject} not {self.done} within"
+
+
+def _named(subjects: Sequence[object]) -> str:
+    """What a command is about, and the verb of its sentence."""
+    match [repr(str(subject)) for subject in subjects]:
+        case []:
+            return "the profile was"
+        case [one]:
+            return f"{one} was"
+        case [first, *others]:
+            return f"{first} and {len(others)} more were"
+    raise AssertionError(subjects)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +12,11 @@ from sonnx.base.escaping import quote
 from sonnx.base.files import deliver, require_empty, say_written, write_folder
 from sonnx.base.reported import json_text
 from sonnx.checker.options import BatchOptions
+from sonnx.cli.reports import ReportOutput, add_report_arguments, outputs_of, require_writable
+from sonnx.model.files import models_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
-from sonnx.report.formats import FORMATS, LINKED, FormatChoices
+from sonnx.report.formats import FORMATS, LINKED
 
 COLOURS = ("auto", "always", "never")
 BREVITY = ("full", "quiet", "statistics")
@@ -26,14 +26,12 @@ BREVITY = ("full", "quiet", "statistics")
 def add_report_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the reports."""
     add = parser.add_argument
-    add("-f", "--format", choices=FormatChoices(FORMATS), action="append",
-        help="the format of the report (default text); FORMAT=FILE, also repeated, writes it to a file")  # fmt: skip
+    add_report_arguments(parser, FORMATS)
     brevity = parser.add_mutually_exclusive_group()
     brevity.add_argument("--full", action="store_true", help="print the whole report of each of several models")
     brevity.add_argument("-q", "--quiet", action="store_true", help="print one line for each model")
     brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
-    add("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
     add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")
     add("--facts", type=Path, metavar="FILE",
         help="write the facts of each call and its verdicts as JSON, for the checker extracted from Coq")  # fmt: skip
@@ -41,7 +39,7 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
         help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
 
 
-def require_effect(options: argparse.Namespace) -> None:
+def _require_effect(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
     formats = {each.partition("=")[0] for each in options.format or ["text"]}
     brief = [name for name in (*BREVITY, *(["color"] if options.color != "auto" else [])) if getattr(options, name)]
@@ -59,46 +57,24 @@ def require_effect(options: argparse.Namespace) -> None:
         raise UsageError("--pages excludes --format and --output")
 
 
-def outputs_of(options: argparse.Namespace) -> list[tuple[str, Path | None]]:
-    """The formats of the report, each with its file; None is standard output.
+def check_outputs(parsed: argparse.Namespace) -> list[ReportOutput]:
+    """The reports that the arguments ask for; a page for --pages, whose folder is empty.
 
     Raises:
-        UsageError: two reports have one place, or --output has no report to write.
+        UsageError: options that exclude each other, two outputs with one place, or an output that is one of the models.
         OSError: a folder does not exist.
     """
-    if options.pages is not None:
-        require_empty(options.pages, "page of an older run")
-        return [("html", None)]
-    given = [each.partition("=") for each in options.format or ["text"]]
-    outputs = [(name, Path(file) if file else options.output) for name, _, file in given]
-    places = [file if file is None else file.resolve() for _, file in outputs]
-    twice = next((file for file in places if places.count(file) > 1), "")
-    if twice != "":
-        where = "standard output" if twice is None else quote(str(twice))
-        raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
-    absent = next((file for _, file in outputs if file is not None and not file.parent.is_dir()), None)
-    if absent is not None:  # before any of the reports is written
-        code = errno.ENOTDIR if absent.parent.exists() else errno.ENOENT
-        raise OSError(code, os.strerror(code), str(absent))
-    if options.output is not None and all(file for _, _, file in given):
-        raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
-    return outputs
+    _require_effect(parsed)
+    models = models_of(parsed.models)
+    if parsed.facts is not None:
+        require_writable(parsed.facts, models)
+    if parsed.pages is not None:
+        require_empty(parsed.pages, "page of an older run")
+        return [ReportOutput("html", None)]
+    return outputs_of(parsed, *models)
 
 
-def require_other_file(output: Path | None, models: Sequence[str]) -> None:
-    """Refuse to write a report over a model.
-
-    Raises:
-        UsageError: the output is one of the models.
-    """
-    for name in models:
-        if output is not None and output.exists() and Path(name).exists() and output.samefile(name):
-            raise UsageError(f"{quote(str(output))} is the model itself; name another file for the report")
-
-
-def require_facts(
-    parsed: argparse.Namespace, options: BatchOptions, outputs: Sequence[tuple[str, Path | None]]
-) -> None:
+def require_facts(parsed: argparse.Namespace, options: BatchOptions, outputs: Sequence[ReportOutput]) -> None:
     """Refuse --facts where it has no single model, or the file of another output."""
     if len(parsed.models) != 1 or parsed.models[0] == "-" or is_isolated(parsed.models, options):
         raise UsageError("--facts is about one model file, checked without limits of time and memory")
@@ -115,7 +91,7 @@ def deliver_facts(parsed: argparse.Namespace, options: BatchOptions, digest: str
     deliver(json_text(document), parsed.facts)
 
 
-def deliver_reports(run: CheckRun, outputs: Sequence[tuple[str, Path | None]], options: argparse.Namespace) -> None:
+def deliver_reports(run: CheckRun, outputs: Sequence[ReportOutput], options: argparse.Namespace) -> None:
     """Print the reports, or write them to their files."""
     if options.pages is not None:
         from sonnx.report.html import render_folder  # few runs write pages

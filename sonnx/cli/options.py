@@ -5,16 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sonnx.base.errors import UsageError
-from sonnx.base.files import deliver
 from sonnx.base.options import Argument, Options, default_of
-from sonnx.report.formats import RESULT_FORMATS
-
-if TYPE_CHECKING:
-    from sonnx.report.rendered import Rendered
 
 OptionsOf = TypeVar("OptionsOf", bound=Options)
 
@@ -77,17 +71,6 @@ def options_of(kind: type[OptionsOf], parsed: argparse.Namespace, **known: Any) 
         UsageError: a value has another form, or options exclude one another.
     """
     return kind(**keywords_of(kind, parsed) | known)
-
-
-def add_report_arguments(parser: argparse._ActionsContainer, formats: Collection[str] = RESULT_FORMATS) -> None:
-    """Add --format and --output."""
-    parser.add_argument("-f", "--format", choices=formats, default="text", help="the format of the report")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
-
-
-def deliver_report(report: Rendered, parsed: argparse.Namespace) -> None:
-    """Print the report, or write it to its file, in the format of the arguments."""
-    deliver(report.to_format(parsed.format), parsed.output)
 
 
 def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, default: Any) -> None:

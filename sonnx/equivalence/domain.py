@@ -35,7 +35,7 @@ from sonnx.operators import find_operator
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-"""Operators whose output is no function of their inputs."""
+"""Operators whose output is not a function of their inputs."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12
 """The operator sets from which on Dropout never trains, and from which on it trains where an input says so."""
@@ -96,8 +96,16 @@ class TermDomain:
         return array.reshape(tensor.dims)
 
     def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
-        """The terms of the outputs of a call."""
-        terms = self._made(call, inputs, outputs)[: len(outputs)]
+        """The terms of the outputs of a call; equal calls on the same terms have the same, in both models."""
+        operator = call.operator, call.domain, call.overload, call.operator_set, call.inputs, call.outputs
+        attributes = tuple([attribute.identity for attribute in call.attributes])
+        given = tuple([operand and operand.number for operand in inputs])
+        key = operator, attributes, given, tuple([_facts(output) for output in outputs])
+        terms = self.store.known_calls.get(key)
+        if terms is None:
+            terms = self._made(call, inputs, outputs)[: len(outputs)]
+            if all(term.operator != "unknown" for term in terms):
+                self.store.known_calls[key] = terms
         return Transferred(
             [term if stands is not None else None for term, stands in zip(terms, outputs, strict=True)], ""
         )
@@ -200,10 +208,7 @@ class TermDomain:
         if not reads_shapes_only and max(sizes, default=0) > most:
             return None
         try:
-            if prepared.kernel is not None and prepared.output_specs is not None:
-                found: Sequence[Array] = (prepared.kernel(arrays, np.empty(*prepared.output_specs[0])),)
-            else:
-                found = prepared.definition(prepared.application, arrays)
+            found = prepared.results(arrays)
         except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
             return None
         return [movements.constant_of(self.store, np.array(array)) for array in found]

@@ -101,7 +101,7 @@ def _repeated(operands: Sequence[Term], shape: tuple[int, ...]) -> Term | None:
 
 
 def _maxima(term: Term) -> list[Term]:
-    """The terms that a term is the maximum of, from left to right; the term itself where it is no maximum."""
+    """The terms that a term is the maximum of, from left to right; the term itself where it is not a maximum."""
     maxima, waiting = [], [term]
     while waiting:
         operand = waiting.pop()

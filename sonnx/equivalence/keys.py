@@ -113,7 +113,7 @@ def effective_key(
 
 
 def _from_first(axes: Any, rank: int) -> Any:
-    """Axes in order, counted from the first; what is no list of axes as it is."""
+    """Axes in order, counted from the first; what is not a list of axes, as it is."""
     if not isinstance(axes, tuple | list) or not all(type(axis) is int and -rank <= axis < rank for axis in axes):
         return axes
     return tuple(sorted(axis % rank for axis in axes))

@@ -94,11 +94,13 @@ class Store:
         run: how the executor prepares the calls of all models, under the edition whose texts define the operators.
         assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
         theorems: the theorems that the terms rest on, likewise.
+        known_calls: the terms of the outputs of calls on terms.
     """
 
     run: RunDomain
     assumptions: dict[str, None] = field(default_factory=dict)
     theorems: dict[str, None] = field(default_factory=dict)
+    known_calls: dict[Hashable, list[Term]] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _known: dict[Hashable, Term] = field(default_factory=dict)
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)

@@ -119,7 +119,8 @@ def derivation(
     try:
         equivalence = compare_models(first, side_of(model, name, digest, folder), EquivalenceOptions.of(asked))
     except BadInput as reason:
-        raise UsageError(f"{escape(original.name)} is no original of {escape(name)}: {_without_hint(reason)}") from None
+        text = f"{escape(original.name)} is not an original of {escape(name)}: {_without_hint(reason)}"
+        raise UsageError(text) from None
     largest = max((constant.relative for constant in equivalence.constants), default=None)
     unmatched = equivalence.unmatched
     about = ComparedOriginal(

@@ -78,19 +78,21 @@ CommandLine = Callable[[Sequence[str]], int]
 def perform(run: CommandLine) -> Iterator[ProcedureResult]:
     """Run every procedure, each in a new folder with the models, texts and arrays of the file.
 
-    Procedures with the same first command lines begin with copies of one folder, in which these ran once.
+    Procedures with the same first command lines begin with copies of one folder, in which each of these ran once.
     """
-    before, prepared = Path.cwd(), dict[tuple[str, ...], tuple[Path, tuple[str, ...]]]()
+    before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         _lay_out(Path(name) / "0", _data())
+        prepared: dict[tuple[str, ...], tuple[Path, tuple[str, ...]]] = {(): (Path(name) / "0", ())}
         try:
             for number, procedure in enumerate(procedures(), 1):
                 folder = Path(name) / str(number)
-                if procedure.first not in prepared:
-                    template = Path(name) / f"{number}-before"
-                    shutil.copytree(Path(name) / "0", template)
-                    os.chdir(template)
-                    prepared[procedure.first] = template, _failed_lines(procedure.first, run)
+                for length in range(1, len(procedure.first) + 1):
+                    *earlier, last = lines = procedure.first[:length]
+                    if lines not in prepared:
+                        template, wrong = prepared[tuple(earlier)]
+                        os.chdir(shutil.copytree(template, Path(name) / f"{number}-before-{length}"))
+                        prepared[lines] = Path.cwd(), (*wrong, *_failed_lines((last,), run))
                 template, wrong = prepared[procedure.first]
                 shutil.copytree(template, folder)
                 os.chdir(folder)
@@ -194,7 +196,7 @@ def run_cases() -> Iterator[ProcedureResult]:
 
 
 BOUND = "bound-symbol"
-"""What a record calls the effect of --bind, which is no rewrite of rewrites.toml."""
+"""What a record calls the effect of --bind, which is not a rewrite of rewrites.toml."""
 
 
 def run_command_cases(run: CommandLine) -> Iterator[ProcedureResult]:

@@ -58,7 +58,7 @@ class ClassDeviation(Struct, frozen=True):
     errata: tuple[str, ...] = ()
     """The errata of the operator from which runtimes deviate in this kind."""
     explained: OptionalText = ""
-    """Why it is no fault of the runtime; null where it may be one."""
+    """Why it is not a fault of the runtime; null where it may be one."""
     packed: Annotated[bool, HIDDEN] = False
 
 

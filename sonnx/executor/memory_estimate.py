@@ -29,7 +29,12 @@ def require_memory(plan: Plan) -> None:
     Raises:
         Unfinished: states both numbers.
     """
-    allowed, needed = allowed_bytes(), needed_bytes(plan)
+    require_bytes(needed_bytes(plan))
+
+
+def require_bytes(needed: int) -> None:
+    """As `require_memory`, for a number of bytes."""
+    allowed = allowed_bytes()
     if allowed is not None and needed > allowed:
         raise Unfinished(
             f"the values of the model take at least {-(-needed // MEGABYTE)} megabytes at one time, more than the "

@@ -41,6 +41,7 @@ from sonnx.language.evaluator import (
     evaluate,
     first_unknown,
 )
+from sonnx.language.steps import are_left
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.numerics.application import (
@@ -100,6 +101,12 @@ class PreparedNode:
     kernel: Kernel | None
     passes_input_on: bool
     precomputed: bool
+
+    def results(self, inputs: Sequence[Array | None]) -> Sequence[Array]:
+        """The outputs; they may be inputs, or share their memory."""
+        if self.kernel is not None and self.output_specs is not None:
+            return (self.kernel(inputs, np.empty(*self.output_specs[0])),)
+        return self.definition(self.application, inputs)
 
 
 Preparation: TypeAlias = PreparedNode | Exception | None
@@ -242,19 +249,29 @@ class RunDomain:
             if self.conforming:
                 after, results = self.facts.call(call, inputs, outputs)
                 return Transferred(after, self.checked(call, inputs, after, results.reported))
-            attributes = tuple([_comparable(attribute) for attribute in call.attributes])
-            key = call.operator, call.domain, call.operator_set, attributes, tuple(inputs), call.outputs
-            if key not in self._known:
-                if len(self._known) == MAX_KNOWN_CALLS:
-                    self._known.clear()
+            return self._of_known(call, inputs, unknown)
+        except (Stop, NoValue, MemoryError, *UNDEFINED_INPUT_ERRORS) as error:
+            return Transferred(unknown, error)
+
+    def _of_known(self, call: Call, inputs: Facts, unknown: Facts) -> Transferred[TensorFacts, Preparation]:
+        """The same of a model that is not checked; equal calls on equal facts are prepared once."""
+        attributes = tuple([_comparable(attribute) for attribute in call.attributes])
+        key = call.operator, call.domain, call.operator_set, attributes, tuple(inputs), call.outputs
+        known = self._known.get(key)
+        if known is None:
+            try:
                 computed, prepared = self._unchecked(call, inputs)
                 for facts in computed or ():
                     if not isinstance(facts.shape, Unknown):
                         require_array("an output", facts.shape, self.limits)
-                self._known[key] = Transferred(computed or unknown, prepared)
-            return self._known[key]
-        except (Stop, NoValue, MemoryError, *UNDEFINED_INPUT_ERRORS) as error:
-            return Transferred(unknown, error)
+                known = Transferred(computed or unknown, prepared)
+            except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS) as error:
+                known = Transferred(unknown, error.with_traceback(None))
+            if len(self._known) == MAX_KNOWN_CALLS:
+                self._known.clear()
+            if are_left():
+                self._known[key] = known
+        return known
 
     def checked(self, call: Call, inputs: Facts, after: Facts, reported: Iterable[RuleResult]) -> PreparedNode | None:
         """A call of a conforming model ready to run, by the results of its rules and the facts after it.

@@ -195,7 +195,10 @@ def require_known(name: str) -> None:
     """
     if ":" not in name and name not in RUNTIMES:
         known = ", ".join(RUNTIMES)
-        raise UsageError(f"unknown runtime {name!r}; known are {known}, MODULE:CLASS, or --outputs DIR for any other")
+        raise UsageError(
+            f"unknown runtime {name!r}; known are {known}, MODULE:CLASS; for any other compare has --outputs DIR, and "
+            "suite run --command"
+        )
 
 
 def not_installed(name: str) -> UsageError:

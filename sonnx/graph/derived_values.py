@@ -30,7 +30,7 @@ def with_derived_values(made: Signature, names: Mapping[str, Any], outputs: Sequ
 
 
 def _derived(expression: Expression, names: Mapping[str, Any], facts: TensorFacts) -> KnownNumbers | None:
-    """The values of an output, None where they are not known or are no constant that a rule may rest on.
+    """The values of an output, None where they are not known or are not a constant that a rule may rest on.
 
     They are derived of outputs of rank 0 or 1 with at most `MAX_DERIVED_ELEMENTS` elements, and only if every element
     is a number of the element type: what wraps around or is rounded is left to the run.

@@ -111,7 +111,7 @@ def numbers(tensor: Tensor) -> KnownNumbers | Unknown:
     exactly.
     """
     if tensor.element == "bool" and tensor.data is not None and not set(tensor.data) <= {0, 1}:
-        return Unknown(UnknownCause.NOT_STATED, "the value has a byte that is no bool", because="tensor-data")
+        return Unknown(UnknownCause.NOT_STATED, "the value has a byte that is not a bool", because="tensor-data")
     return _unpacked(tensor, {**_CODES, **_OTHERS}, MAX_RULE_ELEMENTS)
 
 

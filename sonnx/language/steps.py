@@ -48,6 +48,12 @@ def current_steps() -> Steps | None:
     return _STEPS.get()
 
 
+def are_left() -> bool:
+    """Whether no evaluation of the model has run out of steps: what follows from it does not depend on those before."""
+    steps = _STEPS.get()
+    return steps is None or steps.left >= 0
+
+
 @contextmanager
 def steps_of_model(allowed: int) -> Iterator[Steps]:
     """Bound all evaluations inside together; beyond the bound every one that visits an element is out of fuel.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -48,6 +49,9 @@ MAX_SHARED_BYTES = 1 << 10
 
 _NO_VALUE_FIELDS = {"name", "ref_attr_name", "doc_string", "type"}
 
+SharedAttributes: TypeAlias = dict[bytes, Attribute]
+"""Attributes by their bytes."""
+
 _OWN_STRINGS = attrgetter("name", "operator", "domain", "overload")
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
 
@@ -85,6 +89,9 @@ class Builder(Struct, frozen=True):
     size: int
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)
     attributes: dict[bytes, Attribute] = {}
+    """Those with a tensor, by their bytes, which may be a place in this file."""
+    shared: SharedAttributes = field(default_factory=dict[bytes, Attribute])
+    """Those without a tensor; several files may share them."""
     sizes: _Sizes = field(default_factory=_Sizes)
 
     def model(self, message: Message, unknown: tuple[UnknownField, ...]) -> Model:
@@ -204,10 +211,11 @@ class Builder(Struct, frozen=True):
         kind = self.kinds.get(message.type, "undefined")
         if kind in _LARGE or (kind == "tensor" and message.ByteSize() > MAX_SHARED_BYTES):
             return self._attribute(message, kind)
+        known = self.attributes if kind == "tensor" else self.shared
         key = message.SerializeToString()
-        found = self.attributes.get(key)
+        found = known.get(key)
         if found is None:
-            found = self.attributes[key] = self._attribute(message, kind)
+            found = known[key] = self._attribute(message, kind)
         return found
 
     def _attribute(self, message: Message, kind: str) -> Attribute:

@@ -27,7 +27,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as ProtobufMessage
 
 from sonnx.model import wire_format
-from sonnx.model.from_protobuf import Builder
+from sonnx.model.from_protobuf import Builder, SharedAttributes
 from sonnx.model.ir import Model, Tensor, UnknownField
 from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits
 from sonnx.model.tensor_reader import Reader
@@ -52,8 +52,12 @@ def read(
     name: str = "the model",
     limits: Limits = DEFAULT_LIMITS,
     folder: Path | None = None,
+    attributes: SharedAttributes | None = None,
 ) -> Model:
     """The model in a file or in bytes; messages call it `name`.
+
+    `attributes` are those of models that were read before: equal ones are one object, so that equal calls are known
+    again.
 
     The file system is asked for the size of each file of external data: in `folder`, by default that of the file.
     For bytes without a folder it is not asked.
@@ -71,12 +75,12 @@ def read(
         content = map_file(source, name)
         folder = folder or Path(source).parent
     try:
-        return _read(content, name, limits, folder)
+        return _read(content, name, limits, folder, {} if attributes is None else attributes)
     except Exceeded as error:
         raise Unreadable(f"{name} {error}") from None
 
 
-def _read(source: memoryview, name: str, limits: Limits, folder: Path | None) -> Model:
+def _read(source: memoryview, name: str, limits: Limits, folder: Path | None, attributes: SharedAttributes) -> Model:
     if not source:
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
@@ -84,12 +88,10 @@ def _read(source: memoryview, name: str, limits: Limits, folder: Path | None) ->
     if not message.HasField("graph"):
         raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
-    return _builder(source, len(short), limits, folder).model(message, unknown)
-
-
-def _builder(source: memoryview, size: int, limits: Limits, folder: Path | None) -> Builder:
     elements = element_names()
-    return Builder(attribute_kinds(), Reader(source, elements, limits, folder), Types(elements, limits), size, limits)
+    types, tensors = Types(elements, limits), Reader(source, elements, limits, folder)
+    builder = Builder(attribute_kinds(), tensors, types, len(short), limits, shared=attributes)
+    return builder.model(message, unknown)
 
 
 def map_file(path: str | os.PathLike[str], name: str) -> memoryview:
@@ -335,8 +337,9 @@ def read_tensor(source: memoryview) -> Tensor:
     kind = message_classes().TensorProto
     try:
         message = kind.FromString(wire_format.cut(source, wire_format.layout(kind.DESCRIPTOR)))
-    except (DecodeError, wire_format.Malformed) as error:
-        if isinstance(error, DecodeError):
-            _require_memory(error)
+    except wire_format.Malformed as error:
+        raise Unreadable(f"it {error}") from None
+    except DecodeError as error:
+        _require_memory(error)
         raise Unreadable(str(error)) from None
     return Reader(source, element_names()).tensor(message)

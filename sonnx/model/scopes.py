@@ -211,5 +211,13 @@ def stored_tensors(model: Model) -> Iterator[Tensor]:
             yield from filter(None, (constant.values, constant.indices))
 
 
+def is_same(model: Model, other: Model) -> bool:
+    """Whether two models have equal contents, the bytes of their tensors included."""
+    if model != other:
+        return False
+    tensors = zip(stored_tensors(model), stored_tensors(other), strict=True)
+    return all(one.data is another.data or one.data == another.data for one, another in tensors)
+
+
 def _tensors(attribute: Attribute) -> Iterator[Tensor | SparseTensor]:
     return (value for value in attribute.items if isinstance(value, Tensor | SparseTensor))

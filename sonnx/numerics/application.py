@@ -77,7 +77,7 @@ class Application:
     attribute has the value its absence means); it is empty for an operator without a data file.  `attributes` are those
     that the node states.  `text` is the text of the profile that applies, "onnx" where none does.  Without a data
     file `version` is the operator set.  `outputs` is the number the node has.  `constants` are those of the model.
-    `block_elements` limits how many elements a kernel works on at a time, which changes no value; None is no limit.
+    `block_elements` limits how many elements a kernel works on at a time, which changes no value; None means no limit.
     """
 
     operator: str

@@ -147,8 +147,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     (own_W, own_R), own_B = required(weights, 2), weights[2]
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
-    if application.attribute("layout", 0) != 0 or len(activations) != 2 * len(backwards):
-        raise NotExecutable("GRU has a bound for layout 0 and 2 activations for each direction only")
+    layout = application.attribute("layout", 0)
+    if len(activations) != 2 * len(backwards):
+        raise NotExecutable("GRU has a bound for 2 activations for each direction only")
+    X = X if layout == 0 else cell.swapped(X)
+    h = h if h is None or layout == 0 else cell.swapped(h)
     require_whole_sequences("", given, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
@@ -157,7 +160,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         made = cell.over_time(X, initial(cell, (h,), d, (X.shape[1], R.shape[2])), step, back)
         outputs.append(made[0])
         last.append(made[1])
-    return cell.arranged(outputs, last, lambda Y, states: arranged(0, Y, states))[: application.outputs]
+    return cell.arranged(outputs, last, lambda Y, states: arranged(layout, Y, states))[: application.outputs]
 
 
 OPERATOR = Operator(name="GRU", define=define, fast_path=fast_path, bound=bound)

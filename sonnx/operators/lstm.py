@@ -128,8 +128,10 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     *weights, given = constants("LSTM", (W, R, B, P, lengths))
     layout, activations = application.names.get("layout", 0), application.names["activations"]
     backwards = directions_of(application.names["direction"])
-    if layout != 0 or len(activations) != 3 * len(backwards):
-        raise NotExecutable("LSTM has a bound for layout 0 and 3 activations for each direction only")
+    if len(activations) != 3 * len(backwards):
+        raise NotExecutable("LSTM has a bound for 3 activations for each direction only")
+    X = X if layout == 0 else cell.swapped(X)
+    h, c = (value if value is None or layout == 0 else cell.swapped(value) for value in (h, c))
     require_whole_sequences("LSTM.full-sequences", given, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
@@ -138,7 +140,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         made = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
         outputs.append(made[0])
         last.append(made[1])
-    return cell.arranged(outputs, last, lambda Y, states: arranged(0, Y, states))[: application.outputs]
+    return cell.arranged(outputs, last, lambda Y, states: arranged(layout, Y, states))[: application.outputs]
 
 
 OPERATOR = Operator(

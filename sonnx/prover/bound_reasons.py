@@ -82,7 +82,7 @@ def _more_than_types(demand: Expression) -> tuple[str, ...]:
         found.append("a number that is computed or compared")
     if not demands_of_each(demand):
         found.append("a loop inside another condition")
-    return tuple(found) or ("values that are no tensors",)
+    return tuple(found) or ("values that are not tensors",)
 
 
 def _reason(found: Iterable[tuple[str, Iterable[str]]]) -> str:

@@ -224,7 +224,7 @@ class CallVariables:
         return number
 
     def _attribute(self, parameter: Parameter) -> None:
-        """An attribute of any value that is no infinity or NaN."""
+        """An attribute of any value that is not an infinity or NaN."""
         name = parameter.name
         written = z3.Bool(written_key(name))
         self.names[written_key(name)] = written

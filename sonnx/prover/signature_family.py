@@ -222,6 +222,7 @@ class SignatureFamily:
 
     # The parts of a signature that must be equal for one theorem to speak of two
 
+    @cached_property
     def _parts(self) -> Hashable:
         signature = self.signature
         parameters = [
@@ -241,25 +242,34 @@ class SignatureFamily:
         define = [(name, expression.text) for name, expression in signature.define.items()]
         return tuple(parameters), tuple(inputs), tuple(outputs), tuple(define)
 
+    @cached_property
     def _texts(self) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
         return tuple((rule.name, self.text(rule), _text(rule.when), rule.relies) for rule in self.rules)
 
     def conformance_without_types(self) -> Hashable:
         """What decides which calls conform, apart from element types."""
-        rules = tuple(word for rule, word in zip(self.rules, self._texts(), strict=True) if not self.about_types(rule))
+        rules = tuple(row for row in self._texts if row[0] not in self._about_types)
         general = active_rules(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
-        return self._parts(), rules, about, self._implied(types=False), self._accepted_outputs()
+        return self._parts, rules, about, self._implied(types=False), self._accepted_outputs()
+
+    @cached_property
+    def _about_types(self) -> frozenset[str]:
+        return frozenset(rule.name for rule in self.rules if self.about_types(rule))
+
+    @cached_property
+    def _implied_by(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return tuple((rule.name, self.implied_by(rule)) for rule in self.rules)
 
     def _implied(self, types: bool) -> Hashable:
-        return tuple((rule.name, self.implied_by(rule)) for rule in self.rules if self.about_types(rule) is types)
+        return tuple(pair for pair in self._implied_by if (pair[0] in self._about_types) is types)
 
     def type_conformance(self) -> Hashable:
         """What decides which element types conform."""
-        rules = tuple(word for rule, word in zip(self.rules, self._texts(), strict=True) if self.about_types(rule))
+        rules = tuple(row for row in self._texts if row[0] in self._about_types)
         inputs = tuple((operand.name, operand.type) for operand in self.signature.inputs)
         outputs = tuple((output.name, output.type) for output in self.signature.outputs)
-        parts = (self._parts(), inputs, outputs, self.signature.one_type)
+        parts = (self._parts, inputs, outputs, self.signature.one_type)
         about = tuple((rule.slug, demand.text) for rule, demand in active_rules(self.edition).general)
         return parts, rules, about, active_rules(self.edition).edition.element_types, self._implied(types=True)
 
@@ -289,33 +299,33 @@ class SignatureFamily:
 
     def conformance(self) -> Hashable:
         """Everything that decides which calls conform."""
-        rules, general = self._texts(), active_rules(self.edition).general
+        rules, general = self._texts, active_rules(self.edition).general
         about = tuple((rule.slug, demand.text, _text(rule.when)) for rule, demand in general)
         types = (tuple(self.signature.groups.items()), self.signature.one_type)
         elements = active_rules(self.edition).edition.element_types
-        return self._parts(), rules, about, types, elements, self._accepted_outputs()
+        return self._parts, rules, about, types, elements, self._accepted_outputs()
 
     def definedness(self) -> Hashable:
         """What decides where rules are defined; the strings in a list do not."""
         rules = [
             (name, demand and without_listed_strings(demand), when, relies)
-            for (name, _, when, relies), demand in zip(self._texts(), map(self.demand, self.rules), strict=True)
+            for (name, _, when, relies), demand in zip(self._texts, map(self.demand, self.rules), strict=True)
         ]
-        implied = tuple(self.implied_by(rule) for rule in self.rules)
+        implied = tuple(names for _, names in self._implied_by)
         types = active_rules(self.edition).edition.element_types if ("element-type",) in implied else ()
-        return self._parts(), tuple(rules), implied, types
+        return self._parts, tuple(rules), implied, types
 
     def output_shapes(self) -> Hashable:
         """What decides the shapes of the outputs."""
         relies = {name for output in self.signature.outputs for name in output.relies}
-        rules = tuple(row for row in self._texts() if row[0] in relies)
-        return self._parts(), rules, tuple((name, shape.text) for name, shape in self.signature.shapes.items())
+        rules = tuple(row for row in self._texts if row[0] in relies)
+        return self._parts, rules, tuple((name, shape.text) for name, shape in self.signature.shapes.items())
 
     def onnx_demands(self) -> Hashable:
         """The demands of the profile for which ONNX has one too, with that of ONNX."""
-        texts = zip(self.rules, self._texts(), strict=True)
+        texts = zip(self.rules, self._texts, strict=True)
         pairs = tuple((name, text, _text(self.onnx(rule))) for rule, (name, text, *_) in texts)
-        return self._parts(), tuple(pair for pair in pairs if pair[2])
+        return self._parts, tuple(pair for pair in pairs if pair[2])
 
     def each(self) -> Iterator[SignatureFamily]:
         """The versions and editions of the family, one by one."""

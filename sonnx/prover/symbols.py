@@ -67,7 +67,7 @@ class Symbols:
     Attributes:
         numbers: the symbols as variables.
         inner: the names of these variables; a file may give a symbol any name.
-        written: the name of each symbol in texts that are parsed: its own, or another one if that is no name of the
+        written: the name of each symbol in texts that are parsed: its own, or another one if that is not a name of the
             rule language.
         hypotheses: the assumptions as terms.
         assumptions: the same as texts.

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from sonnx.checker.facts_domain import KnownCalls
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.preparation import RunDomain
 from sonnx.language.evaluator import TensorFacts
@@ -18,6 +19,7 @@ from sonnx.rewriter.inlining import FunctionKey, inlined_size, inlined_sizes
 class RewriteContext(Struct, frozen=True, dict=True):
     """The model with the rules in force, and which rewrites run.
 
+    `run_domain` prepares the nodes for the executor, those of all models of the command equal ones once.
     `selected` are the slugs that rewrites may serve and `only` the names of the rewrites that run, None for all;
     `options` enable rewrites that change values.  `facts` are those of the values after the visit of the nodes, none
     before it.  `hints` are the types and shapes that the onnx package infers, used for the outputs of operators that
@@ -26,22 +28,20 @@ class RewriteContext(Struct, frozen=True, dict=True):
 
     active_rules: ActiveRules
     model: Model
+    run_domain: RunDomain
     selected: frozenset[str] | None = None
     options: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
     facts: Mapping[str, TensorFacts] = {}
     hints: Mapping[str, TensorFacts] = {}
     kept: frozenset[str] = frozenset()
+    known_calls: KnownCalls | None = None
+    """What the check of the model keeps of its calls."""
 
     @cached_property
     def operator_set(self) -> int | None:
         """The version of the standard operator set that the model imports."""
         return imports_of(self.model.imports).get("")
-
-    @cached_property
-    def run_domain(self) -> RunDomain:
-        """How the executor prepares the nodes."""
-        return RunDomain(self.active_rules, conforming=False, limits=self.model.limits)
 
     @cached_property
     def functions(self) -> Mapping[FunctionKey, Function]:

@@ -14,13 +14,17 @@ from sonnx.base.files import VALUES, fixed_path, sha256
 from sonnx.base.options import keyword_arguments
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
+from sonnx.checker.facts_domain import KnownCalls
 from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
+from sonnx.executor.preparation import RunDomain
+from sonnx.language.steps import steps_of_model
+from sonnx.model.from_protobuf import SharedAttributes
 from sonnx.model.ir import Model
 from sonnx.model.limits import BY_NAME, Limits
 from sonnx.model.reader import read
-from sonnx.model.scopes import stored_tensors
+from sonnx.model.scopes import is_same, stored_tensors
 from sonnx.model.sources import Source, encoded, name_of
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.values_file import ValuesFile, with_file_size, with_values_inside, with_values_outside
@@ -59,10 +63,12 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     chosen = catalogue.edition_named(options.edition).name
     called, strict_versions = name_of(file, options.name), options.strict_versions
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
-    original = read(file, limits=limits)
-    rules = ActiveRules(catalogue.edition_named(chosen), strict_versions)
-    before = CheckReport.of(evaluate_model(original, called, chosen, strict_versions=strict_versions, rules=rules))
-    written = _Written.of(original, options.values_file or f"{fixed_path(Path(called)).name}{VALUES}")
+    attributes: SharedAttributes = {}
+    original = read(file, limits=limits, attributes=attributes)
+    rules, checks = ActiveRules(catalogue.edition_named(chosen), strict_versions), _Checks(called, strict_versions)
+    before = checks.report(original, rules)
+    name = options.values_file or f"{fixed_path(Path(called)).name}{VALUES}"
+    written = _Written.of(original, name, attributes)
     folder = Path(file).parent if not isinstance(file, bytes) else Path()
     sources = tuple({folder / tensor.external.location for tensor in stored_tensors(original) if tensor.external})
     original = _with_values(original, Path(file).parent if not isinstance(file, bytes) else None)
@@ -71,14 +77,17 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     context = RewriteContext(
         rules,
         bound,
+        RunDomain(rules, conforming=False, limits=original.limits),
         slugs_named(options.select) if options.select else None,
         _enabled(options),
         kept=_kept(original, options.keep),
+        known_calls=checks.known,
     )
     result = _rewritten(context)
     data, values = written.file_of(result.model)
     final = written.as_checked(data, values, limits)
-    after = CheckReport.of(evaluate_model(final, called, chosen, strict_versions=strict_versions))
+    unchanged = not result.applied and is_same(original, final)
+    after = before if unchanged else checks.report(final, ActiveRules(rules.edition, strict_versions))
     rewritten = final if values is None else written.again(result.model)
     validation = _validated(result, rewritten, written, context, (before, after), options.samples)
     applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
@@ -93,6 +102,33 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
     return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data, values, sources)
+
+
+class _Checks:
+    """The checks of one command, which evaluate equal calls on equal facts once; each says what a check alone says."""
+
+    def __init__(self, name: str, strict_versions: bool) -> None:
+        self.name, self.strict_versions = name, strict_versions
+        self.known = KnownCalls()
+        self._steps = 0
+
+    def report(self, model: Model, rules: ActiveRules) -> CheckReport:
+        """The report on a model.
+
+        A check alone spends the steps itself that others have spent on equal calls: where all together are more than
+        allowed, it is done alone.
+        """
+        allowed, before = model.limits["steps"], self._steps
+        with steps_of_model(allowed) as steps:
+            report = self._checked(model, rules, self.known if before <= allowed else None)
+        self._steps += steps.taken
+        if before and before <= allowed < self._steps:
+            report = self._checked(model, ActiveRules(rules.edition, rules.strict), None)
+        return CheckReport.of(report)
+
+    def _checked(self, model: Model, rules: ActiveRules, known: KnownCalls | None) -> Report:
+        edition, strict = rules.edition.name, self.strict_versions
+        return evaluate_model(model, self.name, edition, strict_versions=strict, rules=rules, known=known)
 
 
 def _enabled(options: FixOptions) -> frozenset[str]:
@@ -205,7 +241,7 @@ def _with_values(model: Model, folder: Path | None) -> Model:
         if tensor.external is not None:
             raise UsageError(
                 f"the values of {quote(tensor.name)} are in another file ({quote(tensor.external.location)}), and "
-                "they are no constant of the main graph; store them in the model first"
+                "they are not constants of the main graph; store them in the model first"
             )
     return model
 
@@ -214,12 +250,14 @@ class _Written(Struct, frozen=True):
     """How models are written: as one file, or with their large constants in another one of this name beside it."""
 
     values_file: str | None
+    attributes: SharedAttributes
+    """Those of all models that are read, so that calls which stay the same are known."""
 
     @classmethod
-    def of(cls, original: Model, name: str) -> _Written:
+    def of(cls, original: Model, name: str, attributes: SharedAttributes) -> _Written:
         """As the original is written: the other file is kept where it has one."""
         outside = any(tensor.external is not None for tensor in stored_tensors(original))
-        return cls(name if outside else None)
+        return cls(name if outside else None, attributes)
 
     def file_of(self, model: Model) -> tuple[bytes, ValuesFile | None]:
         """The bytes of a model, and the other file."""
@@ -231,12 +269,12 @@ class _Written(Struct, frozen=True):
     def again(self, model: Model) -> Model:
         """The model as it is read from what is written, with its values."""
         data, values = self.file_of(model)
-        example = read(data, limits=model.limits)
+        example = read(data, limits=model.limits, attributes=self.attributes)
         return example if values is None else with_values_inside(example, values)
 
     def as_checked(self, data: bytes, values: ValuesFile | None, limits: Limits) -> Model:
         """The model as a check of what is written reads it."""
-        model = read(data, limits=limits)
+        model = read(data, limits=limits, attributes=self.attributes)
         return model if values is None else with_file_size(model, values)
 
 
@@ -269,14 +307,6 @@ def _require_writable(model: Model, report: Report, strict: bool, written: _Writ
             f"the model cannot be written back unchanged: {lost.rule} fails at {lost.where.place} ({lost.actual}); "
             "correct this by hand first"
         )
-
-
-def is_same(model: Model, other: Model) -> bool:
-    """Whether two models have equal contents, the bytes of their tensors included."""
-    if model != other:
-        return False
-    tensors = zip(stored_tensors(model), stored_tensors(other), strict=True)
-    return all(one.data is another.data or one.data == another.data for one, another in tensors)
 
 
 # ------------------------------------------------------------------ binding of symbols

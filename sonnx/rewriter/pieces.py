@@ -20,7 +20,19 @@ class WholeValue(NamedTuple):
 
 
 Pieces: TypeAlias = tuple[WholeValue, ...]
+MOST_PIECES = 256
+"""A value of more pieces counts as a whole one: values joined with themselves have twice as many each time."""
 NO_PIECES: Mapping[str, Pieces] = MappingProxyType({})
+
+
+def joined(parts: Iterable[Pieces]) -> Pieces:
+    """The pieces of values one behind the other, none where they are too many."""
+    found: list[WholeValue] = []
+    for pieces in parts:
+        if len(found) + len(pieces) > MOST_PIECES:
+            return ()
+        found += pieces
+    return tuple(found)
 
 
 def part_of(pieces: Pieces, shape: Iterable[int], axis: int, span: tuple[int, int]) -> Pieces:

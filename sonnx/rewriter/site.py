@@ -25,7 +25,7 @@ from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.operator_names import OperatorName
-from sonnx.rewriter.pieces import Pieces, WholeValue, part_of
+from sonnx.rewriter.pieces import Pieces, WholeValue, joined, part_of
 
 Shape = tuple[int, ...]
 
@@ -237,9 +237,7 @@ def pieces_of(site: Site, known: Mapping[str, Pieces]) -> Pieces:
             if axis is None or None in shapes or prod(result[: axis % len(result)]) != 1:
                 return ()
             sizes = zip(node.inputs, shapes, strict=True)
-            return tuple(
-                [piece for name, shape in sizes for piece in known.get(name, (WholeValue(name, prod(shape or ())),))]
-            )
+            return joined(known.get(name, (WholeValue(name, prod(shape or ())),)) for name, shape in sizes)
     return ()
 
 

@@ -54,7 +54,7 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
     rules, model = context.active_rules, context.model
     calls = Calls(model, rules.edition, strict=rules.strict, beyond_edition=True)
     state = _Rewriting(context, tuple(rewrites))
-    found = interpret(model, FactsDomain(rules, most=0), calls, transformer=state, main_only=True)
+    found = interpret(model, FactsDomain(rules, 0, context.known_calls), calls, transformer=state, main_only=True)
     facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
     return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
 

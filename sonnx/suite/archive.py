@@ -217,8 +217,10 @@ def read_suite(folder: Path) -> Suite:
         if not isinstance(data, dict) or data.get("format") != 1:
             raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
+    except NotADirectoryError:
+        raise BadInput(f"{quote(str(folder))} is not the folder of a suite, but a file") from None
     except FileNotFoundError:
-        raise BadInput(f"{quote(str(folder))} is no suite: it has no suite.json") from None
+        raise BadInput(f"{quote(str(folder))} is not the folder of a suite: it has no suite.json") from None
     except NOT_JSON as error:
         raise BadInput(f"{quote(str(path))} is not the description of a suite: {error}") from None
 
@@ -230,27 +232,33 @@ def read_cases(suite: Suite, operator: str) -> Iterator[Stored | str]:
         data = regular_bytes(path, MAX_ARCHIVE)
         changed = sha256(data) != suite.archives.get(path.name)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_ARCHIVE:
+                yield f"{path.name} has files of more than {MAX_ARCHIVE} bytes in all"
+                return
             names: dict[str, list[str]] = {}
             for name in archive.namelist():
                 names.setdefault(name.partition("/")[0], []).append(name)
             for folder, files in names.items():
-                if sum(archive.getinfo(name).file_size for name in files) > MAX_ARCHIVE:
-                    yield f"{folder}: more than {MAX_ARCHIVE} bytes"
-                    continue
                 yield _checked(folder, {name.partition("/")[2]: archive.read(name) for name in files})
+    except FileNotFoundError:
+        yield f"{path.name} is missing"
+        return
     except (OSError, BadInput, zipfile.BadZipFile, NotImplementedError) as error:
-        yield f"{path.name} cannot be read: {error}"
+        reason = error.strerror if isinstance(error, OSError) else error
+        yield f"{path.name} cannot be read: {reason}"
         return
     if changed:
         yield f"{path.name} is not the archive that suite.json describes"
 
 
 def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:
+    if "case.json" not in files:
+        return f"{folder}: case.json is missing"
     try:
         case = json.decode(files.pop("case.json"), type=Case)
-    except (KeyError, *NOT_JSON) as error:
-        return f"{folder}: case.json: {error}"
+    except NOT_JSON as error:
+        return f"{folder}: case.json is not the description of a case: {error}"
     if case.id != folder or files.keys() != case.digests.keys():
-        return f"{folder}: its files are not those that case.json lists"
+        return f"{folder}: the files are not those that case.json lists"
     wrong = [name for name, content in files.items() if sha256(content) != case.digests[name]]
     return f"{folder}: {wrong[0]} was changed" if wrong else Stored(case, files)

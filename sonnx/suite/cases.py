@@ -15,6 +15,7 @@ from msgspec import structs
 from sonnx.base.errors import Stop, UsageError
 from sonnx.base.files import require_empty, sha256, write_folder
 from sonnx.base.reported import json_text
+from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.report import NotConforming
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.ir import Model, Tensor, Type, ValueInfo
@@ -91,7 +92,7 @@ def _chosen(names: Sequence[str], edition: str) -> list[OperatorDefinition]:
     }
     for name in names:
         if name not in known:
-            raise UsageError(f"edition {edition} has no operator {name!r}")
+            raise UsageError(f"edition {edition} has no operator {name!r}{did_you_mean(name, known)}")
     return [known[name] for name in dict.fromkeys(names)] if names else [*known.values()]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from itertools import chain, product
 
 import z3
@@ -25,18 +26,41 @@ NAME_LENGTH = 90
 _COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
 
 
+class Subject(Enum):
+    """What a class is about, where it is combined with others."""
+
+    FIRST_TYPE = auto()
+    """The element type of the first input."""
+    FURTHER_TYPE = auto()
+    """That of another input."""
+    COUNT = auto()
+    """How many tensors a variadic input has."""
+    TEXT = auto()
+    """The text of an attribute."""
+    NUMBER = auto()
+    """One number of a list."""
+    SCALAR = auto()
+    """The number of an attribute that has one."""
+    OTHER = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
+    """A class: its name, the rule whose comparison it splits ("" for none), its term, and what it is about."""
+
     name: str
     rule: str
     term: z3.BoolRef
+    subject: Subject = Subject.OTHER
 
 
 def literals_of(family: SignatureFamily) -> Iterator[Literal]:
     """The classes: of facts, then of the comparisons of the rules."""
     outputs = {output.name for output in family.signature.outputs}
+    first = next((name for name, tensor in family.variables.tensors.items() if tensor.formal not in outputs), "")
     for name, tensor in family.variables.tensors.items():
         there = bool_term(tensor.present)
+        typed_as = Subject.FIRST_TYPE if name == first else Subject.FURTHER_TYPE
         if tensor.formal in outputs:
             for axis, extent in enumerate(extents_of(family, name)):
                 for number in EXTENTS[:2]:
@@ -44,7 +68,8 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
                     yield Literal(f"{name} has extent {number} on axis {axis}", "", wide)
             continue
         for code, element in enumerate(ELEMENT_TYPES):
-            yield Literal(f"{name} is {element}", "", z3.And(there, z3.Int(f"{name}.type") == code))
+            typed = z3.And(there, z3.Int(f"{name}.type") == code)
+            yield Literal(f"{name} is {element}", "", typed, typed_as)
         extents = extents_of(family, name)
         for rank in range(len(extents) + 1):
             yield Literal(f"{name} has rank {rank}", "", z3.And(there, z3.Int(f"{name}.rank") == rank))
@@ -55,7 +80,8 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
     for operand in family.signature.inputs:
         if operand.variadic:
             for count in range(family.bounds.count + 1):
-                yield Literal(f"{count} inputs {operand.name}", "", z3.Int(f"{operand.name}.count") == count)
+                counted = z3.Int(f"{operand.name}.count") == count
+                yield Literal(f"{count} inputs {operand.name}", "", counted, Subject.COUNT)
     for parameter in family.signature.attributes:
         written = family.variables.names.get(written_key(parameter.name))
         if parameter.kind == "tensor" and written is not None:
@@ -90,7 +116,7 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
             if parameter.kind == "string" and code >= len(ELEMENT_TYPES):
                 written = bool_term(family.variables.names[written_key(parameter.name)])
                 term = z3.And(written, z3.Int(f"{parameter.name}.text") == code)
-                yield Literal(f"{parameter.name} is {text!r}", "", term)
+                yield Literal(f"{parameter.name} is {text!r}", "", term, Subject.TEXT)
 
 
 def _parameters(family: SignatureFamily) -> Iterator[Literal]:
@@ -102,13 +128,14 @@ def _parameters(family: SignatureFamily) -> Iterator[Literal]:
         there = bool_term(family.variables.names[written_key(name)])
         length = z3.Int(f"{name}.length")
         several = parameter.kind.endswith("s")
+        subject = Subject.SCALAR if parameter.kind in ("float", "int") else Subject.NUMBER
         for place, number in enumerate(numbers):
             used = z3.And(there, length > place) if several else there
             called = f"{name}[{place}]" if several else name
             for said, term in (
                 ("is negative", number < 0), ("is 0", number == 0), ("is 1", number == 1), ("is above 1", number > 1)
             ):  # fmt: skip
-                yield Literal(f"{called} {said}", "", z3.And(used, term))
+                yield Literal(f"{called} {said}", "", z3.And(used, term), subject)
         for count in range(len(numbers) + 1) if several else ():
             yield Literal(f"{count} numbers {name}", "", z3.And(there, length == count))
         pairs = [(one, one + 1, length > one + 1) for one in range(len(numbers) - 1)]
@@ -122,15 +149,20 @@ def _parameters(family: SignatureFamily) -> Iterator[Literal]:
 
 
 def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
-    """The element types of the first input with each number of inputs or text of an attribute, and these texts with
-    numbers of other attributes: kernels are written for both together.
+    """Pairs for which kernels are written: the element types of the first input with each number of inputs or text of
+    an attribute, these texts with negative and large numbers, and the element types of all inputs with the numbers of
+    attributes that have one.
     """
-    # The first classes are the element types of the first input, if there are inputs.
-    types = range(len(ELEMENT_TYPES) if literals[0].name.endswith(f" is {ELEMENT_TYPES[0]}") else 0)
-    counts = [at for at, literal in enumerate(literals) if " inputs " in literal.name and not literal.rule]
-    texts = [at for at, literal in enumerate(literals) if literal.name.endswith("'") and not literal.rule]
-    numbers = [at for at, literal in enumerate(literals) if literal.name.endswith(("is negative", "above 1"))]
-    return chain(product(types, counts or texts), product(texts, numbers))
+
+    def about(*subjects: Subject) -> list[int]:
+        return [at for at, literal in enumerate(literals) if literal.subject in subjects]
+
+    types, texts, scalars = about(Subject.FIRST_TYPE), about(Subject.TEXT), about(Subject.SCALAR)
+    large = [
+        at for at in about(Subject.NUMBER, Subject.SCALAR) if literals[at].name.endswith(("is negative", "is above 1"))
+    ]
+    every_type = about(Subject.FIRST_TYPE, Subject.FURTHER_TYPE)
+    return chain(product(types, about(Subject.COUNT) or texts), product(texts, large), product(every_type, scalars))
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:

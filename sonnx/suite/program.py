@@ -26,17 +26,22 @@ Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
 """The outputs of a data set by their numbers, from its inputs and its number."""
 MAX_MESSAGE = 1 << 16
 """Bytes at the end of what a program prints that are read."""
+MAX_OUTPUT = 1 << 26
+"""Bytes of an output file that are read; the outputs of a suite have a few thousand."""
 
 
 class Program:
     """A program of `--command`.
 
     Raises:
-        UsageError: it has no place for the model or the outputs.
+        UsageError: it has no place for the model or the outputs, or an open quotation.
     """
 
     def __init__(self, options: RunOptions) -> None:
-        self.words, self.options = shlex.split(options.program or ""), options
+        try:
+            self.words, self.options = shlex.split(options.program or ""), options
+        except ValueError as error:
+            raise UsageError(f"--command cannot be split into words: {str(error).lower()}") from None
         missing = [name for name in ("{model}", "{outputs}") if not any(name in word for word in self.words)]
         if missing:
             raise UsageError(f"--command lacks {' and '.join(missing)}")
@@ -91,9 +96,10 @@ class Program:
                 _end(process)
                 lease.close((*held, *lent))
             if code < 0:
-                raise Fault(f"it ended with signal {-code}")
+                raise Fault(f"it ended with signal {-code} ({signal.strsignal(-code)})")
             if code:
-                raise Failure(f"exit code {code}: {_last_line(printed.fileno())}")
+                said = _last_line(printed.fileno())
+                raise Failure(f"exit code {code}: {said}" if said else f"exit code {code}, nothing on standard error")
 
 
 def _limit_memory(process: int, megabytes: int) -> None:
@@ -131,13 +137,15 @@ def outputs_in(folder: Path) -> dict[int, Array]:
     """The arrays in output_0.pb, output_1.pb, ...
 
     Raises:
-        Fault: one is no tensor.
+        Fault: one is not a tensor, or is too large.
     """
     outputs = {}
     for path in sorted(folder.glob("output_*.pb")):
         number = path.stem.removeprefix("output_")
         if not (number.isascii() and number.isdigit()) or not path.is_file():
             raise Fault(f"it wrote {quote(path.name)}, which is not a file of an output")
+        if path.stat().st_size > MAX_OUTPUT:
+            raise Fault(f"it wrote {quote(path.name)} with more than {MAX_OUTPUT} bytes")
         try:
             [outputs[int(number)]] = read_file(path).values()
         except (BadInput, ValueError) as error:

@@ -8,16 +8,27 @@ from typing import Annotated
 from msgspec import Struct, ValidationError, convert, structs
 
 from sonnx.base.errors import Unfinished, UsageError
-from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.escaping import escape, plural, quote, shortened
 from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
 from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing
 from sonnx.report.rendered import Rendered
-from sonnx.suite.judge import ACCEPTED, KINDS, REFUSED, JudgedDifference
+from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, TIMES, TYPE, JudgedDifference
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
+DEMANDS = {
+    TYPE: "Outputs have the element types of the definition.",
+    SHAPE: "Outputs have the shapes of the definition.",
+    MISSING: "There is every output.",
+    REFUSED: "No conforming call is refused.",
+    FAULT: "The implementation does not end early, hang or give rubbish.",
+    TIMES: "Two runs give equal outputs.",
+    ACCEPTED: "A call that ONNX forbids has no outputs.",
+}
+"""What each kind of deviation breaks, but those of elements."""
+ELEMENTS_DEMAND = "Elements of outputs are as expected"
 
 
 class Counts(Struct, frozen=True):
@@ -69,7 +80,7 @@ class Deviation(Struct, frozen=True):
     errata: tuple[str, ...]
     """The errata that runtimes deviate from in this kind."""
     explained: str | None
-    """The erratum that decides about this value class; null where it is no matter of reading."""
+    """The erratum that decides about this value class; null where all readings agree."""
     size: Annotated[int, HIDDEN] = 0
 
     def with_another(self, other: Deviation) -> Deviation:
@@ -116,7 +127,9 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
         if any(deviation.standing is Standing.BAD for deviation in self.deviations):
             return 1
         counts = self.operators.values()
-        some = any(count.refused or count.without_bound or count.faults for count in counts)
+        some = any(
+            count.refused or count.without_bound or count.faults or not count.within + count.outside for count in counts
+        )
         return Unfinished.exit_code if some or self.problems else 0
 
     def document(self) -> Document:
@@ -125,7 +138,13 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
         sections = [_section(name, counts, self) for name, counts in self.operators.items()]
         if self.problems:
             cases = tuple(
-                CaseResult("suite", escape(problem), "not run", Standing.OPEN, escape(problem))
+                CaseResult(
+                    "suite",
+                    escape(problem.partition(" ")[0].rstrip(":")),
+                    "not as made",
+                    Standing.OPEN,
+                    escape(problem),
+                )
                 for problem in self.problems
             )
             sections.append(Section("suite", self.suite, cases))
@@ -142,19 +161,24 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
             command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
             headline=f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}", code=self.exit_code,
             criteria={
-                **{kind: Criterion(f"No output of a conforming call deviates: {kind}.", "suite") for kind in kinds},
+                **{kind: Criterion(DEMANDS.get(kind, f"{ELEMENTS_DEMAND} ({kind})."), "suite") for kind in kinds},
                 "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
                 "suite": Criterion("The suite is complete and unchanged.", "suite"),
             },
             sections=tuple(sections), facts=(("hypotheses", self.hypotheses),), matrix=_matrix(self),
+            tiles=tuple(
+                (str(number), f"data sets {name.replace('_', ' ')}")
+                for name, number in zip(Counts.__struct_fields__, total, strict=True)
+                if number
+            ),
         )  # fmt: skip
 
 
 def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
     deviations = [deviation for deviation in run.deviations if deviation.operator == operator]
-    cases = tuple(_case(deviation) for deviation in deviations) or (
-        CaseResult("conforms", operator, "as expected", Standing.GOOD, f"{counts.within} data sets as expected"),
-    )
+    expected = CaseResult("conforms", operator, "as expected", Standing.GOOD, f"{counts.within} data sets as expected")
+    nothing = CaseResult("conforms", operator, "not run", Standing.OPEN, "no data set was run")
+    cases = tuple(_case(deviation) for deviation in deviations) or (expected if counts.within else nothing,)
     said = [f"{getattr(counts, name)} {name.replace('_', ' ')}" for name in Counts.__struct_fields__]
     return Section(operator, run.suite, cases, note=", ".join(said))
 
@@ -191,18 +215,33 @@ def _case(each: Deviation) -> CaseResult:
 
 def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     """A deviation in a sentence, and its example."""
-    far = each.difference
-    place = f" at {[*far.at]}" if far.at else ""
     details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
-    details += [("inputs", escape(", ".join(f"{name} = {text}"[:MAX_SHOWN] for name, text in each.inputs.items())))]
+    details += [
+        ("inputs", escape(", ".join(f"{name} = {shortened(text, MAX_SHOWN)}" for name, text in each.inputs.items())))
+    ]
     details += [("value class", each.value_class)] if each.value_class else []
     if each.explained:
         known = catalogue.errata().get(each.explained)  # a report of another version may name another one
         details += [("erratum", f"{each.explained}: {known.defect}" if known else escape(each.explained))]
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
-    values = f"is {escape(far.actual)}, expected {escape(far.expected)}"
-    message = f"{plural(each.number, 'time')}: {each.element}: output {far.output}{place} {values}"
-    return message, tuple(details)
+    return f"{plural(each.number, 'time')}: {_said(each)}", tuple(details)
+
+
+def _said(each: Deviation) -> str:
+    """What came in place of what, as a main clause."""
+    far = each.difference
+    expected, actual = escape(shortened(far.expected)), escape(shortened(far.actual))
+    output, place = f"output {far.output}", f" at {[*far.at]}" if far.at else ""
+    sentences = {
+        MISSING: f"{output} is missing",
+        TYPE: f"{output} has the type {actual}, expected {expected}",
+        SHAPE: f"{output} has the shape {actual}, expected {expected}",
+        REFUSED: f"the call is refused: {actual}",
+        FAULT: f"the run failed: {actual}",
+        TIMES: "a second run gave other outputs",
+        ACCEPTED: f"there are outputs, but ONNX forbids the call ({each.broken})",
+    }
+    return sentences.get(each.kind, f"{output}{place} is {actual}, expected {expected}")
 
 
 def read_run(name: str, content: bytes) -> SuiteRun:

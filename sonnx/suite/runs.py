@@ -80,13 +80,20 @@ class _Recorded:
     """Outputs that were made elsewhere: CASE/test_data_set_N/output_K.pb."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.title = folder, f"outputs in {folder}"
+        self.folder, self.title, self.has_outputs = folder, f"outputs in {folder}", False
 
     def load(self, stored: Stored) -> Answer:
         folder = self.folder / stored.case.id
         if not folder.is_dir():
             raise Failure("there are no outputs of it")
-        return lambda inputs, number: outputs_in(folder / f"test_data_set_{number}")
+        self.has_outputs = True
+
+        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
+            if not (folder / f"test_data_set_{number}").is_dir():
+                raise Failure("there are no outputs of it")
+            return outputs_in(folder / f"test_data_set_{number}")
+
+        return answer
 
     def restart(self) -> bool:
         return False
@@ -96,7 +103,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     """Run the cases of a suite and judge the outputs.
 
     Raises:
-        BadInput: the folder is no suite.
+        BadInput: the folder is not a suite.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     if options.jobs < 1:
@@ -136,16 +143,25 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
     """Judge outputs made elsewhere.
 
     Raises:
-        BadInput: one of the folders is not there, or no suite.
+        BadInput: one of the folders is not there, or no suite, or has no outputs of a case.
     """
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
     suite, used = read_suite(folder), _Recorded(outputs)
-    return _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
+    result = _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
+    if not used.has_outputs and not result.problems:
+        raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs.py")
+    return result
 
 
 def implementation(options: RunOptions) -> Implementation:
-    """What the options name."""
+    """What the options name.
+
+    Raises:
+        UsageError: they name a runtime and a program, or one that cannot be used.
+    """
+    if options.program is not None and options.runtime != RunOptions().runtime:
+        raise UsageError("--runtime and --command exclude each other")
     return _Runtime(options) if options.program is None else Program(options)
 
 

@@ -3,7 +3,8 @@
     python outputs.py SUITE OUTPUTS
 
 writes OUTPUTS/CASE/test_data_set_N/output_K.pb, which `sonnx suite judge SUITE OUTPUTS` judges.  For another runtime
-replace `load`.
+replace `load`.  Where the runtime ends the process, the same command goes on behind the data set that did it, whose
+folder stays empty.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ def load(model: bytes) -> Callable[[dict[str, Any]], list[Any]]:
 
 def main() -> None:
     """Run every case of every archive; what cannot run is named and left out."""
+    if len(sys.argv) != 3:
+        sys.exit("usage: python outputs.py SUITE OUTPUTS")
     suite, outputs = map(Path, sys.argv[1:])
+    if not (suite / "suite.json").is_file():
+        sys.exit(f"{suite} is not the folder of a suite: it has no suite.json")
     for path in sorted(suite.glob("*.zip")):
         with zipfile.ZipFile(path) as archive:
             models = [name for name in archive.namelist() if name.endswith("/model.onnx")]
@@ -39,20 +44,24 @@ def main() -> None:
 def run(archive: zipfile.ZipFile, case: str, outputs: Path) -> None:
     """Run the data sets of one case."""
     folders = sorted({name.split("/")[1] for name in archive.namelist() if name.startswith(f"{case}/test_data_set_")})
+    answer = None
     for folder in folders:
+        target = outputs / case / folder
+        if target.exists():
+            continue  # an earlier run has its outputs, or was ended by it
         prefix = f"{case}/{folder}/input_"
         tensors = [
             onnx.TensorProto.FromString(archive.read(name)) for name in archive.namelist() if name.startswith(prefix)
         ]
+        target.mkdir(parents=True)
         try:
+            answer = answer or load(archive.read(f"{case}/model.onnx"))
             given = {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
-            values = load(archive.read(f"{case}/model.onnx"))(given)
-            written = [numpy_helper.from_array(value).SerializeToString() for value in values]
+            written = [numpy_helper.from_array(value).SerializeToString() for value in answer(given)]
         except Exception as error:  # noqa: BLE001  (a runtime may raise anything)
             print(f"{case}/{folder}: {type(error).__name__}: {error}".splitlines()[0], file=sys.stderr)  # noqa: T201
+            target.rmdir()
             continue
-        target = outputs / case / folder
-        target.mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(written):
             (target / f"output_{number}.pb").write_bytes(data)
 

@@ -38,6 +38,8 @@ EFFORT = 20_000_000
 """Steps of the solver for one class."""
 EFFORT_OF_PAIR = 400_000
 """Steps of the solver for a pair of classes."""
+CLASS = "class."
+"""What the names of the conditions that a class occurs begin with."""
 SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
 
 
@@ -186,12 +188,12 @@ class _Search:
             with suppress(Unbounded):
                 conditions, terms = as_bits(conditions, terms)
                 self.solver = z3.SolverFor("QF_BV", ctx=self.context)
-        defined = [z3.Bool(f"class.{number}") == term for number, term in enumerate(terms[: len(literals)])]
+        defined = [z3.Bool(f"{CLASS}{number}") == term for number, term in enumerate(terms[: len(literals)])]
         liked = [z3.Bool(f"preferred.{number}") == term for number, term in enumerate(terms[len(literals) :])]
         self.solver.set("rlimit", EFFORT)
         self.solver.from_string(script([*conditions, *defined, *liked]))
         self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
-        self.terms = [z3.Bool(f"class.{number}", self.context) for number in range(len(literals))]
+        self.terms = [z3.Bool(f"{CLASS}{number}", self.context) for number in range(len(literals))]
 
     def cover(
         self, wanted: Iterable[tuple[int, ...]]
@@ -257,13 +259,18 @@ class _Search:
         return [self._model()] if self.solver.check() == z3.sat else []
 
     def _model(self) -> tuple[Mapping[str, int], list[int]]:
-        model = self.solver.model()
-        members = [number for number, term in enumerate(self.terms) if z3.is_true(model.eval(term))]
-        values = {decl.name(): model[decl] for decl in sorted(model.decls(), key=z3.FuncDeclRef.name)}
-        skipped = ("class.", "preferred", "bits.")
-        return {
-            name: value_of(signed(value)) for name, value in values.items() if not name.startswith(skipped)
-        }, members
+        """The values of the last model by name, and the literals that hold in it."""
+        model, values, members = self.solver.model(), dict[str, int](), list[int]()
+        for declaration in model.decls():
+            name: str = declaration.name()
+            if name.startswith(("preferred.", "bits.")):
+                continue
+            value = model[declaration]
+            if not name.startswith(CLASS):
+                values[name] = value_of(signed(value))
+            elif z3.is_true(value):
+                members.append(int(name.removeprefix(CLASS)))
+        return dict(sorted(values.items())), sorted(members)
 
 
 def _largest_extent(family: SignatureFamily) -> int:

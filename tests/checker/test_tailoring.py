@@ -133,6 +133,18 @@ weights = 0
 """
 
 
+def test_a_node_that_only_the_project_refuses_leaves_its_values(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["" : 25]> g (float[4, 6] x) => (float[4, 6] y)
+<int64[1] zero = {0}, int64[2] d, int64[2] s> {
+  d = Shape <start = 0, end = 2> (x)
+  s = Add (d, zero)
+  y = Reshape <allowzero = 0> (x, s) }"""
+    source = onnx.parser.parse_model(text).SerializeToString()
+    assert sonnx.check(source, NEWEST).verdict is Verdict.PASS
+    rules = {each.rule for each in judged(tmp_path, 'operators = ["Relu"]', source).findings}
+    assert rules == {"tailoring.operators"}
+
+
 def test_nothing_the_edition_refuses_is_accepted(tmp_path: Path) -> None:
     """Over all cases: without the tailoring's own findings the report is the one of the edition."""
     number = 0

@@ -40,8 +40,11 @@ COMMANDS = {
     "equivalent": ("compared", "m.onnx", "--output", "report.txt"),
     "diff": ("compared", "m.onnx", "--output", "report.txt"),
     "verify": ("verified", "p.toml", "--output", "report.txt"),
+    "diff-edition": ("compared", "--output", "report.txt"),
 }
 """The participle of what each command does, and options with which it writes."""
+EDITIONS = {"diff-edition": ("2025-11", "2026-11")}
+"""What stands before the model."""
 SEARCHED = {"verify": 60}
 """Seconds that a command searches by default; its limit comes on top."""
 EACH = pytest.mark.parametrize("name", COMMANDS)
@@ -57,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(name: str, *options: str) -> list[str]:
-    return [name, "m.onnx", *COMMANDS[name][1:], *options]
+    return [name, *EDITIONS.get(name, ()), "m.onnx", *COMMANDS[name][1:], *options]
 
 
 def refused(arguments: Sequence[str], code: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -70,7 +73,7 @@ def refused(arguments: Sequence[str], code: int, folder: Path, capsys: pytest.Ca
     return said.err
 
 
-@EACH
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in EDITIONS])
 def test_a_limit_of_the_file(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "has 1 nodes in all" in refused(command(name, "--limit", "nodes=0"), 2, folder, capsys)
 
@@ -106,6 +109,15 @@ def test_the_memory_of_each_command(
     said = refused(command(name), 3, folder, capsys)
     megabytes = CommandLimits().megabytes
     assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {megabytes} megabytes of memory (--memory)\n"
+
+
+def test_the_time_of_several_models(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
+    for models, named in ((["m.onnx", "symbolic.onnx", "m.onnx"], "'m.onnx' and 2 more were"), ([], "the profile was")):
+        said = refused(["diff-edition", *EDITIONS["diff-edition"], *models, "--timeout", "7"], 3, folder, capsys)
+        assert said == f"sonnx: {named} not compared within 7 seconds (--timeout)\n"
 
 
 @pytest.mark.parametrize("error", [ImportError("no module"), SystemError("failed")])

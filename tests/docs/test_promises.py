@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from argparse import ArgumentParser
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import pytest
 
+from sonnx.cli.commands import suite
 from sonnx.cli.main import _names
 from tests.support.paths import ROOT
 from tests.support.sentences import sentences
@@ -79,3 +81,18 @@ def test_the_commands_of_the_table_are_those_of_the_program() -> None:
         made = import_module(f"sonnx.cli.commands.{name.replace('-', '_')}")
         own = [each for each in vars(made).values() if getattr(each, "__module__", "") == made.__name__]
         assert any(hasattr(each, "__wrapped__") for each in own) == ("600 s" in limits), name
+
+
+def test_the_commands_of_suite_have_the_limits_that_the_table_says() -> None:
+    row = re.search(r"^\| `suite` \|.*$", (ROOT / "docs" / "threat-model.md").read_text("utf-8"), re.MULTILINE)
+    assert row is not None
+    limited, rest = row[0].split("600 s, 8,192 MB", 1)
+    for name in suite.SUBCOMMANDS:
+        parser = ArgumentParser()
+        suite.add_arguments(parser)
+        subjects = ["a"] * len(suite.SUBCOMMANDS[name][2])
+        given = vars(parser.parse_args([name, *subjects]))
+        budget = (given.get("timeout", "none"), given.get("memory", "none"))
+        said = {"run": (60, 8192), "make": ("none", "none")}.get(name, (None, None))  # None: the default of a command
+        assert budget == said
+        assert f"`{name}`" in (limited if said == (None, None) else rest)

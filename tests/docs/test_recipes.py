@@ -37,7 +37,8 @@ from msgspec import Struct
 from sonnx.base.options import Argument, keyword_arguments
 from sonnx.base.reported import Result
 from sonnx.checker.options import ModelOptions
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.model.reader import read
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
@@ -85,7 +86,7 @@ def add_arguments(parser):
 
 def count_command(parsed):
     report = count(parsed.model, **keywords_of(CountOptions, parsed))
-    deliver_report(report, parsed)
+    deliver_report(report, outputs_of(parsed, parsed.model))
     return report.exit_code
 '''
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,8 @@ from sonnx.evidence.command_cases import output_cases, pair_cases
 from sonnx.evidence.mutation import command_mutants, mutation_record
 from sonnx.evidence.mutation_page import mutation_lines
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
-from sonnx.evidence.verification import requirements, wrong
+from sonnx.evidence.verification import Procedure, ProcedureResult, requirements, wrong
+from sonnx.evidence.verification import _performed as perform_one
 from sonnx.profile.cases import cases
 from tests.support.cases import spread
 from tests.support.exchange_formats import cyclonedx_faults
@@ -28,16 +28,36 @@ from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
-def made() -> Iterator[qualification_kit.Kit]:
-    """In a deep run with all cases, else with some; the others, which other tests run, count as right."""
+def made() -> qualification_kit.Kit:
+    """In a deep run with all cases and procedures, else with some; the others count as right.
+
+    Other tests run all cases, and `make whole` all procedures.
+    """
     chosen = {case.id for case in spread(cases(), 100)}
+    performed = chosen_procedures()
     rewritten = {case.title for case in spread(rewrite_cases(), 12)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "wrong", lambda case, edition: wrong(case, edition) if case.id in chosen else "")
         patch.setattr(
             verification, "wrong_rewrite", lambda case, run: wrong_rewrite(case, run) if case.title in rewritten else ""
         )
-        yield qualification_kit.make(main.run, main.parser())
+        patch.setattr(
+            verification,
+            "_performed",
+            lambda procedure, before, run: (
+                perform_one(procedure, before, run)
+                if procedure in performed
+                else ProcedureResult(procedure.command, procedure.verifies, True)
+            ),
+        )
+        return qualification_kit.make(main.run, main.parser())
+
+
+def chosen_procedures() -> list[Procedure]:
+    """All in a deep run, else the first of each command, then every third."""
+    every = verification.procedures()
+    first = {procedure.command.partition(" ")[0]: procedure for procedure in reversed(every)}
+    return [procedure for procedure in every if procedure in (*first.values(), *spread(every, len(every) // 3))]
 
 
 def test_everything_is_verified_and_comes_out_as_expected(made: qualification_kit.Kit) -> None:

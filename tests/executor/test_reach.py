@@ -55,9 +55,9 @@ def test_behind_relu_nothing_is_negative_and_a_nan_comes_through() -> None:
 
 def test_moves_and_maxima_keep_what_an_operator_in_front_cannot_give() -> None:
     text = "a = Sigmoid(x) b = Reshape(a, s) c = Transpose(b) d = Max(c, c) y = Neg(d)"
-    data = net(f"s = Constant<value=int64[2] {{2, 2}}>() {text}")
+    met = reach(net(f"s = Constant<value=int64[2] {{2, 2}}>() {text}"))
     for operator in ("Reshape", "Transpose", "Max", "Neg"):
-        found = at(reach(data), operator)
+        found = at(met, operator)
         assert {"-1 first", "+above 1 first", "+inf last", "-inf before nan"} <= {*found.unreachable}
         assert "nan first" in reached(found)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonnx.numerics import rounding
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tests.support.oracle import FLOATS, KINDS, bits, number, special_patterns
 
 
@@ -26,10 +26,10 @@ def neighbours(name):
 
 @each_case("name", ["float16", "bfloat16"])
 def test_between_all_neighbours(name):
-    """At every number, at every midpoint, and a hair off the midpoint to either side."""
+    """At every number, at every midpoint, and a hair off the midpoint to either side; in part outside a deep run."""
     hair = Fraction(1, 2**400)
     ordered = neighbours(name)
-    for (low, below), (high, above) in itertools.pairwise(ordered):
+    for (low, below), (high, above) in spread(itertools.pairwise(ordered), 8000):
         middle, even = (low + high) / 2, below if below % 2 == 0 else above
         for value, wanted in ((low, below), (middle - hair, below), (middle, even), (middle + hair, above)):
             assert rounding.nearest(value, KINDS[name]) == wanted
@@ -87,7 +87,8 @@ def test_narrow_rounds_once(name):
     some = numpy.concatenate([some, (draw.standard_normal(4000) * 2.0 ** draw.integers(-160, 140, 4000)), [0.0, -0.0]])
     if kind.itemsize == 2:
         ordered = neighbours(name)
-        middles = numpy.array([float(low + high) / 2 for (low, _), (high, _) in itertools.pairwise(ordered)])
+        pairs = spread(itertools.pairwise(ordered), 8000)
+        middles = numpy.array([float(low + high) / 2 for (low, _), (high, _) in pairs])
         middles = numpy.concatenate([middles, numpy.nextafter(middles, 0), numpy.nextafter(middles, numpy.inf)])
         some = numpy.concatenate([some, middles, -middles])
     with numpy.errstate(all="ignore"):

@@ -18,12 +18,21 @@ def trees() -> dict[str, ast.Module]:
     return {_module(path): ast.parse((ROOT / path).read_text("utf-8")) for path in paths}
 
 
+@cache
+def imports() -> dict[str, list[ast.Import | ast.ImportFrom]]:
+    """The statements of import in each module, by name."""
+    return {
+        name: [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        for name, tree in trees().items()
+    }
+
+
 def _module(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(module: str) -> Iterator[str]:
+    for node in imports()[module]:
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
@@ -37,7 +46,7 @@ def test_public_types_have_different_names() -> None:
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    known = {module: set(_imports(tree)) & trees().keys() - {module} for module, tree in trees().items()}
+    known = {module: set(_imports(module)) & trees().keys() - {module} for module in trees()}
     while removed := {module for module, imported in known.items() if not imported}:
         known = {module: imported - removed for module, imported in known.items() if module not in removed}
     while removed := known.keys() - set().union(*known.values()):
@@ -49,14 +58,9 @@ def test_nothing_is_unpickled() -> None:
     """Processes exchange JSON; a Dask cluster alone pickles, and is trusted.  The stored tables are marshalled code."""
     pickling = {"pickle", "shelve", "multiprocessing", "concurrent.futures.process", "ProcessPoolExecutor", "dill"}
     imported = {
-        name: {
-            alias.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for alias in node.names
-        }
-        | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        for name, tree in trees().items()
+        name: {alias.name for node in nodes for alias in node.names}
+        | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        for name, nodes in imports().items()
     }
     assert {name for name, modules in imported.items() if modules & pickling} == set()
 
@@ -65,12 +69,9 @@ def test_no_function_of_the_library_switches_the_garbage_collector() -> None:
     """It is that of the whole process; the program may do so in its own processes."""
     own_processes = {"sonnx.__main__", "sonnx.base.garbage", "sonnx.workers.theorems"}
     switching = {
-        name
-        for name, tree in trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom) and any(alias.name == "gc" for alias in node.names)
+        name for name, nodes in imports().items() if any(alias.name == "gc" for node in nodes for alias in node.names)
     }
-    callers = {name for name, tree in trees().items() if "sonnx.base.garbage" in _imports(tree)}
+    callers = {name for name in trees() if "sonnx.base.garbage" in _imports(name)}
     assert (switching, callers) == (own_processes, {"sonnx.__main__", "sonnx.workers.child"})
 
 

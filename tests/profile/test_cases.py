@@ -9,6 +9,7 @@ from sonnx.evidence.verification import wrong
 from sonnx.profile import catalogue
 from sonnx.profile.cases import RuleCase, cases
 from sonnx.profile.index import rules_by_slug
+from tests.support.cases import spread
 
 OPERATORS = {each.name for each in catalogue.operators()}
 
@@ -33,7 +34,10 @@ def distinct_editions(case: RuleCase) -> list[str]:
 
 
 def test_every_case_gets_its_verdict() -> None:
-    found = {(case.id, edition): wrong(case, edition) for case in cases() for edition in distinct_editions(case)}
+    """In every edition in a deep run, else in the first and the last that differ for the case."""
+    found = {
+        (case.id, edition): wrong(case, edition) for case in cases() for edition in spread(distinct_editions(case), 2)
+    }
     assert {name: said for name, said in found.items() if said} == {}
 
 

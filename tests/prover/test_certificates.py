@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_equal_questions_are_one_and_name_all_they_decide() -> None:
     found = certified_questions([*selected, *selected])
     assert len({each.text for each in found}) == len(found)
     assert all(len(each.decides) >= 2 and each.decides[0].startswith(each.name.rpartition(".")[0]) for each in found)
+
+
+def test_a_question_of_a_theorem_and_of_a_refuted_sentence_is_to_be_proved() -> None:
+    theorem = next(each for each in registry.theorems() if each.id == "argmax.unique")
+    for order in ((theorem, replace(theorem, expected="refuted")), (replace(theorem, expected="refuted"), theorem)):
+        assert [each.expected for each in certified_questions(order)] == ["proved"]
+    assert [each.expected for each in certified_questions([replace(theorem, expected="refuted")])] == ["refuted"]
 
 
 def test_a_folder_of_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,7 @@ def test_a_goal_that_says_nothing_is_refused(obligation, arguments, capsys):
     out = capsys.readouterr().out
     assert "trivial: expected to be proved: It holds." in out
     assert f"{obligation.name} ({obligation.trivial})" in out
+    assert [len(each.answers) for each in outcome(theorem).obligations] == [1, 0]
 
 
 @pytest.mark.parametrize("obligation", TRIVIAL, ids=lambda each: each.name)

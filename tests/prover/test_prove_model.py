@@ -148,6 +148,13 @@ def test_an_operator_without_rules_is_not_passed_over() -> None:
     assert any("Frobnicate" in note for note in proof.notes)
 
 
+def test_a_model_with_an_operator_without_rules_is_not_proved() -> None:
+    """Where every rule that is asked holds, too."""
+    proof = proved("float[N] a", "float[N] c, float[N] b", "b = Frobnicate(a) c = Max(a, a)")
+    assert not proof.open and not proof.refuted and proof.nodes_judged < proof.nodes
+    assert (proof.verdict, proof.exit_code) == ("undecided", 3)
+
+
 def test_what_fails_for_all_values_says_so() -> None:
     proof = proved("float[N] a", "int64[1] c", "c = ArgMax<axis = 7, keepdims = 1, select_last_index = 0>(a)")
     assert [(each.rule, each.always) for each in proof.refuted] == [("ArgMax.axis-range", True)]

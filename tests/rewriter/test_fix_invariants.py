@@ -14,8 +14,9 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, read
+from sonnx.model.scopes import is_same
 from sonnx.profile.cases import cases
-from sonnx.rewriter.fix import is_same
+from tests.support import families
 from tests.support.cases import each_case, spread
 from tests.support.invariants import BAD, harmless
 
@@ -69,3 +70,13 @@ def test_models_with_other_bytes_are_not_the_same() -> None:
     assert model(1) == model(2)
     assert is_same(model(1), model(1))
     assert not is_same(model(1), model(2))
+
+
+@pytest.mark.parametrize("name", ["scatters_of_one_constant", "reshapes_to_one_constant", "growing_sums"])
+@pytest.mark.parametrize("steps", [10, 200, 500, 100_000])
+def test_the_check_after_is_that_of_the_file(name: str, steps: int) -> None:
+    """Also where all checks of the command together take more steps than one may."""
+    made = fix(families.MAKERS[name](12), limits={"steps": steps}, samples=1)
+    alone = sonnx.check(made.model_bytes(), name="model.onnx", limits={"steps": steps, "findings": 100_000})
+    assert [finding.verdict for finding in made.after.findings] == [finding.verdict for finding in alone.findings]
+    assert made.after.verdict == alone.verdict

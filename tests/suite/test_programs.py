@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
 from sonnx.base.reported import json_text
 from sonnx.cli.main import run
+from sonnx.suite import archive, standalone
 from sonnx.suite.archive import Stored, Suite, archive_of, read_cases
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
-from sonnx.suite.runs import run_suite
+from sonnx.suite.result import shown
+from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
 
 
@@ -36,9 +43,9 @@ def suite(made: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert {len(each.case.sets) for each in found} == {1}
     folder = tmp_path_factory.mktemp("small") / "suite"
     folder.mkdir()
-    archive = archive_of(found)
-    (folder / "Constant.zip").write_bytes(archive)
-    document = json_text(made).replace(made.archives["Constant.zip"], sha256(archive))
+    content = archive_of(found)
+    (folder / "Constant.zip").write_bytes(content)
+    document = json_text(made).replace(made.archives["Constant.zip"], sha256(content))
     (folder / "suite.json").write_text(document, "utf-8")
     assert {each.case.edition for each in found} == {NEWEST}
     return folder
@@ -69,6 +76,8 @@ OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'"
         ("exec sleep 600", "fault", "did not end within 1 second"),
         ("sleep 600 & wait", "fault", "did not end within 1 second"),
         ("echo first >&2; echo no >&2; exit 3", "refused", "exit code 3: no"),
+        ("exit 3", "refused", "exit code 3, nothing on standard error"),
+        ('truncate -s 70M "$2/output_0.pb"', "fault", "it wrote 'output_0.pb' with more than 67108864 bytes"),
     ],
 )
 def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, said: str) -> None:
@@ -78,6 +87,34 @@ def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, sa
     assert all(said in each.difference.actual for each in found.deviations)
     assert "/tmp" not in found.to_json().replace(str(suite), "")
     assert found.exit_code == (3 if kind == "refused" else 1)
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("exit 1", "the call is refused: exit code 1, nothing on standard error"),
+        ("kill -SEGV $$", "the run failed: it ended with signal 11 (Segmentation fault)"),
+        ("true", "output 0 is missing"),
+        (f'printf {OTHER_TYPE} > "$2/output_0.pb"', "output 0 has the type complex64, expected "),
+    ],
+)
+def test_a_report_says_what_came_in_a_sentence(suite: Path, script: str, sentence: str) -> None:
+    found = run_suite(suite, RunOptions(program=program(script), timeout=5))
+    assert all(sentence in shown(deviation)[0] for deviation in found.deviations)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sh -c 'exit {model} {outputs}", "--command cannot be split into words: no closing quotation"),
+        ("prog {model}", "--command lacks {outputs}"),
+    ],
+)
+def test_a_command_that_cannot_be_used_is_refused(suite: Path, words: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        run_suite(suite, RunOptions(program=words))
+    with pytest.raises(UsageError, match="exclude"):
+        run_suite(suite, RunOptions(runtime="reference", program=program("true")))
 
 
 def test_a_program_that_is_not_there_ends_the_run(suite: Path) -> None:
@@ -132,11 +169,40 @@ def test_every_case_that_is_changed_or_incomplete_is_named_and_the_rest_runs(sui
     found = run_suite(folder, RunOptions(runtime="reference"))
     assert found.problems == (
         f"{first}: model.onnx was changed",
-        "third: case.json: 'case.json'",
+        "third: case.json is missing",
         "Constant.zip is not the archive that suite.json describes",
     )
     assert sum(each.within for each in found.operators.values()) == 1
     assert found.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "Constant.zip is missing"),
+        (b"", "Constant.zip cannot be read: File is not a zip file"),
+        (archive_of(()), "Constant.zip is not the archive that suite.json describes"),
+    ],
+)
+def test_an_operator_of_which_nothing_ran_is_not_as_expected(
+    suite: Path, tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    (tmp_path / "suite.json").write_bytes((suite / "suite.json").read_bytes())
+    if content is not None:
+        (tmp_path / "Constant.zip").write_bytes(content)
+    found = run_suite(tmp_path, RunOptions(runtime="reference"))
+    assert (found.problems, found.exit_code) == ((said,), 3)
+    assert [row.verdict for section in found.document().sections for row in section.cases] == ["not run", "not as made"]
+
+
+def test_an_archive_that_is_too_large_is_not_read(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("suite.json", "Constant.zip"):
+        (tmp_path / name).write_bytes((suite / name).read_bytes())
+    monkeypatch.setattr(archive, "MAX_ARCHIVE", (tmp_path / "suite.json").stat().st_size)
+    description = archive.read_suite(tmp_path)
+    size = (tmp_path / "Constant.zip").stat().st_size
+    monkeypatch.setattr(archive, "MAX_ARCHIVE", size)
+    assert [*read_cases(description, "Constant")] == [f"Constant.zip has files of more than {size} bytes in all"]
 
 
 def test_a_suite_of_another_version_is_refused(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,3 +230,43 @@ def test_on_a_full_disk_nothing_half_written_remains(
     with pytest.raises(OSError, match=r"No space left.*results"):
         run_suite(suite, RunOptions(runtime="reference", resume=tmp_path / "results"))
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_runner_of_a_target_goes_on_behind_what_ended_it(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two cases the first ends the process; the runner is started again, and the outputs are judged."""
+    loaded = list[bytes]()
+
+    def ended(model: bytes) -> Callable[[dict[str, Any]], list[Any]]:
+        loaded.append(model)
+        if len(loaded) == 1:
+            raise KeyboardInterrupt  # nothing in the runner takes it, as nothing takes the end of the process
+        evaluator = ReferenceEvaluator(onnx.load_from_string(model))
+        return lambda given: list(evaluator.run(None, given))
+
+    def refused(model: bytes) -> Callable[[dict[str, Any]], list[Any]]:
+        raise ValueError("not implemented")
+
+    outputs = tmp_path / "outputs"
+    monkeypatch.setattr(sys, "argv", ["outputs.py", str(suite), str(outputs)])
+    monkeypatch.setattr(standalone, "load", ended)
+    with pytest.raises(KeyboardInterrupt):
+        standalone.main()
+    standalone.main()
+    standalone.main()
+    assert len(loaded) == 2
+    judged = judge_outputs(suite, outputs)
+    assert [(deviation.kind, deviation.number) for deviation in judged.deviations] == [("missing output", 1)]
+    assert judged.operators["Constant"].within == 1
+    monkeypatch.setattr(standalone, "load", refused)
+    monkeypatch.setattr(sys, "argv", ["outputs.py", str(suite), str(tmp_path / "refused")])
+    standalone.main()
+    assert not [*(tmp_path / "refused").rglob("test_data_set_*")]
+
+
+@pytest.mark.parametrize("words", [[], ["nowhere", "outputs"]])
+def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["outputs.py", *words])
+    with pytest.raises(SystemExit, match=r"usage|is not the folder of a suite"):
+        standalone.main()

@@ -63,3 +63,24 @@ def test_equal_signatures_have_equal_calls() -> None:
     again = of("Relu")
     for one, other in ((first.positive, again.positive), (first.negative, again.negative)):
         assert [call_text(each.call) for each in one] == [call_text(each.call) for each in other]
+
+
+@pytest.mark.parametrize(
+    ("operator", "types", "numbers"),
+    [
+        ("LeakyRelu", ("float16", "float", "double"), ("alpha is 0", "alpha is negative", "alpha is above 1")),
+        (
+            "ArgMax",
+            ("int8", "uint64", "double"),
+            ("select_last_index is 0", "select_last_index is 1", "axis is above 1"),
+        ),
+    ],
+)
+def test_numbers_of_attributes_occur_with_every_element_type(
+    operator: str, types: tuple[str, ...], numbers: tuple[str, ...]
+) -> None:
+    """A kernel of one type may treat a number of an attribute wrongly where that of another type does not."""
+    occurring = [structure.classes for structure in of(operator).positive]
+    [name] = {known.name.split()[0] for known in of(operator).classes if known.name.endswith(" is double")}
+    wanted = [(f"{name} is {element}", number) for element in types for number in numbers]
+    assert [pair for pair in wanted if not any(set(pair) <= set(classes) for classes in occurring)] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,10 @@ def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:
 
 def test_a_run_that_goes_on_has_the_report_of_one_that_was_not_interrupted(tmp_path: Path) -> None:
     folder, kept = tmp_path / "suite", tmp_path / "kept"
-    made = make_suite(folder, MakeOptions(operator=("Constant", "Range")))
+    made = make_suite(folder, MakeOptions(operator=("Constant", "Relu")))
     whole = run_suite(folder, RunOptions(runtime="reference", jobs=2, resume=kept))
-    assert [*whole.operators] == ["Constant", "Range"]
-    assert sum(getattr(whole.operators["Range"], name) for name in ("within", "outside")) == made.parts[1].sets
+    assert [*whole.operators] == ["Constant", "Relu"]
+    assert sum(getattr(whole.operators["Relu"], name) for name in ("within", "outside")) == made.parts[1].sets
     lines = kept.read_bytes().splitlines(keepends=True)
     kept.write_bytes(b"".join(lines[:2]) + lines[2][:20])
     ran: list[str] = []
@@ -130,10 +131,9 @@ class OncePerProcess(Exact):
         return values + 1 if self.answers == 1 else values
 
 
-def test_what_depends_on_the_process_is_a_deviation_of_its_own(tmp_path: Path) -> None:
-    made = make_suite(tmp_path / "suite", MakeOptions(operator=("Range",)))
-    found = run_suite(Path(made.folder), RunOptions(runtime=f"{__name__}:OncePerProcess"))
-    assert found.operators["Range"].nondeterministic in (1, 2)
+def test_what_depends_on_the_process_is_a_deviation_of_its_own(suite: Suite) -> None:
+    found = run_suite(Path(suite.folder), RunOptions(runtime=f"{__name__}:OncePerProcess"))
+    assert found.operators["Relu"].nondeterministic in (1, 2)
     assert "nondeterministic" in {each.kind for each in found.deviations}
 
 
@@ -176,11 +176,15 @@ def test_the_functions_do_what_the_command_does(suite: Suite, tmp_path: Path) ->
     expected_outputs(suite, tmp_path / "outputs")
     judged = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
     assert judged.operators["Relu"].within == suite.parts[0].sets
-    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
-    assert missing.operators["Relu"].within == 0
-    for each in (judged, missing):
+    shutil.rmtree(next((tmp_path / "outputs").iterdir()))
+    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    assert missing.operators["Relu"].within < suite.parts[0].sets
+    assert (missing.operators["Relu"].refused, missing.exit_code) != (0, 0)
+    for suite_run in (judged, missing):
         schema = json.loads((SCHEMAS / "suite_run.schema.json").read_text("utf-8"))
-        jsonschema.validate(json.loads(each.to_json()), schema)
+        jsonschema.validate(json.loads(suite_run.to_json()), schema)
+    with pytest.raises(sonnx.BadInput, match="has no outputs of a case of the suite"):
+        sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
     with pytest.raises(sonnx.UsageError, match="unknown runtime"):
         sonnx.run_suite(tmp_path / "made", runtime="nothing")
 

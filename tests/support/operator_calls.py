@@ -58,7 +58,7 @@ def operator_calls() -> tuple[OperatorCalls, ...]:
     for described in operators():
         for signature, edition in signatures(described):
             family = SignatureFamily(described, signature, edition, ((signature.version, edition),))
-            key = (described.name, family._parts(), inputs_with_values(signature), inputs_asked_constant(signature))
+            key = (described.name, family._parts, inputs_with_values(signature), inputs_asked_constant(signature))
             if key not in found:
                 found[key] = OperatorCalls(family, CallVariables(signature))
             for pair, who in _expressions(family):

@@ -83,7 +83,7 @@ def samples_of(operator: OperatorDefinition, version: int) -> list[Sample]:
     return samples
 
 
-MAX_COMBINATIONS = examples(16, 64)
+MAX_COMBINATIONS = examples(8, 64)
 """Combinations of element types up to which an older version gets all of them; else each type of a variable once."""
 
 

@@ -46,7 +46,7 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
 
 
 def _unlawful(tensor: Tensor) -> Iterator[Violation]:
-    """The first element that the format does not allow: a byte of raw_data that is no bool, text that is not UTF-8."""
+    """The first element that the format forbids: a byte of raw_data that is not a bool, or text that is not UTF-8."""
     if tensor.element == "bool" and tensor.data is not None:
         match_ = re.search(_NOT_BOOL, tensor.data)
         if match_:

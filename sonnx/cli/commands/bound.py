@@ -10,7 +10,8 @@ from sonnx.base.files import deliver, say_written
 from sonnx.base.progress import clock, status_line
 from sonnx.bounds.options import BoundsOptions
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.cli.options import add_options, add_report_arguments, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, outputs_of
 from sonnx.report.formats import RESULT_FORMATS
 
 HELP = "bound the ranges of values and the errors of implementations"
@@ -31,14 +32,16 @@ def bound_command(parsed: argparse.Namespace) -> int:
     """Run the command; 0, 1 for a model that does not conform, 2 for bad input, 3 for what is not shown."""
     from sonnx.api.bounds import bound
 
-    if parsed.format == "npz" and parsed.output is None:
+    outputs = outputs_of(parsed, parsed.model)
+    if ("npz", None) in outputs:
         raise UsageError("--format npz requires --output")
     waiting = clock(f"bounding {parsed.model}") if parsed.split is None else nullcontext()
     with waiting, status_line() as line:
         report = bound(parsed.model, **keywords_of(BoundsOptions, parsed), progress=line)
-    if parsed.format == "npz":
-        report.write_arrays(parsed.output)
-        say_written(parsed.output)
-    else:
-        deliver(report.to_format(parsed.format, every_node=parsed.every_node), parsed.output)
+    for form, file in outputs:
+        if form != "npz":
+            deliver(report.to_format(form, every_node=parsed.every_node), file)
+        elif file is not None:
+            report.write_arrays(file)
+            say_written(file)
     return report.exit_code(every_node=parsed.every_node)

@@ -12,16 +12,14 @@ from sonnx.checker.options import BatchOptions
 from sonnx.cli.arguments import with_date
 from sonnx.cli.check_reports import (
     add_report_options,
+    check_outputs,
     deliver_facts,
     deliver_reports,
-    outputs_of,
-    require_effect,
     require_facts,
-    require_other_file,
 )  # fmt: skip
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
-from sonnx.model.files import models_of
+from sonnx.cli.reports import has_format
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import DRAWN, HASHED
 
@@ -47,19 +45,15 @@ def check_command(parsed: argparse.Namespace) -> int:
         from sonnx.cli.check_and_fix import check_and_fix  # most checks rewrite nothing
 
         return check_and_fix(parsed, values, project)
-    require_effect(parsed)
     values["tailoring"] = values["tailoring"] or project.table.tailoring
     values["ignore"] += tuple(ignored.rule for ignored in project.table.ignore)
-    outputs = outputs_of(parsed)
-    formats = {name for name, _ in outputs}
-    values |= {"hashed": bool(formats & HASHED) or parsed.facts is not None, "drawn": bool(formats & DRAWN)}
-    for file in (*(file for _, file in outputs), parsed.facts):
-        require_other_file(file, models_of(parsed.models))
+    outputs = check_outputs(parsed)
+    values |= {"hashed": has_format(outputs, HASHED) or parsed.facts is not None, "drawn": has_format(outputs, DRAWN)}
     if parsed.facts is not None:
         require_facts(parsed, BatchOptions(**values), outputs)
     with StatusLine() as line:
         results = check_models(parsed.models, **values, progress=line)
-    for sentence in results.sentences() if "text" in formats else ():
+    for sentence in results.sentences() if has_format(outputs, {"text"}) else ():
         print(f"sonnx: {escape(sentence)}", file=sys.stderr)
     if parsed.facts is not None and results.reports:
         deliver_facts(parsed, BatchOptions(**values), results.reports[0].sha256)

@@ -6,7 +6,8 @@ import argparse
 
 from sonnx.base.progress import clock
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, outputs_of
 from sonnx.equivalence.options import DiffOptions
 from sonnx.report.formats import DRAWN
 
@@ -28,8 +29,9 @@ def diff_command(parsed: argparse.Namespace) -> int:
     """Compare and print: 0 where nothing changed, 1 where something did, 2 for bad input."""
     from sonnx.api.differences import diff
 
+    outputs = outputs_of(parsed, parsed.model, parsed.second)
     with clock(f"comparing {parsed.model} and {parsed.second}"):
         options = keywords_of(DiffOptions, parsed)
-        changes = diff(parsed.model, parsed.second, **options, drawn=parsed.format in DRAWN)
-    deliver_report(changes, parsed)
+        changes = diff(parsed.model, parsed.second, **options, drawn=has_format(outputs, DRAWN))
+    deliver_report(changes, outputs)
     return changes.exit_code

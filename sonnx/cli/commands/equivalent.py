@@ -9,7 +9,8 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import require_empty, say_written
 from sonnx.base.progress import clock
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.equivalence.options import EquivalenceOptions
 
 HELP = "are two models the same function?"
@@ -30,6 +31,7 @@ def equivalent_command(parsed: argparse.Namespace) -> int:
     """Compare and print: 0 for the same function, 1 for different ones, 2 for bad input, 3 where neither is known."""
     from sonnx.api.differences import equivalent
 
+    outputs = outputs_of(parsed, parsed.model, parsed.second)
     if parsed.witness is not None:
         require_empty(parsed.witness, "older input")
     with clock(f"comparing {parsed.model} and {parsed.second}"):
@@ -38,5 +40,5 @@ def equivalent_command(parsed: argparse.Namespace) -> int:
         say_written(parsed.witness)
     elif parsed.witness is not None:
         sys.stderr.write(f"{escape(str(parsed.witness))} is not written: no input is known that differs\n")
-    deliver_report(report, parsed)
+    deliver_report(report, outputs)
     return report.exit_code

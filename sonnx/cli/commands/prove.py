@@ -11,7 +11,8 @@ from sonnx.base.escaping import escape
 from sonnx.base.options import names
 from sonnx.base.progress import StatusLine, clock
 from sonnx.cli.budget import add_memory_argument, within_budget
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of, require_effect
+from sonnx.cli.options import add_options, keywords_of, require_effect
+from sonnx.cli.reports import ReportOutput, add_report_arguments, deliver_report, has_format, outputs_of
 from sonnx.prover.options import ProofOptions, QuestionOptions, TheoremOptions
 from sonnx.report.formats import HASHED
 
@@ -49,28 +50,30 @@ def prove_command(parsed: argparse.Namespace) -> int:
 def _prove_model(parsed: argparse.Namespace) -> int:
     from sonnx.api.proofs import prove
 
+    outputs = outputs_of(parsed, parsed.model)
     with clock(f"proving {parsed.model}"):
         options = keywords_of(ProofOptions, parsed)
-        report = prove(parsed.model, **options, name=parsed.model, hashed=parsed.format in HASHED)
-    return _delivered(report, parsed)
+        report = prove(parsed.model, **options, name=parsed.model, hashed=has_format(outputs, HASHED))
+    return _delivered(report, parsed, outputs)
 
 
 def _prove_theorems(parsed: argparse.Namespace) -> int:
     from sonnx.api.proofs import prove_theorems
 
+    outputs = outputs_of(parsed)
     with StatusLine() as line:
         report = prove_theorems(**keywords_of(TheoremOptions, parsed), progress=line)
-    code = _delivered(report, parsed)
+    code = _delivered(report, parsed, outputs)
     if report.interrupted:
         raise KeyboardInterrupt
     return code
 
 
-def _delivered(report: ProofReport | TheoremReport, parsed: argparse.Namespace) -> int:
+def _delivered(report: ProofReport | TheoremReport, parsed: argparse.Namespace, outputs: list[ReportOutput]) -> int:
     """Print the report, and on standard error what was written of proofs; the exit code."""
     if report.written_proofs:
         sys.stderr.write(f"{escape(str(parsed.proofs))}: {report.written_proofs}\n")
-    deliver_report(report, parsed)
+    deliver_report(report, outputs)
     return report.exit_code
 
 
@@ -78,7 +81,7 @@ def _list_theorems(parsed: argparse.Namespace) -> int:
     from sonnx.report.theorems import listed_counts, listing
     from sonnx.workers.theorems import select
 
-    if parsed.format != "text" or parsed.output is not None:
+    if parsed.format or parsed.output is not None:
         raise UsageError("--list excludes --format and --output")
     selected = select(names(parsed.select))
     sys.stdout.write(listing(selected))

@@ -6,7 +6,8 @@ import argparse
 
 from sonnx.api.profile import rules
 from sonnx.checker.options import ProfileOptions
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.report.formats import LISTING_FORMATS
 
 HELP = "list the rules of an edition"
@@ -21,5 +22,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def rules_command(parsed: argparse.Namespace) -> int:
     """Print the list; 0."""
-    deliver_report(rules(**keywords_of(ProfileOptions, parsed)), parsed)
+    deliver_report(rules(**keywords_of(ProfileOptions, parsed)), outputs_of(parsed))
     return 0

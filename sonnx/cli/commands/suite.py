@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from sonnx.base.options import Options
 from sonnx.base.progress import StatusLine
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.budget import add_budget_arguments, within_budget
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.suite.options import MakeOptions, RunOptions
 
 HELP = "test whether an implementation conforms: make, run, report and judge a suite, and compare two runs"
@@ -18,11 +21,15 @@ SUBCOMMANDS: dict[str, tuple[str, str, dict[str, tuple[str, str]], type[Options]
     "report": ("describe_suite", "say what a suite covers", {"folder": FOLDER}, None),
     "judge": ("judge_suite", "judge outputs that were made elsewhere",
         {"folder": FOLDER, "outputs": ("OUTPUTS", "CASE/test_data_set_N/output_K.pb")}, None),
-    "difference": ("compare_suite_runs", "say what differs between two runs, such as of two versions of a runtime",
+    "difference": ("compare_suite_runs", "say what differs between two runs, for example by two versions of a runtime",
         {"older": ("OLDER", "the JSON report of a run"),
          "newer": ("NEWER", "the JSON report of a later run of the same suite")}, None),
 }  # fmt: skip
-"""By command: the public function, what it does, its subjects and its options."""
+"""By command: the public function, what it does, its subjects and its options.
+
+Those without options read files and end soon, so that they have the limits of a command; a suite is made from the
+profile, and a run limits each data set.
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command = commands.add_parser(name, help=text, description=text, epilog="")
         for subject, (metavar, meaning) in subjects.items():
             command.add_argument(subject, metavar=metavar, type=Path, help=meaning)
-        if options is not None:
+        if options is None:
+            add_budget_arguments(command)
+        else:
             add_options(command, options)
         add_report_arguments(command)
     parser.set_defaults(command=suite_command)
@@ -42,11 +51,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def suite_command(parsed: argparse.Namespace) -> int:
     """Run the command; its exit codes stand in help.toml."""
+    options = SUBCOMMANDS[parsed.subcommand][3]
+    if options is None:
+        return _limited(parsed)
+    with StatusLine() as line:
+        return _report(parsed, {**keywords_of(options, parsed), "progress": line})
+
+
+@within_budget("worked through")
+def _limited(parsed: argparse.Namespace) -> int:
+    return _report(parsed, {})
+
+
+def _report(parsed: argparse.Namespace, chosen: Mapping[str, object]) -> int:
     from sonnx.api import suites
 
-    function, _, subjects, options = SUBCOMMANDS[parsed.subcommand]
-    with StatusLine() as line:
-        chosen = {} if options is None else {**keywords_of(options, parsed), "progress": line}
-        report = getattr(suites, function)(*(getattr(parsed, subject) for subject in subjects), **chosen)
-    deliver_report(report, parsed)
+    function, _, subjects, _ = SUBCOMMANDS[parsed.subcommand]
+    given = [getattr(parsed, subject) for subject in subjects]
+    outputs = outputs_of(parsed, *map(str, given))
+    report = getattr(suites, function)(*given, **chosen)
+    deliver_report(report, outputs)
     return int(report.exit_code)

@@ -8,7 +8,8 @@ from pathlib import Path
 from sonnx.base.files import require_empty, write_whole
 from sonnx.base.progress import status_line
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.cli.options import add_options, add_report_arguments, deliver_report, keywords_of
+from sonnx.cli.options import add_options, keywords_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.properties.options import VerifyOptions
 
 HELP = "verify a property of a model in every implementation"
@@ -29,6 +30,7 @@ def verify_command(parsed: argparse.Namespace) -> int:
     """Verify and print: 0 if the property holds, 1 if an input violates it, 2 for bad input, 3 if it is not decided."""
     from sonnx.api.properties import verify_property
 
+    outputs = outputs_of(parsed, parsed.model, *([str(parsed.property)] if parsed.property else []))
     options = keywords_of(VerifyOptions, parsed)
     if parsed.witness is not None:
         require_empty(parsed.witness, "file of an older input")
@@ -38,5 +40,5 @@ def verify_command(parsed: argparse.Namespace) -> int:
         result.write_witness(parsed.witness)
     if parsed.certificate is not None and result.certificate is not None:
         write_whole(parsed.certificate, result.certificate)
-    deliver_report(result, parsed)
+    deliver_report(result, outputs)
     return result.exit_code

@@ -182,7 +182,9 @@ class SumOrder:
 class Factors:
     """What the terms of a sum are products of, in any order and grouping: operands and constants.
 
-    `sizes` has for each factor a number of at least 1 that is at least its absolute value in every term, largest first.
+    `sizes` has for each factor a number of at least 1 that is at least its absolute value in every term, largest first:
+    theorems in proofs/coq/factors.v say what follows from it for every order and grouping, and that `of`, `times`,
+    `scaled` and `or_` keep it.
     `constants` is at least every product of constants, `operand` every product of an operand and factors that are the
     same for all elements: what an implementation may multiply in advance.
     """
@@ -228,12 +230,12 @@ class Factors:
 
     @property
     def after_rounding(self) -> float:
-        """At least what a rounded product of two or more factors is multiplied by afterwards."""
+        """At least what a rounded product of two or more factors is multiplied by afterwards (so named in Coq)."""
         return prod(self.sizes[:-2]) * (1 + 2.0**-40)
 
     @property
     def after_operand(self) -> float:
-        """At least what a single factor is multiplied by."""
+        """At least what a single factor, or a sum of such, is multiplied by (so named in Coq)."""
         return prod(self.sizes[:-1]) * (1 + 2.0**-40)
 
 
@@ -244,6 +246,26 @@ def _falling(sizes: Iterable[float]) -> tuple[float, ...]:
 def roundings(terms: Any, scalings: Any) -> Any:
     """At least how many roundings the sum of so many terms has (theorem bounds.sum-roundings)."""
     return terms * scalings + terms
+
+
+def enlargement(unit: float, least: float, scalings: float) -> float:
+    """How much an error of underflow, of at most this size, grows by underflow in the factors that follow it.
+
+    One more rounding outweighs that of up to six factors in every format, and of thousands with gradual underflow.
+    """
+    if (scalings + 1) * least * (1 + unit) <= unit:
+        return 1.0
+    losses = (scalings + 1) * least
+    return float(grown(1 / (1 - losses), 4)) if losses < 1 else inf
+
+
+def flushed_operands(terms: int, factors: float, lost: float) -> float:
+    """What it changes that an implementation takes subnormal operands for 0: of terms of so many factors each.
+
+    A factor changes its term by less than the least normal number times the other factors, of which `lost` has the
+    product; twice that covers that `result` of `sum_error` bounds the sum of the operands as they are.
+    """
+    return 2 * terms * factors * lost
 
 
 def sum_error(
@@ -271,7 +293,7 @@ def sum_error(
         |error| <= r u S + (n - 2) u H + u |y| + (n - 1 + r) u g S + (n r + n) (1 + g) W least.
 
     The last part is of underflow: a rounding of a term is off by `least` more, is multiplied by the factors that follow
-    it, of which W bounds the product (`Factors.after_rounding`), and later roundings let that grow by 1 + g (theorems
+    it, of which W bounds the product (`Factors`), and later roundings let that grow by 1 + g (theorems
     bounds.sum-underflow, sum-roundings, folded-constant and factors-left).
 
     Where no term passes more than `depth` additions the error is also at most γ_(r + depth) S, plus the same last term.
@@ -283,7 +305,7 @@ def sum_error(
         scalings: r.
         absolute: S, of the computed operands.
         result: a bound of |y|, of the computed operands.
-        least: W times the absolute error of a rounding that underflows.
+        least: W times the absolute error of a rounding that underflows, times its `enlargement`.
         depth: the additions a term passes at most, `inf` where not limited.
     """
     u, n, r = made.unit, terms, scalings

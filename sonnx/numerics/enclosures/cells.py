@@ -41,6 +41,11 @@ class RecurrentCell:
         """The elements of X with these numbers."""
         return self.context.step(taken(index, [X]))
 
+    def swapped(self, X: Value) -> Value:
+        """X with the first two axes exchanged."""
+        numbers = np.arange(prod(X.shape)).reshape(X.shape)
+        return self.part(X, np.ascontiguousarray(np.swapaxes(numbers, 0, 1)))
+
     def row(self, array: Array) -> Value:
         """A constant of the element type."""
         return constant("", np.ascontiguousarray(array.astype(ELEMENTS[self.context.element])))

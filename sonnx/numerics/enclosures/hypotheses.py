@@ -19,6 +19,9 @@ from sonnx.numerics.enclosures.arithmetic import (
     Factors,
     RoundingFormat,
     SumOrder,
+    enlargement,
+    flushed_operands,
+    grown,
     rounding_error,
     steps_error,
     sum_error,
@@ -149,10 +152,13 @@ class Hypotheses:
         if self.rounds_once:
             return self.rounding(element, result)
         rounding_format = self.accumulator(element)
-        least = self.least(rounding_format) * factors.after_rounding
-        error = sum_error(rounding_format, self.order, terms, scalings, absolute, result, least, depth)
-        if self.flush:  # a flushed factor changes its term by less than the least normal number times the other ones
-            error = error + 2 * terms * (scalings + 1) * FORMATS[element].normal * factors.after_operand
+        least = self.least(rounding_format)
+        follows = factors.after_operand if self.flush else factors.after_rounding  # a sum underflows only where flushed
+        lost = least * follows * enlargement(rounding_format.unit, least, scalings)
+        error = sum_error(rounding_format, self.order, terms, scalings, absolute, result, lost, depth)
+        if self.flush:
+            count = max(scalings + 1, len(factors.sizes))
+            error = grown(error + flushed_operands(terms, count, FORMATS[element].normal * follows), 1)
         return error if rounding_format.name == element else error + self.rounding(element, result + error)
 
     def as_json(self) -> dict[str, Any]:
@@ -220,8 +226,8 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
         raise refuse("an order of once rounds each operator, so fused must be false")
     accumulators = table.get("accumulator", {})
     for element, wide in accumulators.items():
-        if element not in FORMATS or wide not in FORMATS or FORMATS[wide].unit > FORMATS[element].unit:
-            raise refuse(f"the accumulator of {quote(str(element))} is not a format at least as precise")
+        if element not in FORMATS or wide not in FORMATS or not _holds(FORMATS[wide], FORMATS[element]):
+            raise refuse(f"the accumulator of {quote(str(element))} is not a format with all its numbers")
     functions = {each: _accuracy(value, refuse) for each, value in table.get("functions", {}).items()}
     functions.setdefault("default", Accuracy(0.5 if order == "once" else 1.0, 0.0))
     excludes = table.get("excludes", [])
@@ -238,6 +244,11 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
         name, statement, SumOrder(order, lanes), fused, flush, running, dict(accumulators), functions, tuple(excludes),
         {runtime: tuple(some) for runtime, some in measured.items()},
     )  # fmt: skip
+
+
+def _holds(wide: RoundingFormat, element: RoundingFormat) -> bool:
+    """Whether every number of a format is one of another."""
+    return wide.unit <= element.unit and wide.tiny <= element.tiny and wide.largest >= element.largest
 
 
 def _accuracy(value: Any, refuse: Any) -> Accuracy:

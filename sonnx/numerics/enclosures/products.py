@@ -160,7 +160,7 @@ def multiplied(
         factors, scalings = factors.scaled(abs(scale), everywhere=True, steps=steps), scalings + steps
         reach = grown(reach * max(1.0, abs(scale)), 1)
         part = SumRecord(absolute, terms, scalings, depth, factors, error, nothing(low.shape), reach)
-    if not wide_a and (not wide_b or how.pull_b is None):  # the product is no function of the inputs that are followed
+    if not wide_a and (not wide_b or how.pull_b is None):  # no followed input changes the product
         fixed = low, high
     parts, inputs, pulls = [part], list[Value](), list[Pull]()
     if wide_a:

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
-from sonnx.executor.executor import ModelRunner
+from sonnx.executor.constant_node import values_of
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
-from sonnx.model.ir import NOT_STATED, Graph, Import, Model, Node, SparseTensor, Tensor, ValueInfo, subgraphs
+from sonnx.model.ir import NOT_STATED, Graph, Node, SparseTensor, Tensor, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.numerics.formats import Array, format_of
 from sonnx.rewriter import constant_tensors, descriptions
@@ -223,19 +223,11 @@ def _holds(values: Array, numbers: list[int]) -> bool:
 
 def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:
     """The outputs of the node alone, empty where the executor has no values for it."""
-    node = site.node
-    outputs = tuple(ValueInfo(name, NOT_STATED) for name in node.outputs if name)
-    names = dict.fromkeys(node.inputs)
-    constants = tuple(replace(tensor, name=name) for name, tensor in zip(names, inputs, strict=True))
-    graph = Graph("folded", (), outputs, (), constants, (), (node,))
-    model = Model(10, (Import("", site.context.operator_set),), graph)
-    domain = site.context.run_domain
+    constants = dict(zip(dict.fromkeys(site.node.inputs), inputs, strict=True))
     try:
-        return ModelRunner(model, unchecked=True, domain=domain).run({}).values
+        return values_of(site.node, site.call, constants, site.context.run_domain)
     except Stop:
         return {}
-    finally:
-        domain.constants.clear()
 
 
 @rewrite("static-shape", Trigger.RULE_SELECTED)
