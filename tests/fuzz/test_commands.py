@@ -57,6 +57,10 @@ g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
                                                      (TensorProto.INT16, [2, 1]), transA=2**31 - 1),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
+    "an Equal of more elements than a file has": one("Equal", [(TensorProto.INT64, [2**60])] * 2,
+                                                     (TensorProto.BOOL, [2**60])),
+    "a Floor of more elements than a file has": one("Floor", [(F, [2**60])], (F, [2**60])),
+    "a Sign of more elements than a file has": one("Sign", [(F, [2**60])], (F, [2**60])),
 }  # fmt: skip
 
 
