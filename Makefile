@@ -64,7 +64,7 @@ handover: $(VENV)/installed
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
 # compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
-# and compare verdicts with those of the check; three minutes.
+# and compare verdicts with those of the check; four minutes.
 # Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
@@ -73,7 +73,7 @@ formal: $(VENV)/installed
 	mkdir -p $(FORMAL)
 	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/*.ml $(FORMAL)
 	$(BIN)/sonnx export coq $(FORMAL)
-	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
+	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -j 2 -f Makefile.coq
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v && coqc -Q . Sonnx decided.v
