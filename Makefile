@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -63,22 +63,27 @@ handover: $(VENV)/installed
 	$(BIN)/python -m tools.handover handover
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
-# compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the checker extracted from it, and compare its verdicts with those of the check;
-# three minutes.  Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
+# compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
+# and compare verdicts with those of the check; four minutes.
+# Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
-	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/second_checker.ml $(FORMAL)
+	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/*.ml $(FORMAL)
 	$(BIN)/sonnx export coq $(FORMAL)
-	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -f Makefile.coq
+	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -j 2 -f Makefile.coq
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v && coqc -Q . Sonnx decided.v
 	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
-	cd $(FORMAL) && ocamlopt -w -a evaluator.mli evaluator.ml second_checker.ml -o second_checker
+	cd $(FORMAL) && for program in second_checker second_encoder; do ocamlopt -w -a evaluator.mli evaluator.ml reading.ml $$program.ml -o $$program || exit 1; done
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
+
+# The terms that the prover makes of the rules, compared with those of the translation extracted by `make formal`.
+formal-terms: $(VENV)/installed
+	$(BIN)/python -m tests.support.second_encoder $(FORMAL)/second_encoder $(FORMAL)/rules.v
 
 # A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and the tables of docs/runtimes.md and
 # docs/suite.md; an hour and more. Reports of other versions of a runtime in build/reports stay.

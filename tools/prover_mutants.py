@@ -22,8 +22,8 @@ ROOT = Path(__file__).parent.parent
 MUTANTS = ROOT / "tests" / "data" / "prover_mutants.toml"
 COPIED = ("sonnx", "proofs", "restrictions")
 """The folders of the package; all others are linked."""
-TIMEOUT = 300
-"""Seconds for the tests of one mutant; a test that does not end detects it."""
+PROCESSOR_SECONDS, SECONDS = 300, 3000
+"""Of the tests of one mutant, which a test that does not end detects; other work lengthens the second only."""
 
 
 class ProverMutant(NamedTuple):
@@ -94,10 +94,11 @@ def survivors(mutants: Sequence[ProverMutant]) -> Iterator[ProverMutant]:
 def _fails(tests: Sequence[str], copy: Path) -> bool:
     files = [path_of(name) for name in tests]
     options = ["-x", "-q", "-p", "no:randomly", "-p", "no:xdist", "--rootdir", str(copy)]
-    command = [sys.executable, "-B", "-m", "pytest", *options, *files]
+    limited = ["sh", "-c", f'ulimit -t {PROCESSOR_SECONDS}; exec "$@"', "sh"]
+    command = [*limited, sys.executable, "-B", "-m", "pytest", *options, *files]
     try:
         ended = subprocess.run(  # noqa: S603  this Python
-            command, cwd=copy, capture_output=True, timeout=TIMEOUT, check=False
+            command, cwd=copy, capture_output=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         return True

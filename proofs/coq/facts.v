@@ -49,6 +49,7 @@ Fixpoint simple (n : nat) (given : list expr) (e : expr) : expr :=
           if member c given then simple n given a else if member (Not c) given then simple n given b else e
       | Not a => Not (simple n given a)
       | ForAll x s p => ForAll x (simple n given s) p
+      | Exists x s p => Exists x (simple n given s) p
       | _ => e
       end
   end.
@@ -219,6 +220,7 @@ Proof.
     apply member_ok in M'; rewrite Forall_forall in G; pose proof (G _ M') as T; unfold true_in in T; cbn [eval] in T.
     cbn [eval] in *; destruct (eval e1 names); try discriminate; destruct truth; try discriminate.
     cbn [choice] in *; apply IHn; auto; apply Forall_forall; auto.
+  - cbn [eval] in *; destruct (on_list_solid _ _ H) as [l L]; rewrite IHn; auto; rewrite L; simpl; tauto.
   - cbn [eval] in *; destruct (on_list_solid _ _ H) as [l L]; rewrite IHn; auto; rewrite L; simpl; tauto.
   - cbn [eval] in H; destruct (on_list_solid _ _ H) as [l L].
     assert (S : eval (simple n given e) names = VList l) by (rewrite IHn; [exact L | exact G | rewrite L; simpl; tauto]).

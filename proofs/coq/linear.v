@@ -19,38 +19,41 @@ Definition function_eqb (a b : list_function) : bool :=
   end.
 
 (* Equal texts. *)
-Fixpoint expr_eqb (a b : expr) : bool :=
+Fixpoint same_text (a b : expr) : bool :=
   match a, b with
   | Int x, Int y => x =? y
   | Float x, Float y => (Qnum x =? Qnum y) && (Qden x =? Qden y)%positive
   | Text x, Text y | Name x, Name y => String.eqb x y
   | Nil, Nil | Undefined, Undefined => true
   | Cons a b, Cons a' b' | Item a b, Item a' b' | And a b, And a' b' | Or a b, Or a' b' | Range a b, Range a' b' =>
-      expr_eqb a a' && expr_eqb b b'
-  | Arithmetic s a b, Arithmetic t a' b' => arithmetic_eqb s t && expr_eqb a a' && expr_eqb b b'
-  | Compare s a b, Compare t a' b' => comparison_eqb s t && expr_eqb a a' && expr_eqb b b'
-  | Field a f, Field a' g => String.eqb f g && expr_eqb a a'
-  | Negative a, Negative a' | Not a, Not a' | Flatten a, Flatten a' | Stated a, Stated a' => expr_eqb a a'
-  | Apply f a, Apply g a' => function_eqb f g && expr_eqb a a'
-  | Part a b c, Part a' b' c' | If a b c, If a' b' c' => expr_eqb a a' && expr_eqb b b' && expr_eqb c c'
+      same_text a a' && same_text b b'
+  | Arithmetic s a b, Arithmetic t a' b' => arithmetic_eqb s t && same_text a a' && same_text b b'
+  | Compare s a b, Compare t a' b' => comparison_eqb s t && same_text a a' && same_text b b'
+  | Field a f, Field a' g => String.eqb f g && same_text a a'
+  | Negative a, Negative a' | Not a, Not a' | Flatten a, Flatten a' | Stated a, Stated a' => same_text a a'
+  | Apply f a, Apply g a' => function_eqb f g && same_text a a'
+  | Part a b c, Part a' b' c' | If a b c, If a' b' c' => same_text a a' && same_text b b' && same_text c c'
   | ForAll x a b, ForAll y a' b' | Exists x a b, Exists y a' b' | Let x a b, Let y a' b' =>
-      String.eqb x y && expr_eqb a a' && expr_eqb b b'
-  | Collect x a b c, Collect y a' b' c' => String.eqb x y && expr_eqb a a' && expr_eqb b b' && expr_eqb c c'
+      String.eqb x y && same_text a a' && same_text b b'
+  | Collect x a b c, Collect y a' b' c' => String.eqb x y && same_text a a' && same_text b b' && same_text c c'
   | Reduce x z a b c, Reduce y w a' b' c' =>
-      String.eqb x y && String.eqb z w && expr_eqb a a' && expr_eqb b b' && expr_eqb c c'
+      String.eqb x y && String.eqb z w && same_text a a' && same_text b b' && same_text c c'
   | _, _ => false
   end.
+
+(* A conjunction evaluates both parts in Coq's virtual machine; this one stops at the first that is false. *)
+Definition expr_eqb := Eval cbv beta delta [andb same_text] in same_text.
 
 Ltac split_and := repeat match goal with H : _ && _ = true |- _ => apply andb_prop in H; destruct H end.
 
 Lemma expr_eqb_ok : forall a b, expr_eqb a b = true -> a = b.
 Proof.
-  induction a; intros [] H; simpl in H; try discriminate; split_and;
+  change expr_eqb with same_text; induction a; intros [] H; simpl in H; try discriminate; split_and;
     repeat match goal with
     | H : String.eqb _ _ = true |- _ => apply String.eqb_eq in H; subst
     | H : (_ =? _)%positive = true |- _ => apply Pos.eqb_eq in H; subst
     | H : (_ =? _) = true |- _ => apply Z.eqb_eq in H; subst
-    | IH : forall b, expr_eqb ?a b = true -> _, H : expr_eqb ?a _ = true |- _ => apply IH in H; subst
+    | IH : forall b, same_text ?a b = true -> _, H : same_text ?a _ = true |- _ => apply IH in H; subst
     end; try reflexivity.
   - destruct number, number0; simpl in *; subst; reflexivity.
   - destruct sign, sign0; try discriminate; reflexivity.
@@ -58,10 +61,14 @@ Proof.
   - destruct function, function0; try discriminate; reflexivity.
 Qed.
 
-Definition member (e : expr) (l : list expr) : bool := existsb (expr_eqb e) l.
+Fixpoint member (e : expr) (l : list expr) : bool :=
+  match l with [] => false | f :: rest => if expr_eqb e f then true else member e rest end.
 
 Lemma member_ok : forall e l, member e l = true -> In e l.
-Proof. intros e l H; apply existsb_exists in H; destruct H as [f [I E]]; apply expr_eqb_ok in E; subst; assumption. Qed.
+Proof.
+  intros e l; induction l as [| f l IH]; simpl; intros H; [discriminate |].
+  destruct (expr_eqb e f) eqn:E; [apply expr_eqb_ok in E; subst |]; auto.
+Qed.
 
 (* The integer that an expression is; 0 if it is none. *)
 Definition number (v : value) : Z := match v with VInt z => z | _ => 0 end.

@@ -1,109 +1,8 @@
-(* What the search finds is so, for every call. *)
+(* What the search knows is so, for every call. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts consequences search.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties.
 Import ListNotations.
 Open Scope Z_scope.
-
-Lemma member_of_solid : forall r f names, solid names (Field r f) -> solid names r.
-Proof. intros r f names H; unfold solid in *; cbn [eval] in H; destruct (eval r names); simpl in *; tauto. Qed.
-
-Lemma parts_ok : forall e names, solid names e -> Forall (solid names) (parts e).
-Proof.
-  induction e; intros names H; cbn [parts]; constructor; try exact H; try (constructor; fail).
-  - destruct (String.eqb field "shape"); [| constructor]; apply IHe; eapply member_of_solid; exact H.
-  - unfold solid in H; cbn [eval] in H; destruct (item_solid _ _ H) as [l [z [L [Z' _]]]].
-    apply Forall_app; split; [apply IHe1 | apply IHe2]; unfold solid; [rewrite L | rewrite Z']; simpl; tauto.
-  - unfold solid in H; cbn [eval] in H; destruct (part_solid _ _ _ H) as [l [x [y [L [X [Y _]]]]]].
-    repeat (apply Forall_app; split); [apply IHe1 | apply IHe2 | apply IHe3]; unfold solid;
-      [rewrite L | rewrite X | rewrite Y]; simpl; tauto.
-  - unfold solid in H; cbn [eval] in H; destruct (calculate_solid _ _ _ H); apply Forall_app; split; auto.
-  - apply IHe; unfold solid in *; cbn [eval] in H; apply negative_solid; exact H.
-  - apply IHe; unfold solid in *; cbn [eval] in H; destruct (on_list_solid _ _ H) as [l L]; rewrite L; simpl; tauto.
-Qed.
-
-Lemma ordered_solid : forall names s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) -> solid names a /\ solid names b.
-Proof.
-  intros names s a b S H; unfold true_in, solid in *; cbn [eval] in H.
-  destruct S; subst; cbn [compare] in H;
-    match type of H with strict ?l ?v = _ => destruct (strict_cases l v) as [[E F] | [c E]]; rewrite E in H; [| discriminate] end;
-    inversion F as [| ? ? F1 F2]; inversion F2; auto.
-Qed.
-
-Lemma parts_of_condition_ok : forall d names f, possible d names -> true_in names f ->
-  Forall (solid names) (parts_of_condition d f).
-Proof.
-  intros d names f P H; destruct f; try (constructor; fail); cbn [parts_of_condition].
-  - destruct sign; try (constructor; fail).
-    + destruct (kind_of d f1) eqn:K1; [| constructor]; destruct (kind_of d f2) eqn:K2; [| constructor].
-      destruct (equal_true names f1 f2 d P) as [A B]; [congruence | congruence | exact H |].
-      apply Forall_app; split; apply parts_ok; assumption.
-    + destruct (ordered_solid _ _ _ _ (or_introl eq_refl) H); apply Forall_app; split; apply parts_ok; assumption.
-    + destruct (ordered_solid _ _ _ _ (or_intror eq_refl) H); apply Forall_app; split; apply parts_ok; assumption.
-  - apply parts_ok; unfold true_in, solid in *; cbn [eval] in H; destruct (eval f1 names); simpl in *; try discriminate; tauto.
-Qed.
-
-Lemma at_most_intro : forall names a b x y, eval a names = VInt x -> eval b names = VInt y -> x <= y -> true_in names (Compare AtMost a b).
-Proof.
-  intros names a b x y A B H; unfold true_in; cbn [eval compare]; rewrite A, B; cbn [less].
-  replace (y <? x) with false; [reflexivity | symmetry; apply Z.ltb_ge; exact H].
-Qed.
-
-Lemma less_intro : forall names a b x y, eval a names = VInt x -> eval b names = VInt y -> x < y -> true_in names (Compare Less a b).
-Proof.
-  intros names a b x y A B H; unfold true_in; cbn [eval compare]; rewrite A, B; cbn [less].
-  replace (x <? y) with true; [reflexivity | symmetry; apply Z.ltb_lt; exact H].
-Qed.
-
-Lemma nat_value : forall d names e, possible d names -> kind_of d e = Some KNat -> solid names e -> exists z, eval e names = VInt z /\ 0 <= z.
-Proof.
-  intros d names e P K S; pose proof (kind_of_ok _ _ _ _ P K) as M; unfold solid in S.
-  destruct (eval e names); simpl in *; try tauto; eauto.
-Qed.
-
-Lemma filtered_length : forall (f : value -> bool) l, (List.length (filter f l) <= List.length l)%nat.
-Proof. intros f l; induction l as [| v l IH]; simpl; [lia |]; destruct (f v); simpl; lia. Qed.
-
-Lemma properties_ok : forall d names t, possible d names -> solid names t -> Forall (true_in names) (properties d t).
-Proof.
-  intros d names t P S; unfold properties; apply Forall_app; split.
-  - destruct (kind_of d t) as [[] |] eqn:K; try (constructor; fail); constructor; [| constructor].
-    destruct (nat_value _ _ _ P K S) as [z [E N]]; eapply at_most_intro; [reflexivity | exact E | exact N].
-  - destruct t; try (constructor; fail).
-    + unfold solid in S; cbn [eval] in S; destruct (item_solid _ _ S) as [l [z [L [Z' [B _]]]]]; constructor; [| constructor; [| constructor]].
-      * eapply at_most_intro; [reflexivity | exact Z' | lia].
-      * eapply less_intro; [exact Z' | apply length_form_ok; exact L | lia].
-    + destruct sign; try (constructor; fail).
-      * destruct t2; try (constructor; fail); destruct number; try (constructor; fail); destruct (is_int d t1) eqn:I; try (constructor; fail).
-        destruct (calculate_solid _ _ _ S) as [S1 _]; destruct (is_int_ok _ _ _ P I S1) as [x X]; constructor; [| constructor; [| constructor]].
-        -- eapply at_most_intro; [| exact X |]; cbn [eval]; [rewrite X; cbn [calculate on_integers]; reflexivity |].
-           apply Z.mul_div_le; lia.
-        -- eapply less_intro; [exact X | cbn [eval]; rewrite X; cbn [calculate on_integers]; reflexivity |].
-           assert (Q : 0 < Z.pos p) by lia; pose proof (Z.mul_succ_div_gt x (Z.pos p) Q) as R; rewrite Z.mul_succ_r in R; exact R.
-      * destruct (is_int d t1 && is_int d t2) eqn:I; [| constructor]; split_and; destruct (calculate_solid _ _ _ S) as [S1 S2].
-        destruct (is_int_ok _ _ _ P H S1) as [x X]; destruct (is_int_ok _ _ _ P H0 S2) as [y Y].
-        unfold solid in S; cbn [eval] in S; rewrite X, Y in S; cbn [calculate on_integers] in S.
-        destruct (0 <? y) eqn:Q; [| simpl in S; tauto]; apply Z.ltb_lt in Q; pose proof (Z.mod_pos_bound x y Q).
-        assert (E : eval (Arithmetic Remainder t1 t2) names = VInt (x mod y)).
-        { cbn [eval]; rewrite X, Y; cbn [calculate on_integers]; apply Z.ltb_lt in Q; rewrite Q; reflexivity. }
-        repeat constructor; [eapply at_most_intro; [reflexivity | exact E | lia] | eapply less_intro; [exact E | exact Y | lia]].
-    + destruct function; try (constructor; fail); destruct t; try (constructor; fail).
-      * constructor; [| constructor]; unfold solid in S; cbn [eval] in S; destruct (on_list_solid _ _ S) as [l L].
-        cbn [eval] in L.
-        assert (W : exists w, eval t1 names = VList w) by (eapply on_list_solid; rewrite L; simpl; tauto); destruct W as [w W].
-        eapply at_most_intro; [cbn [eval]; rewrite L; cbn [on_list apply]; reflexivity | apply length_form_ok; exact W |].
-        rewrite W in L; cbn [on_list] in L.
-        match type of L with strict ?a ?b = _ => destruct (strict_cases a b) as [[E _] | [c E]]; rewrite E in L; [| discriminate] end.
-        inversion L; rewrite map_length; unfold chosen; pose proof (filtered_length (fun v => is_truth true (eval t2 (updated names variable v))) w); lia.
-      * unfold solid in S; cbn [eval] in S; destruct (on_list_solid _ _ S) as [l L]; cbn [eval] in L.
-        destruct (range_solid (eval t1 names) (eval t2 names)) as [x [y [X Y]]]; [rewrite L; simpl; tauto |].
-        rewrite X, Y in L; cbn [range] in L; inversion L as [E].
-        assert (N : eval (Apply Len (Range t1 t2)) names = VInt (Z.of_nat (Z.to_nat (y - x)))).
-        { cbn [eval]; rewrite X, Y; cbn [range on_list apply]; unfold integers; rewrite !map_length, seq_length; reflexivity. }
-        assert (M : eval (Arithmetic Minus t2 t1) names = VInt (y - x)) by (cbn [eval]; rewrite X, Y; reflexivity).
-        constructor; [eapply at_most_intro; [exact M | exact N | lia] |].
-        constructor; [| constructor]; apply or_intro; destruct (Z.le_gt_cases (y - x) 0);
-          [left; eapply at_most_intro; [exact N | reflexivity | lia] | right; eapply at_most_intro; [exact N | exact M | lia]].
-Qed.
 
 (* The call fits the context. *)
 Definition fits (c : context) (names : environment) : Prop :=
@@ -113,49 +12,121 @@ Definition fits (c : context) (names : environment) : Prop :=
   Forall (fun '(m, s) => exists l, eval s names = VList l /\ In (eval m names) l) (within c) /\
   Forall (true_in names) (given c).
 
-Lemma instances_ok : forall c names ps js f, fits c names -> Forall (solid names) ps ->
-  Forall (fun j => exists z, eval j names = VInt z) js -> true_in names f -> Forall (true_in names) (instances c ps js f).
+(* An expression is an item of a list. *)
+Definition belongs (names : environment) (p : expr * expr) : Prop :=
+  let (m, s) := p in exists l, eval s names = VList l /\ In (eval m names) l.
+
+Lemma collected_item : forall names y t q a l v, eval (Collect y t q a) names = VList l -> In v l ->
+  exists w u, eval t names = VList w /\ In u w /\ eval q (updated names y u) = VBool true /\ v = eval a (updated names y u).
 Proof.
-  intros c names ps js f [P [_ [W _]]] S J H; destruct f; try (constructor; fail); cbn [instances].
-  destruct (decides (named c) variable f1 f2) eqn:D; [| constructor].
-  destruct (forall_true _ _ _ _ _ P D H) as [l [L A]]; rewrite Forall_forall in A; repeat (apply Forall_app; split).
-  - apply Forall_flat_map; eapply Forall_impl; [| exact W]; intros [m s] [w [W1 W2]].
-    destruct (expr_eqb f1 s) eqn:E; repeat constructor; apply expr_eqb_ok in E; subst.
-    unfold true_in; rewrite subst_ok; apply A; congruence.
-  - apply Forall_flat_map; eapply Forall_impl; [| exact S]; intros e S'; destruct e; try (constructor; fail).
-    destruct (expr_eqb f1 e1) eqn:E; repeat constructor; apply expr_eqb_ok in E; subst.
-    unfold true_in; rewrite subst_ok; apply A; unfold solid in S'; cbn [eval] in *.
-    destruct (item_solid _ _ S') as [w [z [L' [_ [_ [_ I]]]]]]; congruence.
-  - destruct f1; try (constructor; fail); apply Forall_map; eapply Forall_impl; [| exact J]; intros j [z Z'].
-    cbn [eval] in L; destruct (range_solid (eval f1_1 names) (eval f1_2 names)) as [x [y [X Y]]]; [rewrite L; simpl; tauto |].
-    rewrite X, Y in L; cbn [range] in L; inversion L; subst; unfold within_range; apply or_intro.
-    destruct (Z.lt_ge_cases z x); [left; apply or_intro; left; eapply less_intro; eauto |].
-    destruct (Z.le_gt_cases y z); [left; apply or_intro; right; eapply at_most_intro; eauto |].
-    right; unfold true_in; rewrite subst_ok, Z'; apply A; unfold integers; apply in_map_iff; exists z; split; [reflexivity |].
-    apply in_map_iff; exists (Z.to_nat (z - x)); split; [lia | apply in_seq; lia].
+  intros names y t q a l v L I; cbn [eval] in L; destruct (eval t names) as [| | | | w | |] eqn:E; try discriminate; cbn [on_list] in L.
+  match type of L with strict ?a ?b = _ => destruct (strict_cases a b) as [[S _] | [c S]]; rewrite S in L; [| discriminate] end.
+  inversion L; subst; apply in_map_iff in I; destruct I as [u [V I]]; apply filter_In in I; destruct I as [I Q].
+  exists w, u; repeat split; auto; destruct (eval q (updated names y u)); try discriminate; destruct truth; [reflexivity | discriminate].
+Qed.
+
+Lemma part_item : forall names t a b l v, eval (Part t a b) names = VList l -> In v l -> exists w, eval t names = VList w /\ In v w.
+Proof.
+  intros names t a b l v L I; cbn [eval] in L; assert (S : ~ unknown (part (eval t names) (eval a names) (eval b names))) by (rewrite L; simpl; tauto).
+  destruct (part_solid _ _ _ S) as [w [x [y [W [_ [_ [_ [_ E]]]]]]]]; rewrite E in L; inversion L; subst; exists w; split; [exact W |].
+  revert v I; apply Forall_forall, forall_firstn, forall_skipn, Forall_forall; auto.
+Qed.
+
+Lemma widened_ok : forall names m s, belongs names (m, s) -> Forall (belongs names) (widened m s) /\ Forall (true_in names) (filters m s).
+Proof.
+  intros names m s; induction s; intros B; cbn [widened filters]; try (split; repeat constructor; exact B).
+  - destruct IHs1 as [W F].
+    { destruct B as [l [L I]]; exact (part_item _ _ _ _ _ _ L I). }
+    split; [constructor; [exact B | exact W] | exact F].
+  - destruct s3; try (split; repeat constructor; exact B); destruct (String.eqb variable name) eqn:Q; [| split; repeat constructor; exact B].
+    apply String.eqb_eq in Q; subst; pose proof B as [l [L I]]; destruct (collected_item _ _ _ _ _ _ _ L I) as [w [u [E [J [T V]]]]].
+    cbn [eval] in V; unfold updated in V; rewrite String.eqb_refl in V; subst u.
+    destruct IHs1 as [W F]; [exists w; auto |]; split; constructor; auto.
+    unfold true_in; rewrite subst_ok; exact T.
+Qed.
+
+Lemma widened_first : forall m s p, In p (widened m s) -> fst p = m.
+Proof.
+  intros m s p; induction s; cbn [widened]; intros [E | H]; try (subst; reflexivity); try destruct H; auto.
+  destruct s3; try destruct H; destruct (String.eqb variable name); [auto | destruct H].
+Qed.
+
+Lemma is_itself_ok : forall c names m s, fits c names -> is_itself c m = true -> belongs names (m, s) ->
+  (match m with Item _ _ => solid names m | _ => True end) -> equal (eval m names) (eval m names) = VBool true.
+Proof.
+  intros c names m s [P [S _]] H B I; unfold is_itself in H; destruct (kind_of (named c) m) as [k |] eqn:K; [| discriminate]; split_and.
+  eapply scalar_itself; [exact H |]; destruct m; try discriminate.
+  - destruct (lookup name (sure c)) as [[] |] eqn:E; try discriminate; exact (S name k true K E).
+  - apply has_of_may; [exact H | eapply kind_of_ok; eassumption | exact I].
+Qed.
+
+Lemma of_member_ok : forall c names m s, fits c names -> belongs names (m, s) ->
+  (match m with Item _ _ => solid names m | _ => True end) -> Forall (true_in names) (of_member c m s).
+Proof.
+  intros c names m s F B I; unfold of_member; apply Forall_app; split; [apply widened_ok; exact B |].
+  pose proof B as [l [L J]]; destruct s; try (constructor; fail).
+  - destruct (is_itself c m) eqn:E; [| constructor]; destruct (listed (Cons s1 s2)) as [items |] eqn:Q; constructor; [| constructor].
+    pose proof (is_itself_ok _ _ _ _ F E B I) as R; pose proof (listed_ok _ _ names Q) as L'; rewrite L in L'; inversion L'; subst.
+    apply in_map_iff in J; destruct J as [e [V J]]; apply one_of_ok, Exists_exists; exists e; split; [exact J |].
+    unfold true_in; cbn [eval compare]; rewrite V; exact R.
+  - constructor.
+    + eapply less_intro; [reflexivity | apply length_form_ok; exact L | destruct l; [destruct J | simpl; lia]].
+    + assert (G : Forall (true_in names) (if is_itself c m && negb (mentions variable m)
+        then [Exists variable s1 (And s2 (Compare Equal s3 m))] else [])).
+      { destruct (is_itself c m && negb (mentions variable m)) eqn:E; constructor; [| constructor]; split_and; apply negb_true_iff in H0.
+        pose proof (is_itself_ok _ _ _ _ F H B I) as R; destruct (collected_item _ _ _ _ _ _ _ L J) as [w [u [W [U [T V]]]]].
+        eapply exists_intro; [exact W | exact U |]; cbn [eval compare]; rewrite T, (eval_without m variable H0), <- V, R; reflexivity. }
+      destruct s3; try exact G; constructor.
+  - cbn [eval] in L; destruct (range_solid (eval s1 names) (eval s2 names)) as [x [y [X Y]]]; [rewrite L; simpl; tauto |].
+    rewrite X, Y in L; cbn [range] in L; inversion L; subst; apply in_map_iff in J; destruct J as [z [V J]].
+    apply in_map_iff in J; destruct J as [n [N J]]; apply in_seq in J; symmetry in V.
+    constructor; [eapply at_most_intro; [exact X | exact V | lia] |].
+    constructor; [eapply less_intro; [exact V | exact Y | lia] | constructor].
+Qed.
+
+Lemma twins_ok : forall d names a b ps, possible d names -> is_list d a = true -> is_list d b = true ->
+  true_in names (Compare Equal a b) -> Forall (solid names) ps -> Forall (true_in names) (twins a b ps).
+Proof.
+  intros d names a b ps P A B H S; destruct (equal_true _ _ _ _ P (is_list_kind _ _ A) (is_list_kind _ _ B) H) as [Sa Sb].
+  destruct (is_list_ok _ _ _ P A Sa) as [l L]; destruct (is_list_ok _ _ _ P B Sb) as [r R].
+  unfold true_in in H; cbn [eval compare] in H; rewrite L, R in H; destruct (equal_lists _ _ H) as [N T].
+  apply Forall_flat_map; eapply Forall_impl; [| exact S]; intros e E; destruct e; try (constructor; fail).
+  destruct (expr_eqb a e1 || expr_eqb b e1) eqn:Q; constructor; [| constructor].
+  unfold solid in E; cbn [eval] in E; destruct (item_solid _ _ E) as [w [z [W [Z' [I _]]]]].
+  assert (K : 0 <= z < Z.of_nat (List.length r)).
+  { apply orb_prop in Q; destruct Q as [Q | Q]; apply expr_eqb_ok in Q; subst; [rewrite L in W | rewrite R in W]; inversion W; subst; lia. }
+  unfold true_in; cbn [eval compare]; rewrite L, R, Z'; destruct (T (Z.to_nat z)) as [U X]; [lia |]; cbn [item]; rewrite N.
+  rewrite (proj2 (Z.leb_le _ _)), (proj2 (Z.ltb_lt _ _)) by lia; cbn [andb]; apply equal_is_bool; auto using may_equal.
+Qed.
+
+Lemma instances_ok : forall c names ms ps places js f, fits c names -> Forall (belongs names) ms -> Forall (solid names) ps ->
+  Forall (fun j => exists z, eval j names = VInt z) js -> Forall (fun j => exists z, eval j names = VInt z) places ->
+  true_in names f -> Forall (true_in names) (instances c ms ps places js f).
+Proof.
+  intros c names ms ps places js f [P _] W S J J' H; destruct f; try (constructor; fail); cbn [instances].
+  - destruct sign; try (constructor; fail); destruct (is_list (named c) f1 && is_list (named c) f2) eqn:I; [| constructor]; split_and.
+    apply (twins_ok (named c)); assumption.
+  - destruct (decides (named c) variable f1 f2) eqn:D; [| constructor].
+    destruct (forall_true _ _ _ _ _ P D H) as [l [L A]]; rewrite Forall_forall in A; apply Forall_app; split.
+    + apply Forall_flat_map; eapply Forall_impl; [| exact W]; intros [m s] [w [W1 W2]].
+      destruct (expr_eqb f1 s) eqn:E; repeat constructor; apply expr_eqb_ok in E; subst.
+      unfold true_in; rewrite subst_ok; apply A; congruence.
+    + destruct f1; try (constructor; fail).
+      assert (Q : Forall (fun j => exists z, eval j names = VInt z) (if asks_item variable f2 then js ++ places else js)).
+      { destruct (asks_item variable f2); [apply Forall_app; split; assumption | assumption]. }
+      apply Forall_map; eapply Forall_impl; [| exact Q]; intros j [z Z'].
+      cbn [eval] in L; destruct (range_solid (eval f1_1 names) (eval f1_2 names)) as [x [y [X Y]]]; [rewrite L; simpl; tauto |].
+      rewrite X, Y in L; cbn [range] in L; inversion L; subst; unfold within_range; apply or_intro.
+      destruct (Z.lt_ge_cases z x); [left; apply or_intro; left; eapply less_intro; eauto |].
+      destruct (Z.le_gt_cases y z); [left; apply or_intro; right; eapply at_most_intro; eauto |].
+      right; unfold true_in; rewrite subst_ok, Z'; apply A; unfold integers; apply in_map_iff; exists z; split; [reflexivity |].
+      apply in_map_iff; exists (Z.to_nat (z - x)); split; [lia | apply in_seq; lia].
 Qed.
 
 Lemma without_twins_ok : forall (Q : expr -> Prop) l found, Forall Q l -> Forall Q found -> Forall Q (without_twins l found).
 Proof.
   intros Q l; induction l as [| e l IH]; intros found L F; simpl; [apply Forall_rev; exact F |].
   inversion L; subst; apply IH; auto; destruct (member e found); auto.
-Qed.
-
-Lemma more_ok : forall c names facts, fits c names -> Forall (true_in names) facts -> Forall (true_in names) (more c facts).
-Proof.
-  intros c names facts F H; unfold more; pose proof F as [P [_ [W _]]].
-  assert (S : Forall (solid names) (without_twins (flat_map (parts_of_condition (named c)) facts) [])).
-  { apply without_twins_ok; [| constructor]; apply Forall_flat_map; eapply Forall_impl; [| exact H]; intros f T.
-    apply parts_of_condition_ok; assumption. }
-  apply Forall_app; split; apply Forall_flat_map.
-  - eapply Forall_impl; [| exact S]; intros t T; apply properties_ok; assumption.
-  - eapply Forall_impl; [| exact H]; intros f T; apply instances_ok; auto.
-    apply without_twins_ok; [| constructor]; apply Forall_app; split; unfold indices, in_ranges; apply Forall_flat_map.
-    + eapply Forall_impl; [| exact S]; intros e E; destruct e; try (constructor; fail); constructor; [| constructor].
-      unfold solid in E; cbn [eval] in E; destruct (item_solid _ _ E) as [l [z [_ [Z' _]]]]; eauto.
-    + eapply Forall_impl; [| exact W]; intros [m s] [l [L I]]; destruct s; try (constructor; fail); constructor; [| constructor].
-      cbn [eval] in L; destruct (range_solid (eval s1 names) (eval s2 names)) as [x [y [X Y]]]; [rewrite L; simpl; tauto |].
-      rewrite X, Y in L; cbn [range] in L; inversion L; subst; apply in_map_iff in I; destruct I as [z [Z' _]]; eauto.
 Qed.
 
 Lemma equal_known : forall names a b d v, possible d names -> kind_of d a <> None -> kind_of d b <> None ->
@@ -172,6 +143,47 @@ Lemma true_solid : forall names f, true_in names f -> solid names f.
 Proof. intros names f H; unfold true_in, solid in *; rewrite H; simpl; tauto. Qed.
 
 #[local] Opaque simple depth.
+
+Lemma memberships_ok : forall c names facts ps, fits c names -> Forall (true_in names) facts -> Forall (solid names) ps ->
+  Forall (fun p => belongs names p /\ match fst p with Item _ _ => solid names (fst p) | _ => True end) (memberships c facts ps).
+Proof.
+  intros c names facts ps [_ [_ [W _]]] T S; unfold memberships; apply Forall_app; split.
+  - apply Forall_flat_map; eapply Forall_impl; [| exact W]; intros [m s] [l [L I]]; destruct m; constructor; [| constructor].
+    split; [| exact Logic.I]; exists l; split; [| exact I]; rewrite simple_ok; [exact L | exact T | unfold solid; rewrite L; simpl; tauto].
+  - apply Forall_flat_map; eapply Forall_impl; [| exact S]; intros e E; destruct e; try (constructor; fail); constructor; [| constructor].
+    split; [| exact E]; pose proof E as E'; unfold solid in E; cbn [eval] in E; destruct (item_solid _ _ E) as [l [z [L [_ [_ [_ I]]]]]].
+    exists l; split; [exact L | exact I].
+Qed.
+
+Lemma more_ok : forall c names facts, fits c names -> Forall (true_in names) facts -> Forall (true_in names) (more c facts).
+Proof.
+  intros c names facts F H; unfold more; pose proof F as [P [_ [W _]]].
+  set (ps := without_twins (flat_map (parts_of_condition (named c)) facts) []).
+  assert (S : Forall (solid names) ps).
+  { apply without_twins_ok; [| constructor]; apply Forall_flat_map; eapply Forall_impl; [| exact H]; intros f T.
+    apply parts_of_condition_ok; assumption. }
+  set (ms := flat_map (fun '(m, s) => widened m s) (memberships c facts ps)).
+  assert (M : Forall (fun p => belongs names p /\ match fst p with Item _ _ => solid names (fst p) | _ => True end) ms).
+  { apply Forall_flat_map; eapply Forall_impl; [| apply memberships_ok; eassumption]; intros [m s] [B I].
+    apply Forall_forall; intros [n t] J; split.
+    - destruct (widened_ok _ _ _ B) as [X _]; rewrite Forall_forall in X; exact (X _ J).
+    - rewrite (widened_first _ _ _ J); exact I. }
+  assert (R : Forall (fun j => exists z, eval j names = VInt z) (without_twins (in_ranges ms) [])).
+  { apply without_twins_ok; [| constructor]; unfold in_ranges; apply Forall_flat_map; eapply Forall_impl; [| exact M].
+    intros [m s] [[l [L I]] _]; destruct s; try (constructor; fail); constructor; [| constructor].
+    cbn [eval] in L; destruct (range_solid (eval s1 names) (eval s2 names)) as [x [y [X Y]]]; [rewrite L; simpl; tauto |].
+    rewrite X, Y in L; cbn [range] in L; inversion L; subst; apply in_map_iff in I; destruct I as [z [Z' _]]; eauto. }
+  assert (J : Forall (fun j => exists z, eval j names = VInt z) (new (without_twins (in_ranges ms) []) (without_twins (indices ps) []))).
+  { apply Forall_forall; intros j J; apply filter_In in J; destruct J as [J _]; revert j J; apply Forall_forall.
+    apply without_twins_ok; [| constructor]; unfold indices; apply Forall_flat_map; eapply Forall_impl; [| exact S].
+    intros e E; destruct e; try (constructor; fail); constructor; [| constructor].
+    unfold solid in E; cbn [eval] in E; destruct (item_solid _ _ E) as [l [z [_ [Z' _]]]]; eauto. }
+  repeat (apply Forall_app; split); apply Forall_flat_map.
+  - eapply Forall_impl; [| exact S]; intros t T; apply properties_ok; assumption.
+  - eapply Forall_impl; [| exact M]; intros [m s] [B I]; apply of_member_ok; assumption.
+  - eapply Forall_impl; [| exact H]; intros f T; apply instances_ok; auto.
+    eapply Forall_impl; [| exact M]; intros p [B _]; exact B.
+Qed.
 
 Lemma tidy_ok : forall d names found f, possible d names -> Forall (true_in names) found -> true_in names f ->
   true_in names (tidy d found f).
@@ -225,28 +237,28 @@ Proof.
   assert (N : forall a, f = Not a -> expr_eqb a g = true -> False).
   { intros a E Q; subst; apply expr_eqb_ok in Q; subst; apply not_true in F; unfold true_in in G; congruence. }
   destruct f; try discriminate; [| destruct g; eapply N; try reflexivity; exact C].
-  destruct sign; try discriminate; destruct f2; try discriminate; destruct g; try discriminate.
-  destruct sign; try discriminate; destruct g2; try discriminate.
-  cbn [clash] in C; split_and; apply expr_eqb_ok in H; subst; unfold true_in in *; cbn [eval compare] in *.
-  destruct (eval g1 names) as [| | | | | | c [s |]]; simpl in F, G; try discriminate.
-  inversion F as [A]; inversion G as [B]; apply String.eqb_eq in A, B; subst; rewrite String.eqb_refl in H0; discriminate.
-Qed.
-
-Lemma absurd_ok : forall names f, absurd f = true -> true_in names f -> False.
-Proof.
-  intros names f A F; destruct f; try discriminate.
-  - destruct sign; try discriminate; destruct f1; try discriminate; destruct f2; try discriminate.
-    unfold true_in in F; simpl in *; rewrite negb_true_iff in A; inversion F; congruence.
-  - apply not_true in F; destruct f; try discriminate.
-    + destruct sign; try discriminate; destruct f1; try discriminate; destruct f2; try discriminate.
-      simpl in *; inversion F; congruence.
-    + destruct f; try discriminate.
+  destruct sign; try discriminate.
+  - destruct f2; try discriminate; destruct g; try discriminate; destruct sign; try discriminate; destruct g2; try discriminate.
+    cbn [clash] in C; split_and; apply expr_eqb_ok in H; subst; unfold true_in in *; cbn [eval compare] in *.
+    destruct (eval g1 names) as [| | | | | | c [s |]]; simpl in F, G; try discriminate.
+    inversion F as [A]; inversion G as [B]; apply String.eqb_eq in A, B; subst; rewrite String.eqb_refl in H0; discriminate.
+  - destruct g; try discriminate; destruct g; try discriminate; destruct sign; try discriminate; cbn [clash] in C.
+    destruct (listed f2) as [i |] eqn:I; [| discriminate]; destruct (listed g2) as [j |] eqn:J; [| discriminate]; split_and.
+    apply expr_eqb_ok in H; subst; apply not_true in G; unfold true_in in F; cbn [eval compare] in F, G.
+    rewrite (listed_ok _ _ names I) in F; rewrite (listed_ok _ _ names J) in G.
+    apply contains_true in F; destruct F as [l [v [L [V T]]]]; apply contains_false in G; destruct G as [r [R A]].
+    inversion L; inversion R; subst; apply in_map_iff in V; destruct V as [e [V K]]; subst; rewrite forallb_forall in H0.
+    pose proof (member_ok _ _ (H0 _ K)) as M; rewrite Forall_forall in A.
+    specialize (A _ (in_map (fun e => eval e names) _ _ M)); rewrite T in A; discriminate.
 Qed.
 
 Lemma contradict_ok : forall d names facts, possible d names -> Forall (true_in names) facts -> contradict d facts = true -> False.
 Proof.
-  intros d names facts P F C; unfold contradict in C; apply orb_prop in C; destruct C as [C | C]; [apply orb_prop in C; destruct C as [C | C] |].
-  - apply existsb_exists in C; destruct C as [f [I A]]; rewrite Forall_forall in F; eapply absurd_ok; eauto.
+  intros d names facts P F C; unfold contradict in C.
+  change (existsb false_form facts || (existsb (fun f => existsb (clash f) facts) facts ||
+    (let forms := flat_map (forms_of d) facts in refutes (factors_for forms) forms)) = true) in C.
+  apply orb_prop in C; destruct C as [C | C]; [| apply orb_prop in C; destruct C as [C | C]].
+  - apply existsb_exists in C; destruct C as [f [I A]]; rewrite Forall_forall in F; eapply false_form_ok; eauto.
   - apply existsb_exists in C; destruct C as [f [I A]]; apply existsb_exists in A; destruct A as [g [I' A]].
     rewrite Forall_forall in F; eapply clash_ok; eauto.
   - apply (refutes_ok names _ _ C); apply Forall_flat_map; eapply Forall_impl; [| exact F]; intros f T; apply forms_ok; assumption.
@@ -258,11 +270,11 @@ Proof. intros c names g [P [S [W _]]] G; repeat split; auto. Qed.
 Lemma fits_assume : forall c names f, fits c names -> true_in names f -> fits (assume f c) names.
 Proof. intros c names f F H; apply fits_given; auto; constructor; auto; apply F. Qed.
 
-Lemma fits_enter : forall c names x k s v, fits c names -> has k v ->
-  Forall (fun s => exists l, eval s names = VList l /\ In v l) s -> fits (enter x k s c) (updated names x v).
+Lemma fits_enter_as : forall known c names x k s v, fits c names -> (if known : bool then has k v else unknown v \/ has k v) -> may k v ->
+  Forall (fun s => exists l, eval s names = VList l /\ In v l) s -> fits (enter_as known x k s c) (updated names x v).
 Proof.
-  intros c names x k s v [P [S [W G]]] H L; unfold enter; repeat split; cbn [named sure within given].
-  - apply possible_updated; auto using has_may.
+  intros known c names x k s v [P [S [W G]]] H Y L; unfold enter_as; repeat split; cbn [named sure within given].
+  - apply possible_updated; assumption.
   - intros y j b E B; simpl in E, B; unfold updated; destruct (String.eqb x y); [inversion E; inversion B; subst; exact H |].
     eapply S; eassumption.
   - apply Forall_app; split.
@@ -274,6 +286,10 @@ Proof.
   - apply Forall_forall; intros f T; apply filter_In in T; destruct T as [T M]; apply negb_true_iff in M.
     rewrite Forall_forall in G; unfold true_in; rewrite eval_without by assumption; apply G; exact T.
 Qed.
+
+Lemma fits_enter : forall c names x k s v, fits c names -> has k v ->
+  Forall (fun s => exists l, eval s names = VList l /\ In v l) s -> fits (enter x k s c) (updated names x v).
+Proof. intros; apply fits_enter_as; auto using has_may. Qed.
 
 Lemma resolved_ok : forall q t names, eval q names = VBool t -> forall e, eval (resolved q t e) names = eval e names.
 Proof.

@@ -1,104 +1,10 @@
 (* The search is right: what it finds to contradict itself, to have a value, or to hold, does, for every call. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts consequences search soundness.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties soundness refutation.
 Import ListNotations.
 Open Scope Z_scope.
 
 #[local] Opaque simple depth rounds expanded more contradict.
-
-
-(* The values of a kind are known, so a condition is true or false. *)
-Lemma has_solid : forall k v, has k v -> ~ unknown v.
-Proof. intros k v H U; destruct v; simpl in U; try tauto; destruct k; destruct H; discriminate. Qed.
-
-Lemma bool_cases : forall d names e, is_bool d e = true ->
-  (forall k, kind_of d e = Some k -> has k (eval e names)) -> true_in names e \/ true_in names (Not e).
-Proof.
-  intros d names e B H; unfold is_bool in B; destruct (kind_of d e) as [[] |] eqn:K; try discriminate.
-  specialize (H _ eq_refl); destruct (eval e names) as [| | [] | | | |] eqn:E; try contradiction; try (destruct H; discriminate).
-  - left; exact E.
-  - right; apply not_intro; exact E.
-Qed.
-
-Lemma plain_known : forall k v, plain k = true -> has k v -> forall l w, plain l = true -> has l w -> exists b, equal v w = VBool b.
-Proof.
-  induction k; intros v P H l w Q G; try discriminate;
-    destruct v as [| | | | items | | c s]; simpl in H; try contradiction; try (destruct H; discriminate);
-    destruct w as [| | | | others | | e t]; try (destruct l; destruct G; discriminate); try (simpl; eauto; fail).
-  cbn [equal]; destruct (Nat.eqb (List.length items) (List.length others)); [| eauto].
-  assert (N : Forall (fun v => ~ unknown v) ((fix pairs (l r : list value) : list value :=
-             match l, r with x :: l', y :: r' => equal x y :: pairs l' r' | _, _ => [] end) items others)).
-  { destruct l; try contradiction; simpl in G, P, Q; revert others G; induction H as [| x items X H IH]; intros [| y others] G;
-      try constructor; inversion G; subst; [| apply IH; assumption].
-    destruct (IHk x P X l y Q H2) as [b E]; rewrite E; simpl; tauto. }
-  unfold kleene; destruct (existsb _ _); [eauto |]; rewrite (strict_known _ _ N); eauto.
-Qed.
-
-Lemma kleene_known : forall b l, Forall (fun v => ~ unknown v) l -> exists t, kleene b l = VBool t.
-Proof. intros b l H; unfold kleene; destruct (existsb _ _); [eauto |]; rewrite (strict_known _ _ H); eauto. Qed.
-
-Lemma has_of_may : forall k v, scalar k = true -> may k v -> ~ unknown v -> has k v.
-Proof. intros k v S M U; destruct k; try discriminate; destruct v; simpl in *; tauto. Qed.
-
-Lemma numbers_strict : forall k items, Forall (has k) items -> Forall (fun v => ~ unknown v) items.
-Proof. intros k items H; eapply Forall_impl; [| exact H]; apply has_solid. Qed.
-
-Lemma fold_known : forall sign items start, match sign with Plus | Times => True | _ => False end ->
-  Forall (fun v => match v with VInt _ => True | _ => False end) items -> exists z, fold_left (calculate sign) items (VInt start) = VInt z.
-Proof.
-  intros sign items start S H; revert start; induction H as [| v l V H IH]; intros start; simpl; [eauto |].
-  destruct v; try contradiction; destruct sign; try contradiction; cbn [calculate on_integers]; apply IH.
-Qed.
-
-Lemma extreme_known : forall better k items, numeric k = true -> items <> [] -> Forall (has k) items -> has k (extreme better items).
-Proof.
-  intros better k items N E H; destruct H as [| v l V H]; [tauto |]; cbn [extreme].
-  rewrite strict_known by (eapply numbers_strict; constructor; eassumption); clear E; revert v V.
-  induction H as [| w l W H IH]; intros v V; simpl; [exact V |]; apply IH; destruct (better w v); assumption.
-Qed.
-
-Lemma no_contradiction : forall names a b x y, eval a names = VInt x -> eval b names = VInt y ->
-  (true_in names (Compare Less a b) -> False) -> y <= x.
-Proof. intros names a b x y A B H; destruct (Z.le_gt_cases y x); [assumption |]; exfalso; apply H; eapply less_intro; eauto; lia. Qed.
-
-Lemma no_contradiction' : forall names a b x y, eval a names = VInt x -> eval b names = VInt y ->
-  (true_in names (Compare AtMost a b) -> False) -> y < x.
-Proof. intros names a b x y A B H; destruct (Z.lt_ge_cases y x); [assumption |]; exfalso; apply H; eapply at_most_intro; eauto; lia. Qed.
-
-Lemma element_ok : forall d names s k, possible d names -> element_kind d s = Some k ->
-  (forall m, kind_of d s = Some m -> has m (eval s names)) -> exists l, eval s names = VList l /\ Forall (has k) l.
-Proof.
-  intros d names s k P E H; unfold element_kind in E; destruct (kind_of d s) as [[] |] eqn:K; try discriminate; inversion E; subst.
-  specialize (H _ eq_refl); destruct (eval s names); simpl in H; try contradiction; try (destruct H; discriminate); eauto.
-Qed.
-
-Lemma int_known : forall d names e, is_int d e = true -> (forall m, kind_of d e = Some m -> has m (eval e names)) ->
-  exists z, eval e names = VInt z.
-Proof.
-  intros d names e I H; unfold is_int in I; destruct (kind_of d e) as [k |] eqn:K; [| discriminate]; specialize (H _ eq_refl).
-  destruct k; try discriminate; destruct (eval e names); simpl in H; try contradiction; try (destruct H; discriminate); eauto.
-Qed.
-
-Lemma list_known : forall d names e, is_list d e = true -> (forall m, kind_of d e = Some m -> has m (eval e names)) ->
-  exists l, eval e names = VList l.
-Proof.
-  intros d names e I H; unfold is_list in I; destruct (kind_of d e) as [[] |] eqn:K; try discriminate; specialize (H _ eq_refl).
-  destruct (eval e names); simpl in H; try contradiction; try (destruct H; discriminate); eauto.
-Qed.
-
-Lemma solid_has : forall d names e k, possible d names -> kind_of d e = Some k -> scalar k = true -> solid names e -> has k (eval e names).
-Proof. intros d names e k P K S H; apply has_of_may; auto; eapply kind_of_ok; eassumption. Qed.
-
-Lemma kleene_bool : forall b l, Forall (has KBool) l -> exists t, kleene b l = VBool t.
-Proof. intros b l H; apply kleene_known; eapply numbers_strict; exact H. Qed.
-
-Lemma bool_value : forall d names e, is_bool d e = true -> (forall k, kind_of d e = Some k -> has k (eval e names)) ->
-  exists b, eval e names = VBool b.
-Proof. intros d names e B H; destruct (bool_cases _ _ _ B H) as [T | T]; [| apply not_true in T]; eauto. Qed.
-
-Lemma bools_known : forall (f : value -> value) l, Forall (fun v => exists b, f v = VBool b) l -> Forall (fun v : value => ~ unknown v) (map f l).
-Proof. intros f l H; apply Forall_map; eapply Forall_impl; [| exact H]; intros v [b E] U; rewrite E in U; exact U. Qed.
-
 
 Section Soundness.
 Variable refute : context -> bool.
@@ -107,50 +13,6 @@ Variable prove : context -> expr -> bool.
 Hypothesis R : forall c names, fits c names -> refute c = true -> False.
 Hypothesis D : forall c names e k, fits c names -> defined c e = true -> kind_of (named c) e = Some k -> has k (eval e names).
 Hypothesis Q : forall c names g, fits c names -> prove c g = true -> true_in names g.
-
-Lemma first_some_ok : forall A (f : expr -> option A) l a, first_some f l = Some a -> exists e, In e l /\ f e = Some a.
-Proof.
-  intros A f l; induction l as [| e l IH]; intros a H; simpl in H; [discriminate |].
-  destruct (f e) eqn:E; [inversion H; subst; exists e; split; [left; reflexivity | exact E] |].
-  destruct (IH _ H) as [g [I G]]; exists g; split; [right; exact I | exact G].
-Qed.
-
-Lemma parts_of_or : forall f a b, left_of f = Some a -> right_of f = Some b -> f = Or a b.
-Proof. intros f a b A B; destruct f; try discriminate; simpl in *; congruence. Qed.
-
-Lemma step_refute_ok : forall c names, fits c names -> step_refute refute defined c = true -> False.
-Proof.
-  intros c names F H; unfold step_refute in H; pose proof F as [P [_ [_ G]]].
-  assert (A : Forall (true_in names) (expanded rounds (named c) (given c) [])) by (apply expanded_ok; auto).
-  revert A H; generalize (expanded rounds (named c) (given c) []); intros facts A H.
-  apply orb_prop in H; destruct H as [H | H]; [eapply contradict_ok; eassumption |].
-  assert (B : Forall (true_in names) (expanded rounds (named c) (more c facts) facts)) by (apply expanded_ok; auto using more_ok).
-  revert B H; generalize (expanded rounds (named c) (more c facts) facts); intros all B H.
-  apply orb_prop in H; destruct H as [H | H]; [eapply contradict_ok; eassumption |].
-  assert (K : forall f, true_in names f -> fits (with_given c (f :: all)) names) by (intros; apply fits_given; auto).
-  assert (X : forall f, true_in names f -> contradict (named c) (expanded rounds (named c) [f] all) = true -> False).
-  { intros f T C; eapply contradict_ok; [exact P | | exact C]; apply expanded_ok; auto. }
-  destruct (first_some (forced (named c) all) all) as [f |] eqn:E1.
-  - apply first_some_ok in E1; destruct E1 as [g [I E1]]; rewrite Forall_forall in B; pose proof (B _ I) as T.
-    unfold forced in E1; destruct (left_of g) as [a |] eqn:La; [| discriminate]; destruct (right_of g) as [b |] eqn:Rb; [| discriminate].
-    rewrite (parts_of_or _ _ _ La Rb) in T; destruct (member a all || member b all); [discriminate |].
-    destruct (contradict (named c) (expanded rounds (named c) [a] all)) eqn:C1.
-    + inversion E1; subst; destruct (or_true _ _ _ T) as [T1 | T1]; [eapply X; eassumption | eapply R; [apply K; exact T1 | exact H]].
-    + destruct (contradict (named c) (expanded rounds (named c) [b] all)) eqn:C2; [| discriminate].
-      inversion E1; subst; destruct (or_true _ _ _ T) as [T1 | T1]; [eapply R; [apply K; exact T1 | exact H] | eapply X; eassumption].
-  - destruct (find _ (flat_map conditions (rev all))) as [q |].
-    + split_and; destruct (bool_cases (named c) names q) as [T | T]; auto.
-      * intros k E; eapply D; eassumption.
-      * eapply R; [apply K; exact T | assumption].
-      * eapply R; [apply K; exact T | assumption].
-    + destruct (first_some (choice_of all) (rev all)) as [[a b] |] eqn:E4.
-      * apply first_some_ok in E4; destruct E4 as [g [I E4]]; apply in_rev in I; pose proof B as B'; rewrite Forall_forall in B'.
-        pose proof (B' _ I) as T; unfold choice_of in E4.
-        destruct (left_of g) as [a' |] eqn:La; [| discriminate]; destruct (right_of g) as [b' |] eqn:Rb; [| discriminate].
-        destruct (member a' all || member b' all); [discriminate |]; inversion E4; subst; rewrite (parts_of_or _ _ _ La Rb) in T.
-        split_and; destruct (or_true _ _ _ T) as [T1 | T1]; (eapply R; [apply K; exact T1 | assumption]).
-      * split_and; eapply R; [apply fits_given; eassumption | assumption].
-Qed.
 
 Lemma body_ok : forall c names x s p, fits c names -> defined c s = true -> body_defined defined c x s p = true ->
   exists l k, element_kind (named c) s = Some k /\ eval s names = VList l /\ Forall (has k) l /\
@@ -384,7 +246,10 @@ Proof.
   - discriminate.
   - apply andb_prop in H; destruct H as [H T]; apply andb_prop in H; destruct H as [Ds Da].
     destruct (element_kind (named c) e2) as [ke |] eqn:E; [| discriminate]; rewrite K in T.
-    unfold reduce_defined in T; apply existsb_exists in T; destruct T as [f [_ T]].
+    unfold reduce_defined in T.
+    match type of T with match first_some ?g ?l with _ => _ end = _ => destruct (first_some g l) as [f' |] eqn:T'; [| discriminate] end.
+    clear T; apply first_some_ok in T'; destruct T' as [f [_ T]].
+    match type of T with (if ?b then _ else _) = _ => destruct b eqn:T'; [| discriminate] end; clear T; rename T' into T.
     match type of T with kept _ _ (with_given c ?a) _ _ _ _ _ _ _ _ = true => assert (F' : fits (with_given c a) names) end.
     { apply fits_given; [exact F |]; apply expanded_ok; [exact P | | apply expanded_ok; auto].
       apply Forall_flat_map; eapply Forall_impl; [| apply (expanded_ok rounds (named c) names (given c) []); auto].
@@ -450,7 +315,9 @@ Proof.
       unfold true_in in *; cbn [eval] in *; rewrite T; exact A.
     + assert (A : true_in names (ForAll x s3 p)) by (eapply (Q (assume (Not s1) c)); [apply fits_assume; assumption | assumption]).
       apply not_true in T; unfold true_in in *; cbn [eval] in *; rewrite T; exact A.
-  - apply andb_prop in H; destruct H as [H T]; split_and; apply negb_true_iff in H.
+  - destruct (match s3 with Name z => String.eqb variable z | _ => false end); [apply Z; exact H |].
+    apply andb_prop in H; destruct H as [H T]; split_and; assert (N : negb (String.eqb x variable) && mentions variable p = false).
+    { destruct (String.eqb x variable); [reflexivity | apply negb_true_iff; assumption]. }
     destruct (element_kind (named c) s1) as [k |] eqn:E; [| discriminate]; split_and.
     destruct (list_known (named c) names (Collect variable s1 s2 s3)) as [l L]; [assumption | apply V; assumption |].
     destruct (element_ok _ names s1 k P E) as [w [A B]]; [apply V; assumption |].
@@ -462,11 +329,7 @@ Proof.
     { eapply (Q (assume s2 (enter variable k [s1] c))); [| eassumption].
       apply fits_assume; [apply fits_enter; [exact F | apply B; exact I | constructor; [| constructor]; exists w; auto] |].
       unfold true_in; destruct (eval s2 (updated names variable v)); try discriminate; destruct truth; [reflexivity | discriminate]. }
-    unfold true_in in G; rewrite subst_ok in G; rewrite <- G.
-    destruct (String.eqb x variable) eqn:X.
-    + apply String.eqb_eq in X; subst; rewrite !eval_without by assumption; reflexivity.
-    + rewrite <- (eval_without p variable H (updated names x (eval s3 (updated names variable v))) v); apply eval_ext; intros z.
-      apply updated_other; exact X.
+    unfold true_in in G; rewrite of_inner in G by exact N; exact G.
 Qed.
 
 Lemma step_prove_ok : forall c names g, fits c names -> step_prove refute defined prove c g = true -> true_in names g.
@@ -487,7 +350,7 @@ Proof.
   - split_and; assert (A : true_in names g1) by (eapply Q; eassumption).
     assert (B : true_in names g2) by (eapply (Q (assume g1 c)); [apply fits_assume; assumption | assumption]).
     unfold true_in in *; cbn [eval]; rewrite A, B; reflexivity.
-  - apply orb_prop in H; destruct H as [H | H]; [apply or_intro; left; eapply Q; eassumption |]; split_and.
+  - apply orb_prop in H; destruct H as [H | H]; [| apply or_intro; left; eapply Q; eassumption]; split_and.
     destruct (Cs g1) as [T | T]; auto; apply or_intro; [left; exact T | right].
     eapply (Q (assume (Not g1) c)); [apply fits_assume; assumption | assumption].
   - apply prove_all_ok with c; assumption.

@@ -5,17 +5,20 @@ Import ListNotations.
 Open Scope Z_scope.
 
 (* Whether an expression reads a name from outside. *)
-Fixpoint mentions (x : string) (e : expr) : bool :=
+Fixpoint reads (x : string) (e : expr) : bool :=
   match e with
   | Int _ | Float _ | Text _ | Nil | Undefined => false
   | Name y => String.eqb x y
-  | Cons a b | Item a b | Arithmetic _ a b | Compare _ a b | And a b | Or a b | Range a b => mentions x a || mentions x b
-  | Field a _ | Negative a | Not a | Flatten a | Apply _ a | Stated a => mentions x a
-  | Part a b c | If a b c => mentions x a || mentions x b || mentions x c
-  | ForAll y s p | Exists y s p | Let y s p => mentions x s || (negb (String.eqb x y) && mentions x p)
-  | Collect y s q a => mentions x s || (negb (String.eqb x y) && (mentions x q || mentions x a))
-  | Reduce y z b s a => mentions x s || mentions x a || (negb (String.eqb x y) && negb (String.eqb x z) && mentions x b)
+  | Cons a b | Item a b | Arithmetic _ a b | Compare _ a b | And a b | Or a b | Range a b => reads x a || reads x b
+  | Field a _ | Negative a | Not a | Flatten a | Apply _ a | Stated a => reads x a
+  | Part a b c | If a b c => reads x a || reads x b || reads x c
+  | ForAll y s p | Exists y s p | Let y s p => reads x s || (negb (String.eqb x y) && reads x p)
+  | Collect y s q a => reads x s || (negb (String.eqb x y) && (reads x q || reads x a))
+  | Reduce y z b s a => reads x s || reads x a || (negb (String.eqb x y) && negb (String.eqb x z) && reads x b)
   end.
+
+(* The same, which stops at the first part that does. *)
+Definition mentions := Eval cbv beta delta [andb orb negb reads] in reads.
 
 Lemma on_list_ext : forall v f g, (forall l, f l = g l) -> on_list v f = on_list v g.
 Proof. intros [] f g H; simpl; auto. Qed.
@@ -65,8 +68,8 @@ Ltac split_or := repeat match goal with H : _ || _ = false |- _ => apply orb_fal
 
 Lemma eval_without : forall e x, mentions x e = false -> forall names v, eval e (updated names x v) = eval e names.
 Proof.
-  assert (B : forall e x y, (mentions x e = false -> forall names v, eval e (updated names x v) = eval e names) ->
-    negb (String.eqb x y) && mentions x e = false ->
+  change mentions with reads; assert (B : forall e x y, (reads x e = false -> forall names v, eval e (updated names x v) = eval e names) ->
+    negb (String.eqb x y) && reads x e = false ->
     forall names v w, eval e (updated (updated names x v) y w) = eval e (updated names y w)).
   { intros e x y H M names v w; destruct (String.eqb x y) eqn:E; simpl in M.
     - apply String.eqb_eq in E; subst; apply eval_ext; intros z; apply updated_twice.
@@ -114,15 +117,15 @@ Fixpoint subst (x : string) (t e : expr) : expr :=
   | Part a b c => Part (subst x t a) (subst x t b) (subst x t c)
   | If a b c => If (subst x t a) (subst x t b) (subst x t c)
   | ForAll y s p => if String.eqb x y then ForAll y (subst x t s) p
-                    else if mentions y t then Let x t e else ForAll y (subst x t s) (subst x t p)
+                    else if mentions y t then (if mentions x e then Let x t e else e) else ForAll y (subst x t s) (subst x t p)
   | Exists y s p => if String.eqb x y then Exists y (subst x t s) p
-                    else if mentions y t then Let x t e else Exists y (subst x t s) (subst x t p)
+                    else if mentions y t then (if mentions x e then Let x t e else e) else Exists y (subst x t s) (subst x t p)
   | Let y s p => if String.eqb x y then Let y (subst x t s) p
-                    else if mentions y t then Let x t e else Let y (subst x t s) (subst x t p)
+                    else if mentions y t then (if mentions x e then Let x t e else e) else Let y (subst x t s) (subst x t p)
   | Collect y s q a => if String.eqb x y then Collect y (subst x t s) q a
-                    else if mentions y t then Let x t e else Collect y (subst x t s) (subst x t q) (subst x t a)
+                    else if mentions y t then (if mentions x e then Let x t e else e) else Collect y (subst x t s) (subst x t q) (subst x t a)
   | Reduce y z b s a =>
-      if String.eqb x y || String.eqb x z || mentions y t || mentions z t then Let x t e
+      if String.eqb x y || String.eqb x z || mentions y t || mentions z t then (if mentions x e then Let x t e else e)
       else Reduce y z (subst x t b) (subst x t s) (subst x t a)
   end.
 
@@ -136,20 +139,22 @@ Proof.
   assert (S : forall x e y v, String.eqb x y = true -> forall names w,
     eval e (updated names y v) = eval e (updated (updated names x w) y v)).
   { intros x e y v E names w; apply String.eqb_eq in E; subst; apply eval_ext; intros z; symmetry; apply updated_twice. }
+  assert (L : forall x t e names, eval (if mentions x e then Let x t e else e) names = eval e (updated names x (eval t names))).
+  { intros x t e names; destruct (mentions x e) eqn:M; [reflexivity | symmetry; apply eval_without; exact M]. }
   intros x t e; induction e; intros names; cbn [subst]; try reflexivity;
     try (simpl; rewrite IHe; reflexivity);
     try (simpl; rewrite IHe1, IHe2; reflexivity);
     try (simpl; rewrite IHe1, IHe2, IHe3; reflexivity).
   - simpl; unfold updated; destruct (String.eqb x name); reflexivity.
-  - destruct (String.eqb x variable) eqn:E; [| destruct (mentions variable t) eqn:M; [reflexivity |]];
+  - destruct (String.eqb x variable) eqn:E; [| destruct (mentions variable t) eqn:M; [apply L |]];
       simpl; rewrite IHe1; apply on_list_ext; intros l; f_equal; apply map_ext; intros v; auto.
-  - destruct (String.eqb x variable) eqn:E; [| destruct (mentions variable t) eqn:M; [reflexivity |]];
+  - destruct (String.eqb x variable) eqn:E; [| destruct (mentions variable t) eqn:M; [apply L |]];
       simpl; rewrite IHe1; apply on_list_ext; intros l; f_equal; apply map_ext; intros v; auto.
-  - destruct (String.eqb x variable) eqn:E; [| destruct (mentions variable t) eqn:M; [reflexivity |]];
+  - destruct (String.eqb x variable) eqn:E; [| destruct (mentions variable t) eqn:M; [apply L |]];
       simpl; rewrite IHe1; apply collected_ext; intros v; auto.
-  - destruct (String.eqb x name) eqn:E; [| destruct (mentions name t) eqn:M; [reflexivity |]];
+  - destruct (String.eqb x name) eqn:E; [| destruct (mentions name t) eqn:M; [apply L |]];
       simpl; rewrite IHe1; auto.
-  - destruct (String.eqb x total || String.eqb x item || mentions total t || mentions item t) eqn:M; [reflexivity |].
+  - destruct (String.eqb x total || String.eqb x item || mentions total t || mentions item t) eqn:M; [apply L |].
     split_or; simpl; rewrite IHe2, IHe3; apply on_list_ext; intros l; apply folded_ext; intros a b.
     rewrite IHe1, (eval_without t item), (eval_without t total) by assumption; apply eval_ext; intros z; unfold updated.
     destruct (String.eqb x z) eqn:X; [| reflexivity]; apply String.eqb_eq in X; subst.

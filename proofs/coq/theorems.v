@@ -1,6 +1,6 @@
 (* The theorems derived from the rules, for calls of any size: what they say, and a check that decides them. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts consequences search soundness steps.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties soundness refutation steps.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -64,8 +64,9 @@ Definition decided_goal (rules : list rule) (c : call) (g : goal) : bool :=
   | Extents slugs shape =>
       let x := context_of c (hypotheses rules slugs) in
       let e := effective c shape in
-      match kind_of (named x) e with Some (KList k) => integral k | _ => false end
-      && defined fuel x e && prove fuel x (ForAll "extent" e (Compare AtMost (Int 0) (Name "extent")))
+      match kind_of (named x) e with Some (KList k) => integral k | _ => false end && defined fuel x e &&
+      (match kind_of (named x) e with Some (KList KNat) => true | _ => false end
+       || prove fuel x (ForAll "extent" e (Compare AtMost (Int 0) (Name "extent"))))
   | Follows slugs s =>
       match rule_named rules s with
       | Some r =>
@@ -171,6 +172,9 @@ Proof.
     destruct (kind_of _ (effective c shape)) as [[] |] eqn:E in K; try discriminate.
     pose proof (D _ _ _ _ F De E) as V; rewrite (effective_ok c _ names C) in V.
     destruct (eval shape names) as [| | | | l | |] eqn:L; try contradiction; try (destruct V; discriminate); exists l; split; [reflexivity |].
+    apply orb_prop in P1; destruct P1 as [P1 | P1].
+    { rewrite E in P1; destruct k; try discriminate; simpl in V; eapply Forall_impl; [| exact V]; intros v Vv.
+      destruct v; simpl in Vv; try contradiction; try (destruct Vv; discriminate); exact Vv. }
     pose proof (Q _ _ _ F P1) as T; unfold true_in in T; cbn [eval] in T; rewrite (effective_ok c _ names C), L in T; cbn [on_list] in T.
     apply (kleene_false_cases false) in T; destruct T as [X _]; simpl in V; apply Forall_forall; intros v I; rewrite Forall_forall in V; specialize (V _ I).
     rewrite <- not_true_iff_false in X.

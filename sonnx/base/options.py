@@ -14,6 +14,7 @@ postponed ones takes as long as a small check.
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args, get_origin, overload
@@ -169,13 +170,15 @@ class Decorator(Protocol[Keywords, OptionsOf_co]):
 def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) -> Decorator[Keywords, OptionsOf]:
     """Make a function of subjects and options a function of the subjects and a keyword argument for each option.
 
-    Its docstring lists the options below its own text.
+    Its docstring lists the options below its own text.  What it sets in the context of the process ends with it, also
+    where it is interrupted at any place.
     """
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         @wraps(function)
         def public(*given: Any, **keywords: Any) -> Result:
-            return function(*given[:subjects], kind(*given[subjects:], **keywords))
+            options = kind(*given[subjects:], **keywords)
+            return copy_context().run(function, *given[:subjects], options)
 
         del public.__wrapped__  # its signature is not that of the public function
         public.__doc__ = f"{function.__doc__}\n\n{documentation(kind)}"

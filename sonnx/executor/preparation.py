@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
+from sonnx.base.errors import ErrorCondition, NotExecutable, Stop, Unfinished
 from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
 from sonnx.checker.rules import NONE, ActiveRules, RuleResult, evaluate_rule
@@ -41,7 +41,7 @@ from sonnx.language.evaluator import (
     evaluate,
     first_unknown,
 )
-from sonnx.language.steps import are_left
+from sonnx.language.steps import are_left, is_shortage
 from sonnx.model.ir import Attribute, Graph, SparseTensor, Tensor, Type
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.numerics.application import (
@@ -337,6 +337,7 @@ class RunDomain:
         Raises:
             ErrorCondition: a rule does not hold.
             NotExecutable: a rule the values rest on cannot be decided.
+            Unfinished: the model takes more steps than allowed, so that it is not known whether a rule holds.
         """
         waits = False
         for result in results:
@@ -345,6 +346,8 @@ class RunDomain:
             if result.verdict is Verdict.FAIL:
                 sentence = f"{result.actual}, against {result.rule.slug}: {result.requires}"
                 raise ErrorCondition(result.rule.slug, sentence)
+            if result.verdict is Verdict.UNDECIDED and is_shortage(result.actual):
+                raise Unfinished(f"{result.rule.slug} cannot be decided: {result.actual}")
             if result.verdict is Verdict.UNDECIDED and (self.conforming or _values_rest_on(result.rule, made)):
                 raise NotExecutable(f"{result.rule.slug} cannot be decided: {result.actual}")
             waits = waits or result.verdict is Verdict.ASSUMED
@@ -416,7 +419,7 @@ class RunDomain:
             if rule.slug in operator.error_conditions:
                 continue
             verdict = self.rules.condition(rule, demand).result(views, NONE).verdict
-            if verdict is Verdict.FAIL or (verdict is Verdict.UNDECIDED and needed):
+            if verdict in (Verdict.FAIL, Verdict.UNDECIDED):
                 yield evaluate_rule(rule, demand, names)
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it
                 yield RuleResult(rule, verdict)

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 
 TOO_LONG = "the lists are too long to be evaluated"
 """The reason of a value whose evaluation ran out of fuel."""
+TOO_MANY = "the model takes more than"
+"""How the reason begins where all evaluations of a model together ran out."""
 
 
 class OutOfFuel(Exception):
@@ -31,7 +33,7 @@ class Steps:
         self.left -= amount
         if self.left < 0:
             more = min(10 * max(1, self.allowed), 2**31 - 1)
-            text = f"the model takes more than {self.allowed} steps of evaluation; --limit steps={more} allows more"
+            text = f"{TOO_MANY} {self.allowed} steps of evaluation; --limit steps={more} allows more"
             raise OutOfFuel(text)
 
     @property
@@ -52,6 +54,11 @@ def are_left() -> bool:
     """Whether no evaluation of the model has run out of steps: what follows from it does not depend on those before."""
     steps = _STEPS.get()
     return steps is None or steps.left >= 0
+
+
+def is_shortage(reason: str) -> bool:
+    """Whether a value is unknown for this reason because its evaluation, or all of the model, ran out."""
+    return reason == TOO_LONG or reason.startswith(TOO_MANY)
 
 
 @contextmanager

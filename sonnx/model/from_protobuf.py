@@ -154,7 +154,7 @@ class Builder(Struct, frozen=True):
         number = sum(map(len, parts))
         self.sizes.numbers[name] += number
         enforce(self.limits, name, self.sizes.numbers[name])
-        enforce_density(self.limits, self.sizes.numbers.total(), self.size)
+        enforce_density(self.limits, self.sizes.numbers, self.size)
         bytes(number * PART_BYTES)  # without this memory protobuf ends the process where Python raises
 
     def function(self, message: Message) -> Function:

@@ -219,7 +219,10 @@ def _parsed(short: bytes, source: memoryview, name: str) -> Message:
         return message_classes().ModelProto.FromString(short)
     except DecodeError as error:
         _require_memory(error)
-        raise Unreadable(f"{name} {_described(source) or _reason(source, error)}") from None
+        reason = _reason(source, error)
+        if not reason.startswith(wire_format.TOO_DEEP):  # what it is too deep for is a model
+            reason = _described(source) or reason
+        raise Unreadable(f"{name} {reason}") from None
 
 
 def _require_memory(error: DecodeError) -> None:

@@ -32,6 +32,7 @@ TOKEN_LENGTH = 512
 
 MAX_DEPTH = 100
 """Levels of nested messages that protobuf parses; about 32 nested If."""
+TOO_DEEP = f"is nested deeper than {MAX_DEPTH} levels"
 
 MAX_MESSAGE_BYTES = 2**31
 """Bytes of the smallest message that protobuf refuses."""
@@ -146,7 +147,7 @@ def _reached(message: Layout) -> set[Layout]:
 def _enforce(allowed: Limits, numbers: Counter[str], size: int) -> None:
     for name, number in numbers.items():
         enforce(allowed, name, number)
-    enforce_density(allowed, numbers.total(), size)
+    enforce_density(allowed, numbers, size)
 
 
 def check(buffer: memoryview, message: Layout) -> None:
@@ -193,7 +194,7 @@ def _rewritten(
     This loop runs for each node and value of a model, hence the inlined reading of numbers of one byte.
     """
     if depth > MAX_DEPTH:
-        raise Malformed(f"is nested deeper than {MAX_DEPTH} levels", position)
+        raise Malformed(TOO_DEEP, position)
     if message.starts is not None and message.starts.search(buffer, position, end) is None:
         return []
     pieces: list[memoryview | bytes] = []
@@ -283,7 +284,7 @@ def _after_group(buffer: Buffer, position: int, tag: int) -> int:
         if tag & 7 == _GROUP:
             opened.append(tag >> 3)
             if len(opened) > MAX_DEPTH:
-                raise Malformed(f"is nested deeper than {MAX_DEPTH} levels", position)
+                raise Malformed(TOO_DEEP, position)
         elif tag & 7 != _GROUP_END:
             position = _after(buffer, position, tag)
         elif opened.pop() != tag >> 3:

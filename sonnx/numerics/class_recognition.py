@@ -7,6 +7,7 @@ not among them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -43,10 +44,7 @@ def occurring(values: Array) -> frozenset[str]:
 
 
 def _occurring(values: Array) -> Iterator[str]:
-    known, codes = special_values(values.dtype), _codes(values)
-    names = [  # of an unsigned type the least number is 0, too
-        [other for other in known.names if _key(known[other][()]) == _key(known[name][()])] for name in known.names
-    ]
+    codes, names = _codes(values), _names_by_code(values.dtype)
     if codes.size == 0:
         return
     if codes.size == 1:
@@ -72,6 +70,14 @@ def _occurring(values: Array) -> Iterator[str]:
             yield f"{one} before {other}"
     if is_computed_with(values.dtype):
         yield from _ties(values)
+
+
+@cache
+def _names_by_code(kind: np.dtype[np.generic]) -> tuple[tuple[str, ...], ...]:
+    """For each special value of a type the names of its number: of an unsigned type the least one is 0, too."""
+    known = special_values(kind)
+    keys = {name: _key(known[name][()]) for name in known.names}
+    return tuple(tuple(other for other in known.names if keys[other] == keys[name]) for name in known.names)
 
 
 def _ties(values: Array) -> Iterator[str]:

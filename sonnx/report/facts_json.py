@@ -20,7 +20,7 @@ from sonnx.base.reported import OptionalText, Result
 from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.evaluator import TensorFacts, Unknown, UnknownCause
-from sonnx.language.steps import TOO_LONG
+from sonnx.language.steps import is_shortage
 
 MOST_VALUES = 4096
 """Items of the longest list that is written: the extracted checker has numbers of single bits."""
@@ -67,7 +67,7 @@ def call_facts(call: CheckedCall) -> CallFacts:
     """The facts of a call."""
     verdicts = {result.rule.slug: result.verdict for result in call.results}
     facts, reason = None, ""
-    if any(TOO_LONG in result.actual for result in call.results):
+    if any(is_shortage(result.actual) for result in call.results):
         reason = "a rule takes too long"
     else:
         try:

@@ -12,7 +12,7 @@ from sonnx.model.ir import Attribute, AttributeValue, Node, Tensor
 from sonnx.rewriter import constant_tensors
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.pieces import NO_PIECES, Pieces, part_of
-from sonnx.rewriter.rewrite import Replacement
+from sonnx.rewriter.rewrite import NoReplacement, Replacement
 
 SHAPE_AS_INPUT = 5
 """The operator set from which Reshape takes its shape as an input (ONNX Reshape-5)."""
@@ -96,9 +96,14 @@ class NodeSequence:
         return self.add(OperatorName.SLICE, (source, *inputs), output)
 
     def constant(self, role: str, element: str, numbers: Any, dims: Sequence[int] = ()) -> str:
-        """Add a constant of an element type that the executor knows; its name."""
+        """Add a constant of an element type that the executor knows; its name.
+
+        Raises:
+            NoReplacement: it has more bytes than a file can hold.
+        """
         constant = constant_tensors.from_numbers(f"{self.output}.{role}", element, numbers, tuple(dims))
-        assert constant is not None  # noqa: S101  (the caller chose the type)
+        if constant is None:
+            raise NoReplacement(role)
         self.constants.append(constant)
         return constant.name
 

@@ -19,6 +19,10 @@ from sonnx.rewriter.site import Site
 ROUNDED_DIFFERENTLY = "values are rounded differently from the original's"
 
 
+class NoReplacement(Exception):
+    """A rewrite needs a constant of more bytes than a file can hold: it leaves the node as it is."""
+
+
 class Trigger(Enum):
     """When a rewrite is tried."""
 

@@ -29,7 +29,7 @@ from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
 from sonnx.rewriter.pieces import Pieces
-from sonnx.rewriter.rewrite import NodeRewriting, Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import NodeRewriting, NoReplacement, Replacement, Rewrite, Trigger
 from sonnx.rewriter.site import Site, pieces_of, site_of
 
 MAX_REWRITES_OF_NODE = 100
@@ -156,7 +156,10 @@ class _Rewriting(Struct, dict=True):
 
     def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
         for rewrite in self._tried(site.node.operator if site.in_standard_domain else "", bool(site.failing)):
-            replacement = rewrite.apply(site) if rewrite.triggered_at(site) else None
+            try:
+                replacement = rewrite.apply(site) if rewrite.triggered_at(site) else None
+            except NoReplacement:
+                continue
             if replacement is not None and self._keeps_graph_outputs(replacement):
                 return rewrite, replacement
         return None

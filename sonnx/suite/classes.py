@@ -26,7 +26,7 @@ NAME_LENGTH = 90
 _COMPARISONS = {z3.Z3_OP_LE, z3.Z3_OP_GE, z3.Z3_OP_LT, z3.Z3_OP_GT, z3.Z3_OP_EQ}
 
 
-class Subject(Enum):
+class ClassSubject(Enum):
     """What a class is about, where it is combined with others."""
 
     FIRST_TYPE = auto()
@@ -51,7 +51,7 @@ class Literal:
     name: str
     rule: str
     term: z3.BoolRef
-    subject: Subject = Subject.OTHER
+    subject: ClassSubject = ClassSubject.OTHER
 
 
 def literals_of(family: SignatureFamily) -> Iterator[Literal]:
@@ -60,7 +60,7 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
     first = next((name for name, tensor in family.variables.tensors.items() if tensor.formal not in outputs), "")
     for name, tensor in family.variables.tensors.items():
         there = bool_term(tensor.present)
-        typed_as = Subject.FIRST_TYPE if name == first else Subject.FURTHER_TYPE
+        typed_as = ClassSubject.FIRST_TYPE if name == first else ClassSubject.FURTHER_TYPE
         if tensor.formal in outputs:
             for axis, extent in enumerate(extents_of(family, name)):
                 for number in EXTENTS[:2]:
@@ -81,7 +81,7 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
         if operand.variadic:
             for count in range(family.bounds.count + 1):
                 counted = z3.Int(f"{operand.name}.count") == count
-                yield Literal(f"{count} inputs {operand.name}", "", counted, Subject.COUNT)
+                yield Literal(f"{count} inputs {operand.name}", "", counted, ClassSubject.COUNT)
     for parameter in family.signature.attributes:
         written = family.variables.names.get(written_key(parameter.name))
         if parameter.kind == "tensor" and written is not None:
@@ -116,7 +116,7 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
             if parameter.kind == "string" and code >= len(ELEMENT_TYPES):
                 written = bool_term(family.variables.names[written_key(parameter.name)])
                 term = z3.And(written, z3.Int(f"{parameter.name}.text") == code)
-                yield Literal(f"{parameter.name} is {text!r}", "", term, Subject.TEXT)
+                yield Literal(f"{parameter.name} is {text!r}", "", term, ClassSubject.TEXT)
 
 
 def _parameters(family: SignatureFamily) -> Iterator[Literal]:
@@ -128,7 +128,7 @@ def _parameters(family: SignatureFamily) -> Iterator[Literal]:
         there = bool_term(family.variables.names[written_key(name)])
         length = z3.Int(f"{name}.length")
         several = parameter.kind.endswith("s")
-        subject = Subject.SCALAR if parameter.kind in ("float", "int") else Subject.NUMBER
+        subject = ClassSubject.SCALAR if parameter.kind in ("float", "int") else ClassSubject.NUMBER
         for place, number in enumerate(numbers):
             used = z3.And(there, length > place) if several else there
             called = f"{name}[{place}]" if several else name
@@ -154,15 +154,15 @@ def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
     attributes that have one.
     """
 
-    def about(*subjects: Subject) -> list[int]:
+    def about(*subjects: ClassSubject) -> list[int]:
         return [at for at, literal in enumerate(literals) if literal.subject in subjects]
 
-    types, texts, scalars = about(Subject.FIRST_TYPE), about(Subject.TEXT), about(Subject.SCALAR)
+    types, texts, scalars = about(ClassSubject.FIRST_TYPE), about(ClassSubject.TEXT), about(ClassSubject.SCALAR)
     large = [
-        at for at in about(Subject.NUMBER, Subject.SCALAR) if literals[at].name.endswith(("is negative", "is above 1"))
+        at for at in about(ClassSubject.NUMBER, ClassSubject.SCALAR) if literals[at].name.endswith(("is negative", "is above 1"))
     ]
-    every_type = about(Subject.FIRST_TYPE, Subject.FURTHER_TYPE)
-    return chain(product(types, about(Subject.COUNT) or texts), product(texts, large), product(every_type, scalars))
+    every_type = about(ClassSubject.FIRST_TYPE, ClassSubject.FURTHER_TYPE)
+    return chain(product(types, about(ClassSubject.COUNT) or texts), product(texts, large), product(every_type, scalars))
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,19 @@ import pytest
 
 from sonnx.base.options import Options, documentation, keyword_arguments
 from tests.support.some_options import SomeOptions
+
+
+def test_what_a_function_sets_in_its_context_ends_with_it_where_it_is_interrupted() -> None:
+    setting = ContextVar("setting", default=0)
+
+    @keyword_arguments(SomeOptions)
+    def interrupted(subject: int, options: SomeOptions) -> None:
+        setting.set(subject)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(3)
+    assert setting.get() == 0
 
 
 def test_a_function_takes_the_options_as_keyword_arguments() -> None:

@@ -108,6 +108,14 @@ def test_unchecked_says_so(capsys):
 # ------------------------------------------------------------------ comparison
 
 
+def test_nothing_runs_where_steps_do_not_suffice_to_decide_a_rule(capsys):
+    """A wrong element type is not known then; the kernels rely on it."""
+    save("log.onnx", "Log", {"a": (TensorProto.INT64, [2])}, (TensorProto.INT64, [2]))
+    arguments = ["run", "log.onnx", "--random", "--unchecked", "--limit", "steps=0"]
+    assert run(arguments) == 3
+    assert "Log.T-allowed cannot be decided: the model takes more than 0 steps" in capsys.readouterr().err
+
+
 def test_expected_values_agree(capsys):
     assert command("max.onnx --test-data test_data_set_0") == 0
     assert capsys.readouterr().out.endswith("y: the same 6 values\n")

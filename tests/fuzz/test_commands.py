@@ -49,6 +49,7 @@ FOUND = {
 g (float[2, 3] x) => (float[1, 1] y) <float[1, 1] w = {1}> { y = Add (w, x) }"""),
     "a convolution without a kernel": one("Conv", [(F, [1, 2, 5, 5])], (F, [1, 2, 5, 5])),
     "a product of one matrix": one("MatMul", [(F, [2, 2])], (F, [2, 2])),
+    "a Transpose without an output": one("Transpose", [(F, [2, 2])], None, perm=[1, 0]),
     "a fused operator without an output": one("Gelu", [(F, [2])], None),
     "a sum of integers": parsed("""<ir_version: 8, opset_import: ["" : 14]>
 g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
@@ -56,6 +57,10 @@ g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
                                                      (TensorProto.INT16, [2, 1]), transA=2**31 - 1),
     "an empty tensor of large extents": relu(F, [2**62, 4, 0]),
     "more elements than an array has": relu(F, [2**62]),
+    "an Equal of more elements than a file has": one("Equal", [(TensorProto.INT64, [2**60])] * 2,
+                                                     (TensorProto.BOOL, [2**60])),
+    "a Floor of more elements than a file has": one("Floor", [(F, [2**60])], (F, [2**60])),
+    "a Sign of more elements than a file has": one("Sign", [(F, [2**60])], (F, [2**60])),
 }  # fmt: skip
 
 

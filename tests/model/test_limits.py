@@ -153,10 +153,33 @@ def test_both_sides_of_the_default(limit: limits.SizeLimit) -> None:
         read(MAKERS[limit.name](limit.default + 1), limits=dense)
 
 
+SHORTEST = ["".join(each) for each in islice(product(map(chr, range(0x21, 0x7F)), repeat=3), limits.EXEMPT_PARTS + 1)]
+"""So many values have names of three letters at least."""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        field(7, field(5, b"\x08\0" + b"\x10\1" + field(8, b"abc"))),
+        field(7, field(5, b"\x10\6" + field(5, b"\1") + field(8, b"abc"))),
+        field(14, field(1, b"abc")),
+        field(8, field(1, b"abc") + b"\x10\1"),
+    ],
+    ids=["empty tensors", "scalars", "metadata", "operator sets"],
+)
+def test_the_smallest_parts_are_not_too_dense(part: bytes) -> None:
+    """A reader joins the graphs of a file."""
+    for number in (limits.EXEMPT_PARTS - 1, *([limits.EXEMPT_PARTS + 1] if part[0] == 0x3A else [])):
+        assert read(
+            b"\x08\x0a"
+            + field(7, field(2, b"g"))
+            + b"".join(part.replace(b"abc", name.encode()) for name in SHORTEST[:number])
+        )
+
+
 def test_the_smallest_nodes_are_not_too_dense() -> None:
-    """No name of an operator of the profile has fewer than three letters, and so many values have names of three."""
-    signs = [chr(code) for code in range(0x21, 0x7F)]
-    names = ["".join(each) for each in islice(product(signs, repeat=3), limits.EXEMPT_PARTS + 1)]
+    """No name of an operator of the profile has fewer than three letters."""
+    names = SHORTEST
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name in ("x", names[0])]
     graph = helper.make_graph([helper.make_node("Sin", ["x"], [name]) for name in names], "g", ends[:1], ends[1:])
     assert len(read(helper.make_model(graph).SerializeToString()).graph.nodes) > limits.EXEMPT_PARTS
@@ -443,3 +466,12 @@ def test_a_model_that_protobuf_cannot_write(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(writer, "LARGEST_WEIGHTS", -1)
     with pytest.raises(ValueError, match="more than two gigabytes"):
         write(read_model)
+
+
+def test_graphs_that_are_too_deep_for_protobuf() -> None:
+    """The bytes of a small model can be read as those of a tensor, too."""
+    nested = field(1, field(4, b"Relu"))
+    for _ in range(33):
+        nested = field(1, field(4, b"If") + field(5, field(1, b"then_branch") + field(6, nested) + b"\xa0\x01\x05"))
+    with pytest.raises(Unreadable, match="is nested deeper than 100 levels"):
+        read(b"\x08\x08" + field(7, nested) + field(8, field(1, b"") + b"\x10\x0d"))

@@ -30,9 +30,8 @@ def test_every_theorem_is_recorded():
 def test_a_changed_definition_that_refutes_nothing_survives():
     result = next(iter(driver.prove([next(each for each in registry.theorems() if each.id == "order.total")], "z3")))
     same = Mutant("the same", result.theorem.obligations)
-    made = record.entry(
-        structs.replace(result, theorem=replace(result.theorem, mutants=(same, *result.theorem.mutants)))
-    )
+    mutants = (same, *result.theorem.mutants)
+    made = record.entry(structs.replace(result, theorem=replace(result.theorem, mutants=mutants)))
     assert made["mutants"]["the same"] == "survives"
     assert set(made["mutants"].values()) == {"survives", "refuted"}
 

@@ -40,7 +40,8 @@ def may_move(context: RewriteContext) -> bool:
         return False
     uses = _uses(context.model.graph)
     nodes = context.model.graph.nodes
-    return any(_is(node, OperatorName.TRANSPOSE) and _may_lead(uses, node.outputs[0]) for node in nodes)
+    made = (node.outputs[0] for node in nodes if _is(node, OperatorName.TRANSPOSE) and node.outputs)
+    return any(_may_lead(uses, name) for name in made)
 
 
 def _may_lead(uses: Mapping[str, Sequence[Node]], name: str) -> bool:
@@ -56,11 +57,11 @@ def _may_lead(uses: Mapping[str, Sequence[Node]], name: str) -> bool:
             if (_is(node, *PRODUCTS) and shaped) or (_is(node, OperatorName.TRANSPOSE) and not shaped):
                 return True
             if _is(node, *SHAPING):
-                waiting.append((node.outputs[0], True))
+                waiting += [(output, True) for output in node.outputs[:1]]
             elif _is(node, OperatorName.IDENTITY, OperatorName.DROPOUT) or (
                 node.operator in ELEMENTWISE and not shaped
             ):
-                waiting.append((node.outputs[0], shaped))
+                waiting += [(output, shaped) for output in node.outputs[:1]]
     return False
 
 
