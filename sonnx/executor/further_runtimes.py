@@ -66,7 +66,13 @@ class OpenVino(_FromFile):
         core = self._package.Core()
         options = {"INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
         model = core.compile_model(core.read_model(str(path)), "CPU", options)
-        places = {name: place for place, port in enumerate(model.inputs) for name in port.get_names()}
+        # Where an output is an input as it stands, the port has the name of the output only; its node has that of the
+        # input.
+        places = {
+            name: place
+            for place, port in enumerate(model.inputs)
+            for name in (*port.get_names(), port.get_node().get_friendly_name())
+        }
         order = [places.get(operand.name) for operand in inputs]
 
         def compute(arrays: Sequence[Array]) -> list[Array]:

@@ -14,7 +14,7 @@ from sonnx.base.files import whole_bytes
 from sonnx.base.reported import Result, reported
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
-from sonnx.suite.result import Counts, Deviation, SuiteRun, read_run, shown
+from sonnx.suite.result import Counts, Deviation, SuiteRun, read_run, sentence, shown
 
 NEW, GONE, MORE, FEWER = "new", "gone", "more often", "less often"
 
@@ -75,8 +75,7 @@ def _case(each: Change) -> CaseResult:
     name = f"{each.example.operator} {each.example.element} {each.example.kind}"
     standing = each.example.standing if each.change == NEW else Standing.NOTE
     verdict = f"{each.change}: {plural(each.after, 'time')}, before {each.before}"
-    message, details = shown(each.example)
-    return CaseResult("change", name, verdict, standing, message, details)
+    return CaseResult("change", name, verdict, standing, sentence(each.example), shown(each.example)[1])
 
 
 def run_difference(older: Path, newer: Path) -> RunDifference:

@@ -224,10 +224,10 @@ def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
         known = catalogue.errata().get(each.explained)  # a report of another version may name another one
         details += [("erratum", f"{each.explained}: {known.defect}" if known else escape(each.explained))]
     details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
-    return f"{plural(each.number, 'time')}: {_said(each)}", tuple(details)
+    return f"{plural(each.number, 'time')}: {sentence(each)}", tuple(details)
 
 
-def _said(each: Deviation) -> str:
+def sentence(each: Deviation) -> str:
     """What came in place of what, as a main clause."""
     far = each.difference
     expected, actual = escape(shortened(far.expected)), escape(shortened(far.actual))
