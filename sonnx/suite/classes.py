@@ -159,10 +159,14 @@ def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
 
     types, texts, scalars = about(ClassSubject.FIRST_TYPE), about(ClassSubject.TEXT), about(ClassSubject.SCALAR)
     large = [
-        at for at in about(ClassSubject.NUMBER, ClassSubject.SCALAR) if literals[at].name.endswith(("is negative", "is above 1"))
+        at
+        for at in about(ClassSubject.NUMBER, ClassSubject.SCALAR)
+        if literals[at].name.endswith(("is negative", "is above 1"))
     ]
     every_type = about(ClassSubject.FIRST_TYPE, ClassSubject.FURTHER_TYPE)
-    return chain(product(types, about(ClassSubject.COUNT) or texts), product(texts, large), product(every_type, scalars))
+    return chain(
+        product(types, about(ClassSubject.COUNT) or texts), product(texts, large), product(every_type, scalars)
+    )
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
