@@ -1,0 +1,53 @@
+"""Bounds of LSTM and GRU with layout 1 are those of layout 0 with the axes of steps and batch exchanged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import numpy_helper
+
+from sonnx.bounds.analysis import Analyser
+from sonnx.bounds.box import box_of_arrays
+from sonnx.model.reader import read
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.values import Value
+
+STEPS, BATCH, INPUTS, HIDDEN = 4, 2, 3, 2
+
+
+def bounds(operator: str, gates: int, layout: int, axes: tuple[int, ...]) -> list[Value]:
+    """Of Y and Y_h for inputs and an initial state that are boxes."""
+    numbers = np.random.default_rng(0)
+    X = numbers.uniform(-1, 1, (STEPS, BATCH, INPUTS)).astype(np.float32).transpose(axes)
+    h = numbers.uniform(-1, 1, (1, BATCH, HIDDEN)).astype(np.float32).transpose(axes)
+    weights = {
+        "W": numbers.uniform(-1, 1, (1, gates * HIDDEN, INPUTS)),
+        "R": numbers.uniform(-1, 1, (1, gates * HIDDEN, HIDDEN)),
+        "B": numbers.uniform(-1, 1, (1, 2 * gates * HIDDEN)),
+    }
+    x, state = (", ".join(map(str, array.shape)) for array in (X, h))
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 14]> g (float[{x}] X, float[{state}] h) => (float[?] Y, float[?] Z)'
+        f"{{ Y, Z = {operator} <hidden_size = {HIDDEN}, layout = {layout}> (X, W, R, B, , h) }}"
+    )
+    model.graph.initializer.extend(
+        numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()
+    )
+    known = onnx.shape_inference.infer_shapes(model)
+    read_model = read(known.SerializeToString())
+    box: dict[str, Any] = {"X": (X - np.float32(0.125), X + np.float32(0.125)), "h": h}
+    run = Analyser(read_model, hypotheses_named("ieee-any"), None, None).run(box_of_arrays(read_model, box))
+    return [run.values["Y"], run.values["Z"]]
+
+
+@pytest.mark.parametrize(("operator", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_the_bounds_of_both_layouts_are_equal(operator: str, gates: int) -> None:
+    first = bounds(operator, gates, 0, (0, 1, 2))
+    second = bounds(operator, gates, 1, (1, 0, 2))
+    for one, other, axes in zip(first, second, ((2, 0, 1, 3), (1, 0, 2)), strict=True):
+        assert one.error.any()
+        for field in ("low", "high", "error"):
+            assert np.array_equal(getattr(one, field).transpose(axes), getattr(other, field)), field
