@@ -196,7 +196,8 @@ def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
             "order.total-bits",
             ["domain    bits of named formats", "size      all of float16, bfloat16, float32, float64"],
         ),
-        ("derived.Max-13.restricts", ["size      at most 3 repeated inputs", "computed  Max.T-allowed: both texts"]),
+        ("derived.Max-13.restricts", ["size      any", "computed  Max.T-allowed: both texts"]),
+        ("shape.Concat-elements", ["size      one to three inputs, rank at most 3", "bounded   The sum over"]),
     ],
 )
 def test_explain_a_theorem(wanted: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
