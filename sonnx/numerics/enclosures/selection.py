@@ -61,14 +61,16 @@ def extremum(sign: float) -> TransferFunction:
 def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign: float) -> list[Value]:
     """The candidates, with better bounds where it is open which one is the largest."""
     lows = [below((value.low if sign > 0 else -value.high) - value.error) for value in values]
-    sure = np.maximum.reduce([np.broadcast_to(low, shape) for low in lows])
+    stacked = np.stack([np.broadcast_to(low, shape) for low in lows])
+    up_to, from_there = np.maximum.accumulate(stacked), np.maximum.accumulate(stacked[::-1])[::-1]
+    sure = up_to[-1]
     made = []
     for index, operand in enumerate(values):
-        others = [np.broadcast_to(lows[other], shape) for other in range(len(values)) if other != index]
-        if operand.is_point or operand.shape != shape or not others:
+        rivals = [*up_to[max(0, index - 1) : index], *from_there[index + 1 : index + 2]]
+        if operand.is_point or operand.shape != shape or not rivals:
             made.append(operand)
             continue
-        rival = np.maximum.reduce(others)
+        rival = np.maximum.reduce(rivals)
 
         def wanted(value: Value, rival: Array = rival) -> Array:
             high = above((value.high if sign > 0 else -value.low) + value.error)
