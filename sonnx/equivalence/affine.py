@@ -141,10 +141,9 @@ def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, ran
         value = _finite(term)
         return None if value is None else Affine((), forms.real(value).least(), shape, rank)
     if term.shape is not None and shape is not None and term.shape != shape:
-        numbered = np.arange(movements.size(term), dtype=np.int32).reshape(term.shape)
-        if prod(shape) > movements.MAX_ELEMENTS:
+        places = movements.broadcast_places(term, shape)
+        if places is None:
             return None
-        places = np.broadcast_to(numbered, shape).reshape(-1)
         return replace(atom(movements.moved(forms.store, [term], places, shape)), shape=shape, rank=rank)
     if term.shape is None or shape is None:
         return forms.of(term) if rank is not None and term.rank == rank else None

@@ -146,8 +146,8 @@ def _stretched_by_least(store: Store, operator: str, operands: Sequence[Term], s
         return None
     for term, other in (operands, reversed(operands)):
         if other.array is not None and term.shape is not None and _is_least(other.array):
-            numbered = np.arange(movements.size(term), dtype=np.int32).reshape(term.shape)
-            return movements.moved(store, [term], np.broadcast_to(numbered, shape).reshape(-1), shape)
+            places = movements.broadcast_places(term, shape)
+            return None if places is None else movements.moved(store, [term], places, shape)
     return None
 
 
@@ -200,10 +200,9 @@ def _moved_outside(
         if operand is chosen:
             moved.append(source)
             continue
-        stretched = np.broadcast_to(
-            np.arange(movements.size(operand), dtype=np.int32).reshape(operand.shape or ()), shape
-        )
-        flat = stretched.reshape(-1)
+        flat = movements.broadcast_places(operand, shape)
+        if flat is None:
+            return None
         moved.append(movements.moved(store, [operand], flat if back is None else flat[back], source.shape))
     on_source = facts._replace(shape=movements.known_extents(source.shape))
     inner = applied(store, operator, key, application, moved, on_source)

@@ -88,6 +88,19 @@ def _numbered(sources: Sequence[Term], kind: Any, first: int = 0) -> list[Array]
     return made
 
 
+def broadcast_places(term: Term, shape: tuple[int, ...]) -> Array | None:
+    """For each element of a term that is broadcast to a shape, in row-major order, the place of the one it is.
+
+    None where it does not broadcast to it, or one of both has too many elements.
+    """
+    if term.shape is None or max(size(term), prod(shape)) > MAX_ELEMENTS:
+        return None
+    try:
+        return np.broadcast_to(_numbered([term], np.int32)[0], shape).reshape(-1)
+    except ValueError:
+        return None
+
+
 def _padded(store: Store, prepared: PreparedNode, source: Term, others: Sequence[Array | None]) -> Term | None:
     """Pad: what is added is an element of the constant, the number 0 in the map of the definition."""
     application, kind = prepared.application, ELEMENTS[str(source.facts.type)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from sonnx.equivalence import constants, elementwise, movements, quantization
 from sonnx.equivalence.affine import Affine, AffinePart, Forms
-from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
+from sonnx.equivalence.movements import MAX_ELEMENTS, broadcast_places, moved, size
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
 from sonnx.operators import find_operator
@@ -281,12 +281,8 @@ class Walk:
             return None
         if operand.shape == shape:
             return moved(self.store, [operand], None, (size(operand),))
-        numbered = np.arange(size(operand), dtype=np.int32).reshape(operand.shape)
-        try:
-            places = np.broadcast_to(numbered, shape).reshape(-1)
-        except ValueError:  # the call violates a condition
-            return None
-        return moved(self.store, [operand], places, (places.size,))
+        places = broadcast_places(operand, shape)  # none where the call violates a condition
+        return None if places is None else moved(self.store, [operand], places, (places.size,))
 
     # ------------------------------------------------------------------ affine forms
 

@@ -87,7 +87,11 @@ def test_functions_that_call_functions(name: str) -> None:
         assert sonnx.fix(families.MAKERS[name](150), samples=1).rewrites
 
 
-@pytest.mark.parametrize("number", range(examples(8, 200)))
+ONCE_ENDED_WITH_4 = (4907, 5298, 5787)
+"""Models of the campaign."""
+
+
+@pytest.mark.parametrize("number", (*range(examples(8, 200)), *ONCE_ENDED_WITH_4))
 def test_a_few_models_of_the_campaign(number: int, tmp_path: Path) -> None:
     data = damaged_calls.model(number)
     assert data == damaged_calls.model(number)
