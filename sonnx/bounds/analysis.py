@@ -109,9 +109,9 @@ class Analyser:
             interpretation = interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
         scope = interpretation.scopes[0]
         values: dict[str, Value] = {}
-        texts = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
-        defined = {*texts, *(tensor.name for tensor in self.model.graph.initializers)}
-        for name in dict.fromkeys((*texts, *(output.name for output in self.model.graph.outputs))):
+        computed = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
+        defined = {*computed, *(tensor.name for tensor in self.model.graph.initializers)}
+        for name in dict.fromkeys((*computed, *(output.name for output in self.model.graph.outputs))):
             if name not in defined:
                 raise NotBounded(f"a graph output is {quote(name)}, which nothing before it defines")
             value = interpretation.values[scope.values[name]]
@@ -196,7 +196,7 @@ def bound_model(
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {output: tightened(run, output) for output in outputs if output in run.values}
-    tensors = [tensor_of(final.get(text, value), text in final) for text, value in run.values.items()]
+    tensors = [tensor_of(final.get(called, value), called in final) for called, value in run.values.items()]
     decisions = []
     if outputs and outputs[0] in final and (differences or argmax):
         decisions = decide(final[outputs[0]], differences, argmax=argmax)

@@ -189,10 +189,10 @@ def _fits(shape: tuple[int, ...], value: ValueInfo, symbols: dict[str, int]) -> 
         return True
     if len(stated) != len(shape):
         return False
-    for number, name in zip(shape, stated, strict=True):
-        if isinstance(name, str):
-            if symbols.setdefault(name, number) != number:
+    for number, extent in zip(shape, stated, strict=True):
+        if isinstance(extent, str):
+            if symbols.setdefault(extent, number) != number:
                 return False
-        elif name is not None and name != number:
+        elif extent is not None and extent != number:
             return False
     return True

@@ -155,11 +155,7 @@ class _Budget(NamedTuple):
 
 def _named(subjects: Sequence[object]) -> str:
     """What a command is about, and the verb of its sentence."""
-    match [repr(str(subject)) for subject in subjects]:
-        case []:
-            return "the profile was"
-        case [one]:
-            return f"{one} was"
-        case [first, *others]:
-            return f"{first} and {len(others)} more were"
-    raise AssertionError(subjects)
+    if not subjects:
+        return "the profile was"
+    others = len(subjects) - 1
+    return f"{str(subjects[0])!r} {f'and {others} more were' if others else 'was'}"

@@ -30,7 +30,7 @@ def values_of(node: Node, call: Call, constants: Mapping[str, Tensor], domain: R
         arrays = [None if tensor is None else decode(tensor, None) for tensor in tensors]
         stated = [None if tensor is None else domain.constant(tensor, False) for tensor in tensors]
         prepared = _prepared(call, stated, domain)
-        if prepared is None:  # it depends on values that are no whole numbers
+        if prepared is None:  # it depends on values that are not whole numbers
             prepared = _prepared(call, [None if array is None else facts_of(array) for array in arrays], domain)
         if prepared is None:
             raise NotExecutable("its shape depends on values that are not a short list of whole numbers")

@@ -9,9 +9,8 @@ import onnx.parser
 import pytest
 
 from sonnx.cli.main import run
+from tests.cli.test_file_names import MODEL, PROPERTY
 
-MODEL = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
-PROPERTY = 'input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1\n'
 LINES = {
     "bound": "bound m.onnx --input x=[-1,1]",
     "check": "check m.onnx",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonnx.rewriter import constant_tensors, descriptions
+from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import NodeSequence
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
@@ -23,14 +23,9 @@ def chosen_sign(site: Site) -> Replacement | None:
         return None
     output, source = site.node.outputs[0], site.node.inputs[0]
     sequence = NodeSequence(output, site.operator_set)
-    names = []
-    for role, number in (("minus", -1), ("zero", 0), ("one", 1)):
-        constant = constant_tensors.from_numbers(f"{output}.{role}", element, number, shape)
-        if constant is None:
-            return None
-        sequence.constants.append(constant)
-        names.append(constant.name)
-    minus, zero, one = names
+    minus, zero, one = (
+        sequence.constant(role, element, number, shape) for role, number in (("minus", -1), ("zero", 0), ("one", 1))
+    )
     rest = sequence.add(OperatorName.ABS, (source,), sequence.name("rest")) if element in FLOATS else zero
     above = sequence.add(OperatorName.LESS, (zero, source), sequence.name("above"))
     below = sequence.add(OperatorName.LESS, (source, zero), sequence.name("below"))
