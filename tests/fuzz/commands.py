@@ -23,8 +23,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 SECONDS = 5
 """The time limit of each command."""
@@ -78,6 +80,7 @@ def serve(first: int, last: int, only: str | None) -> None:
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    infer_in_forks()
 
     def say(*answer: object) -> None:
         answers.write(json.dumps(answer) + "\n")
@@ -98,6 +101,34 @@ def serve(first: int, last: int, only: str | None) -> None:
                 say("ended", number, name, ended, round(time.process_time() - started, 3), reason)
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10 > LARGEST:
                 return
+
+
+def infer_in_forks() -> None:
+    """Let `fix` ask the onnx package in a fork of this process, which has loaded it: most models have an operator that
+    only this package knows, and a process of its own takes a second to load it.
+    """
+    import_module("onnx.shape_inference")
+    from sonnx.rewriter import shape_hints
+
+    def forked(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as inferred:
+            given.write(options["input"])
+            given.seek(0)
+            if not (child := os.fork()):
+                failed = 1
+                try:
+                    sys.stdin, sys.stdout = io.TextIOWrapper(given), io.TextIOWrapper(inferred)
+                    shape_hints.main()
+                    sys.stdout.flush()
+                    failed = 0
+                finally:
+                    os._exit(failed)
+            if os.waitpid(child, 0)[1]:
+                raise subprocess.SubprocessError
+            inferred.seek(0)
+            return subprocess.CompletedProcess(command, 0, inferred.read())
+
+    shape_hints.subprocess = SimpleNamespace(run=forked, SubprocessError=subprocess.SubprocessError)
 
 
 def code(arguments: list[str]) -> tuple[int, str]:
