@@ -21,7 +21,7 @@ from sonnx.executor.preparation import NodeValidity
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
 from sonnx.graph.interpreter import Transferred
-from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
@@ -172,6 +172,9 @@ class BoundsDomain:
         varying = next((value for value in present if not value.is_point), present[0] if present else None)
         if function is None or varying is None:
             raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
+        empty = [place and _without_elements(place, node) for place in outputs]
+        if all(place is None or value is not None for place, value in zip(outputs, empty, strict=True)):
+            return empty
         element = _computed_in(present)
         held = True
 
@@ -358,6 +361,15 @@ def _error(made: Transfer, element: str) -> Array:
     error = np.asarray(made.propagated + made.residual + made.introduced)
     error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
     return spread(error if element in FORMATS else np.floor(error), made.low.shape)
+
+
+def _without_elements(place: Value, node: str) -> Value | None:
+    """The value of an output whose type and shape say that it has no elements, None for any other."""
+    shape, kind = place.facts.shape, ELEMENTS.get(str(place.facts.type))
+    if kind is None or isinstance(shape, Unknown) or 0 not in shape or first_unknown(shape) is not None:
+        return None
+    value = _finite_constant(place.name, np.zeros([*map(int, shape)], kind))  # type: ignore[arg-type]
+    return replace(value, node=node, readers=place.readers)
 
 
 def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:

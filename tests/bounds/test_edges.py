@@ -55,6 +55,12 @@ EDGES = {
         '{ y = MaxPool <kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER"> (x) }',
         {}, [[[0, 1, 2, 3, 4]]], [[[1, 2, 3, 4, 5]]], ([[[1, 3, 4]]], [[[2, 4, 5]]], [[[0, 0, 0]]]),
     ),
+    "a quotient without elements": Edge(
+        "(int32[2,0] x) => (int32[2,0] y) { y = Div (x, x) }", {}, [[], []], [[], []], ([[], []], [[], []], [[], []]),
+    ),
+    "shares without elements": Edge(
+        "(float[2,0] x) => (float[2,0] y) { y = Softmax (x) }", {}, [[], []], [[], []], ([[], []], [[], []], [[], []]),
+    ),
     "a scalar left of the kink, with a slope below -1": Edge(
         "(float x) => (float y) { y = LeakyRelu <alpha=-2.0> (x) }", {}, -3, 1, (0, 6, 3 * 2.0**-23),
     ),
