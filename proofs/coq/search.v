@@ -183,6 +183,15 @@ Definition reduce_defined (c : context) (x y : string) (b s a : expr) (k t : kin
   let all := expanded rounds d (flat_map (instance_of_range c js) facts) facts in
   match first_some (fun f => if kept (with_given c all) x y b s a k t f then Some f else None) all with Some _ => true | None => false end.
 
+(* A product of positive integers is positive. *)
+Definition positive_product (c : context) (e : expr) : bool :=
+  match e with
+  | Apply Product s =>
+      match element_kind (named c) s with Some k => integral k | None => false end
+      && prove c (ForAll member_name s (Compare Less (Int 0) (Name member_name)))
+  | _ => false
+  end.
+
 Definition quotient (sign : arithmetic) : bool := match sign with Quotient | Remainder => true | _ => false end.
 
 Definition step_defined (c : context) (e : expr) : bool :=
@@ -204,7 +213,7 @@ Definition step_defined (c : context) (e : expr) : bool :=
   | Arithmetic sign a b =>
       defined c a && defined c b &&
       (is_list d a && is_list d b ||
-       is_int d a && is_int d b && (negb (quotient sign) || refute (assume (Compare AtMost b (Int 0)) c)))
+       is_int d a && is_int d b && (negb (quotient sign) || refute (assume (Compare AtMost b (Int 0)) c) || positive_product c b))
   | Negative a => defined c a
   | Compare sign a b =>
       defined c a && defined c b && plain_kind d a && plain_kind d b
@@ -268,7 +277,7 @@ End Step.
    virtual machine, and so would search to the end of [fuel]. *)
 Definition quick_refute := Eval cbv beta delta [andb orb step_refute] in step_refute.
 Definition quick_defined := Eval cbv beta delta
-  [andb orb step_defined body_defined function_defined reduce_defined kept instance_of_range] in step_defined.
+  [andb orb step_defined body_defined function_defined reduce_defined kept instance_of_range positive_product] in step_defined.
 Definition quick_prove := Eval cbv beta delta [andb orb step_prove prove_all prove_other] in step_prove.
 
 Fixpoint refute (n : nat) (c : context) : bool :=

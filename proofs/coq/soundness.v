@@ -155,6 +155,82 @@ Proof.
     exists l; split; [exact L | exact I].
 Qed.
 
+(* Numbers that are equal compare alike. *)
+Lemma less_rational : forall v w p q, rational v = Some p -> rational w = Some q -> less v w = negb (Qle_bool q p).
+Proof.
+  intros v w p q V W; destruct v; try discriminate; destruct w; try discriminate; cbn [less]; rewrite ?V, ?W; try reflexivity.
+  simpl in V, W; inversion V; inversion W; subst; unfold Qle_bool; simpl; rewrite !Z.mul_1_r, Z.ltb_antisym; reflexivity.
+Qed.
+
+Lemma at_most_alike : forall a b p q, (a == b)%Q -> (p == q)%Q -> Qle_bool a p = Qle_bool b q.
+Proof.
+  intros a b p q A P; apply eq_true_iff_eq; rewrite !Qle_bool_iff, A, P; reflexivity.
+Qed.
+
+Lemma equal_numbers : forall v w p q, rational v = Some p -> rational w = Some q -> equal v w = VBool true -> (p == q)%Q.
+Proof.
+  intros v w p q V W E; destruct v; try discriminate; destruct w; try discriminate; simpl in V, W, E; inversion V; inversion W; subst;
+    inversion E as [Q].
+  - apply Z.eqb_eq in Q; subst; reflexivity.
+  - apply Qeq_bool_iff; exact Q.
+  - apply Qeq_bool_iff; exact Q.
+  - apply Qeq_bool_iff; exact Q.
+Qed.
+
+Lemma compared_known : forall names s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) ->
+  ~ unknown (eval a names) /\ ~ unknown (eval b names) /\
+  (if comparison_eqb s Less then less (eval a names) (eval b names) else negb (less (eval b names) (eval a names))) = true.
+Proof.
+  intros names s a b S H; destruct (ordered_solid _ _ _ _ S H) as [A B]; unfold solid in A, B; repeat split; try assumption.
+  unfold true_in in H; cbn [eval] in H; destruct S; subst; cbn [compare comparison_eqb] in *;
+    rewrite strict_known in H by (repeat constructor; assumption); inversion H; reflexivity.
+Qed.
+
+Lemma compared_intro : forall names s a b, s = Less \/ s = AtMost -> ~ unknown (eval a names) -> ~ unknown (eval b names) ->
+  (if comparison_eqb s Less then less (eval a names) (eval b names) else negb (less (eval b names) (eval a names))) = true ->
+  true_in names (Compare s a b).
+Proof.
+  intros names s a b S A B H; unfold true_in; cbn [eval]; destruct S; subst; cbn [compare comparison_eqb] in *; rewrite H;
+    apply strict_known; repeat constructor; assumption.
+Qed.
+
+Lemma with_integer_ok : forall names x e g, (exists p q, rational (eval x names) = Some p /\ rational (eval e names) = Some q /\ (p == q)%Q) ->
+  true_in names g -> Forall (true_in names) (with_integer x e g).
+Proof.
+  intros names x e g [p [q [X [E Q]]]] H.
+  assert (K : ~ unknown (eval e names)) by (destruct (eval e names); try discriminate; simpl; tauto).
+  assert (L : forall v, less (eval x names) v = less (eval e names) v /\ less v (eval x names) = less v (eval e names)).
+  { intros v; destruct (rational v) as [r |] eqn:V.
+    - rewrite (less_rational _ _ _ _ X V), (less_rational _ _ _ _ E V), (less_rational _ _ _ _ V X), (less_rational _ _ _ _ V E).
+      split; f_equal; apply at_most_alike; try exact Q; reflexivity.
+    - destruct (eval x names); try discriminate; destruct (eval e names); try discriminate; destruct v; try discriminate; split; reflexivity. }
+  assert (G : forall s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) ->
+    Forall (true_in names) ((if expr_eqb x a then [Compare s e b] else []) ++ (if expr_eqb x b then [Compare s a e] else []))).
+  { intros s a b S T; destruct (compared_known _ _ _ _ S T) as [A [B C]]; apply Forall_app; split.
+    - destruct (expr_eqb x a) eqn:I; constructor; [| constructor]; apply expr_eqb_ok in I; subst a.
+      apply compared_intro; try assumption; destruct (L (eval b names)) as [L1 L2]; rewrite <- L1, <- L2; exact C.
+    - destruct (expr_eqb x b) eqn:I; constructor; [| constructor]; apply expr_eqb_ok in I; subst b.
+      apply compared_intro; try assumption; destruct (L (eval a names)) as [L1 L2]; rewrite <- L1, <- L2; exact C. }
+  destruct g; try (constructor; fail); destruct sign; try (constructor; fail); apply G; auto.
+Qed.
+
+Lemma with_integers_ok : forall d names facts f, possible d names -> Forall (true_in names) facts -> true_in names f ->
+  Forall (true_in names) (with_integers d facts f).
+Proof.
+  intros d names facts f P F H; destruct f; try (constructor; fail); destruct sign; try (constructor; fail); cbn [with_integers].
+  destruct (is_number d f1 && is_int d f2) eqn:I; [| constructor]; split_and; unfold is_number in H0.
+  destruct (kind_of d f1) as [k |] eqn:K; [| discriminate]; destruct k; try discriminate.
+  assert (J : kind_of d f2 <> None) by (intros N; unfold is_int in H1; rewrite N in H1; discriminate).
+  destruct (equal_true names f1 f2 d P) as [A B]; [congruence | exact J | exact H |].
+  pose proof (kind_of_ok _ _ _ _ P K) as M; destruct (is_int_ok _ _ _ P H1 B) as [z Z'].
+  unfold true_in in H; cbn [eval compare] in H; unfold solid in A.
+  assert (X : exists p, rational (eval f1 names) = Some p).
+  { destruct (eval f1 names); simpl in A, M; try tauto; simpl; eauto. }
+  destruct X as [p X]; apply Forall_flat_map; eapply Forall_impl; [| exact F]; intros g T; apply with_integer_ok; [| exact T].
+  exists p, (inject_Z z); repeat split; [exact X | rewrite Z'; reflexivity |].
+  eapply equal_numbers; [exact X | | exact H]; rewrite Z'; reflexivity.
+Qed.
+
 Lemma more_ok : forall c names facts, fits c names -> Forall (true_in names) facts -> Forall (true_in names) (more c facts).
 Proof.
   intros c names facts F H; unfold more; pose proof F as [P [_ [W _]]].
@@ -183,6 +259,7 @@ Proof.
   - eapply Forall_impl; [| exact M]; intros [m s] [B I]; apply of_member_ok; assumption.
   - eapply Forall_impl; [| exact H]; intros f T; apply instances_ok; auto.
     eapply Forall_impl; [| exact M]; intros p [B _]; exact B.
+  - eapply Forall_impl; [| exact H]; intros f T; apply with_integers_ok; assumption.
 Qed.
 
 Lemma tidy_ok : forall d names found f, possible d names -> Forall (true_in names) found -> true_in names f ->
