@@ -1,6 +1,6 @@
 (* What a search knows of a call: conditions, what follows from them, and whether they contradict each other. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -44,6 +44,8 @@ Definition of_quotient (a b t : expr) : list expr :=
   | _ => [Or (Compare Less a (Int 0)) (Compare AtMost (Int 0) t)]
   end.
 
+Definition sum_of (items : list expr) : expr := fold_right (Arithmetic Plus) (Int 0) items.
+
 (* What is so of every integer of a form. *)
 Definition properties (d : kinds) (t : expr) : list expr :=
   (match kind_of d t with Some KNat => [Compare AtMost (Int 0) t] | _ => [] end) ++
@@ -52,6 +54,8 @@ Definition properties (d : kinds) (t : expr) : list expr :=
   | Apply Len (Range a b) =>
       let n := Arithmetic Minus b a in [Compare AtMost n t; Or (Compare AtMost t (Int 0)) (Compare AtMost t n)]
   | Apply Len (Collect x s q a) => [Compare AtMost t (length_form s)]
+  | Apply Sum s =>
+      match listed s with Some items => if integers_only d s then [Compare Equal t (sum_of items)] else [] | None => [] end
   | Apply Largest s => bounding d s (Compare AtMost (Name member_name) t)
   | Apply Smallest s => bounding d s (Compare AtMost t (Name member_name))
   | Item s j =>
@@ -84,6 +88,7 @@ Definition enter := enter_as true.
 Definition depth := 40%nat.
 
 Definition tidy (d : kinds) (found : list expr) (f : expr) : expr :=
+  let f := settle found f in
   match f with
   | Compare Equal a b =>
       match kind_of d a, kind_of d b with
@@ -223,7 +228,7 @@ Fixpoint filters (m s : expr) : list expr :=
 
 (* The expressions that are items of a list. *)
 Definition memberships (c : context) (facts ps : list expr) : list (expr * expr) :=
-  flat_map (fun '(m, s) => match m with Name _ => [(m, simple depth facts s)] | _ => [] end) (within c) ++
+  flat_map (fun '(m, s) => match m with Name _ => [(m, simple depth facts (settle facts s))] | _ => [] end) (within c) ++
   flat_map (fun e => match e with Item t j => [(e, t)] | _ => [] end) ps.
 
 (* Whether an item of a list is equal to itself: it has a value. *)
@@ -293,12 +298,24 @@ Definition with_integers (d : kinds) (facts : list expr) (f : expr) : list expr 
   | _ => []
   end.
 
+(* What is not equal to a text is not equal to what is equal to the text. *)
+Definition with_text (facts : list expr) (f : expr) : list expr :=
+  match f with
+  | Compare Equal a (Text s) =>
+      flat_map (fun g => match g with
+        | Not (Compare Equal x y) =>
+            (if expr_eqb a x then [Not (Compare Equal y (Text s))] else []) ++
+            (if expr_eqb a y then [Not (Compare Equal x (Text s))] else [])
+        | _ => [] end) facts
+  | _ => []
+  end.
+
 Definition more (c : context) (facts : list expr) : list expr :=
   let ps := without_twins (flat_map (parts_of_condition (named c)) facts) [] in
   let ms := flat_map (fun '(m, s) => widened m s) (memberships c facts ps) in
   let js := without_twins (in_ranges ms) [] in
   let places := new js (without_twins (indices ps) []) in
   flat_map (properties (named c)) ps ++ flat_map (fun '(m, s) => of_member c m s) ms ++
-  flat_map (instances c ms ps places js) facts ++ flat_map (with_integers (named c) facts) facts.
+  flat_map (instances c ms ps places js) facts ++ flat_map (with_integers (named c) facts) facts ++ flat_map (with_text facts) facts.
 
 Definition rounds := 400%nat.

@@ -1,6 +1,6 @@
 (* What is so of the parts of conditions that hold. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -150,6 +150,15 @@ Proof.
     pose proof (Z.mul_succ_div_gt x (Z.pos p) Q) as R; rewrite Z.mul_succ_r in R; exact R.
 Qed.
 
+Lemma sum_of_ok : forall names items, Forall (fun e => exists z, eval e names = VInt z) items -> forall start,
+  exists z, eval (sum_of items) names = VInt z /\
+    fold_left (calculate Plus) (map (fun e => eval e names) items) (VInt start) = VInt (start + z).
+Proof.
+  intros names items H; induction H as [| e items [x X] H IH]; intros start; simpl.
+  - exists 0; rewrite Z.add_0_r; auto.
+  - destruct (IH (start + x)) as [z [Z1 Z2]]; rewrite X, Z1; exists (x + z); cbn [calculate on_integers]; rewrite Z2, Z.add_assoc; auto.
+Qed.
+
 Lemma properties_ok : forall d names t, possible d names -> solid names t -> Forall (true_in names) (properties d t).
 Proof.
   intros d names t P S; unfold properties; apply Forall_app; split.
@@ -177,8 +186,15 @@ Proof.
         { cbn [eval]; rewrite X, Y; cbn [calculate on_integers]; apply Z.ltb_lt in Q; rewrite Q; reflexivity. }
         repeat constructor; [eapply at_most_intro; [reflexivity | exact E | lia] | eapply less_intro; [exact E | exact Y | lia]].
     + destruct function; try (constructor; fail).
-      2: exact (bounding_ok d names true Largest t P eq_refl S).
-      2: exact (bounding_ok d names false Smallest t P eq_refl S).
+      3: exact (bounding_ok d names true Largest t P eq_refl S).
+      3: exact (bounding_ok d names false Smallest t P eq_refl S).
+      2: { destruct (listed t) as [items |] eqn:L; [| constructor]; destruct (integers_only d t) eqn:I; constructor; [| constructor].
+           pose proof (listed_ok _ _ names L) as E; pose proof (proj1 (Forall_map _ _ _) (integers_only_ok _ _ _ _ P I E)) as K.
+           unfold true_in, solid in *; cbn [eval compare] in *; rewrite E in *; cbn [on_list apply] in *; unfold total in *.
+           destruct (solid_parts _ _ S) as [Q U]; rewrite Q in *; apply (proj1 (Forall_map _ _ _)) in U.
+           assert (V : Forall (fun e => exists z, eval e names = VInt z) items).
+           { eapply Forall_and2; [| exact K | exact U]; intros e W N; cbn beta in *; destruct (eval e names); simpl in W, N; try tauto; eauto. }
+           destruct (sum_of_ok names items V 0) as [z [Z1 Z2]]; rewrite Z1, Z2; simpl; rewrite Z.eqb_refl; reflexivity. }
       destruct t; try (constructor; fail).
       * constructor; [| constructor]; unfold solid in S; cbn [eval] in S; destruct (on_list_solid _ _ S) as [l L].
         cbn [eval] in L.

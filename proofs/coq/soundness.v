@@ -1,6 +1,6 @@
 (* What the search knows is so, for every call. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge search properties.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -149,7 +149,8 @@ Lemma memberships_ok : forall c names facts ps, fits c names -> Forall (true_in 
 Proof.
   intros c names facts ps [_ [_ [W _]]] T S; unfold memberships; apply Forall_app; split.
   - apply Forall_flat_map; eapply Forall_impl; [| exact W]; intros [m s] [l [L I]]; destruct m; constructor; [| constructor].
-    split; [| exact Logic.I]; exists l; split; [| exact I]; rewrite simple_ok; [exact L | exact T | unfold solid; rewrite L; simpl; tauto].
+    split; [| exact Logic.I]; exists l; split; [| exact I]; assert (U : eval (settle facts s) names = VList l) by (rewrite settle_ok; assumption).
+    rewrite simple_ok; [exact U | exact T | unfold solid; rewrite U; simpl; tauto].
   - apply Forall_flat_map; eapply Forall_impl; [| exact S]; intros e E; destruct e; try (constructor; fail); constructor; [| constructor].
     split; [| exact E]; pose proof E as E'; unfold solid in E; cbn [eval] in E; destruct (item_solid _ _ E) as [l [z [L [_ [_ [_ I]]]]]].
     exists l; split; [exact L | exact I].
@@ -231,6 +232,22 @@ Proof.
   eapply equal_numbers; [exact X | | exact H]; rewrite Z'; reflexivity.
 Qed.
 
+Lemma with_text_ok : forall names facts f, Forall (true_in names) facts -> true_in names f -> Forall (true_in names) (with_text facts f).
+Proof.
+  intros names facts f F H; destruct f; try (constructor; fail); destruct sign; try (constructor; fail); destruct f2; try (constructor; fail).
+  cbn [with_text]; apply Forall_flat_map; eapply Forall_impl; [| exact F]; intros g G; destruct g; try (constructor; fail).
+  destruct g; try (constructor; fail); destruct sign; try (constructor; fail); apply not_true in G; cbn [eval compare] in G.
+  assert (V : eval f1 names = VText text).
+  { unfold true_in in H; cbn [eval compare] in H; destruct (eval f1 names) as [| | | | | | c [s |]]; simpl in H; try discriminate.
+    inversion H as [E]; apply String.eqb_eq in E; subst; reflexivity. }
+  apply Forall_app; split.
+  - destruct (expr_eqb f1 g1) eqn:E; constructor; [| constructor]; apply expr_eqb_ok in E; subst; rewrite V in G.
+    apply not_intro; cbn [eval compare]; destruct (eval g2 names) as [| | | | | | c [s |]]; simpl in G |- *; try discriminate; try reflexivity.
+    rewrite String.eqb_sym; exact G.
+  - destruct (expr_eqb f1 g2) eqn:E; constructor; [| constructor]; apply expr_eqb_ok in E; subst; rewrite V in G.
+    apply not_intro; exact G.
+Qed.
+
 Lemma more_ok : forall c names facts, fits c names -> Forall (true_in names) facts -> Forall (true_in names) (more c facts).
 Proof.
   intros c names facts F H; unfold more; pose proof F as [P [_ [W _]]].
@@ -260,17 +277,20 @@ Proof.
   - eapply Forall_impl; [| exact H]; intros f T; apply instances_ok; auto.
     eapply Forall_impl; [| exact M]; intros p [B _]; exact B.
   - eapply Forall_impl; [| exact H]; intros f T; apply with_integers_ok; assumption.
+  - eapply Forall_impl; [| exact H]; intros f T; apply with_text_ok; assumption.
 Qed.
 
 Lemma tidy_ok : forall d names found f, possible d names -> Forall (true_in names) found -> true_in names f ->
   true_in names (tidy d found f).
 Proof.
-  intros d names found f P G H.
+  intros d names found f P G H; unfold tidy; cbv zeta.
+  assert (S : true_in names (settle found f)) by (unfold true_in; rewrite settle_ok; assumption).
+  revert S; generalize (settle found f); clear f H; intros f H.
   assert (D : true_in names (simple depth found f)) by (unfold true_in; rewrite simple_ok; auto; apply true_solid; exact H).
   assert (E : forall a b v, eval (Compare Equal a b) names = VBool v -> kind_of d a <> None -> kind_of d b <> None ->
     eval (Compare Equal (simple depth found a) (simple depth found b)) names = VBool v).
   { intros a b v V A B; destruct (equal_known _ _ _ _ _ P A B V) as [S1 S2]; cbn [eval]; rewrite !simple_ok by assumption; exact V. }
-  unfold tidy; destruct f; try exact D.
+  destruct f; try exact D.
   - destruct sign; try exact D; destruct (kind_of d f1) eqn:K1, (kind_of d f2) eqn:K2; [apply E; congruence | exact H ..].
   - destruct f; try exact D; destruct sign; try exact D.
     destruct (kind_of d f1) eqn:K1, (kind_of d f2) eqn:K2; [| exact H ..].
@@ -367,11 +387,3 @@ Qed.
 Lemma fits_enter : forall c names x k s v, fits c names -> has k v ->
   Forall (fun s => exists l, eval s names = VList l /\ In v l) s -> fits (enter x k s c) (updated names x v).
 Proof. intros; apply fits_enter_as; auto using has_may. Qed.
-
-Lemma resolved_ok : forall q t names, eval q names = VBool t -> forall e, eval (resolved q t e) names = eval e names.
-Proof.
-  intros q t names Q; induction e; cbn [resolved]; try reflexivity; try (cbn [eval]; congruence);
-    try (cbn [eval]; rewrite IHe1, IHe2; reflexivity).
-  destruct (expr_eqb e1 q) eqn:E; [| cbn [eval]; congruence].
-  apply expr_eqb_ok in E; subst; destruct t; cbn [eval]; rewrite Q; cbn [choice]; assumption.
-Qed.

@@ -1,6 +1,6 @@
 (* The search is right: what it finds to contradict itself, to have a value, or to hold, does, for every call. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties soundness refutation.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge search properties soundness refutation.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -360,6 +360,30 @@ Proof.
     unfold true_in in G; rewrite of_inner in G by exact N; exact G.
 Qed.
 
+Lemma sum_at_least : forall l, Forall (fun v => exists n, v = VInt n /\ 0 <= n) l -> exists z, apply Sum l = VInt z /\ 0 <= z.
+Proof.
+  intros l H; cbn [apply]; unfold total; rewrite strict_known.
+  - assert (G : forall start, 0 <= start -> exists z, fold_left (calculate Plus) l (VInt start) = VInt z /\ 0 <= z).
+    { induction H as [| v l [n [V N]] H IH]; intros start S; simpl; [eauto |]; subst; cbn [calculate on_integers]; apply IH; lia. }
+    apply G; lia.
+  - eapply Forall_impl; [| exact H]; intros v [n [V _]]; subst; simpl; tauto.
+Qed.
+
+Lemma prove_sum_ok : forall c names s, fits c names -> prove_sum prove c s = true -> true_in names (Compare AtMost (Int 0) (Apply Sum s)).
+Proof.
+  intros c names s F H; unfold prove_sum in H; split_and; pose proof F as [P _].
+  unfold element_kind in H; destruct (kind_of (named c) s) as [k |] eqn:K; [| discriminate]; destruct k as [| | | | | | k |]; try discriminate.
+  destruct (forall_true (named c) names member_name s (Compare AtMost (Int 0) (Name member_name)) P) as [l [L A]].
+  { unfold decides; rewrite K; reflexivity. }
+  { exact (Q _ _ _ F H0). }
+  pose proof (kind_of_ok _ _ _ _ P K) as M; rewrite L in M; simpl in M; destruct (sum_at_least l) as [z [Z' N]].
+  - eapply Forall_and2; [| exact M | exact A]; intros v V T; cbn beta in *; apply may_integer in V; [| exact H].
+    cbn [eval compare] in T; unfold updated in T; rewrite String.eqb_refl in T.
+    destruct v as [n | | | | | | c' s']; simpl in V; try contradiction; [| cbn in T; destruct c'; discriminate].
+    exists n; split; [reflexivity |]; cbn in T; inversion T as [T']; apply negb_true_iff, Z.ltb_ge in T'; exact T'.
+  - eapply at_most_intro; [reflexivity | cbn [eval]; rewrite L; exact Z' | exact N].
+Qed.
+
 Lemma step_prove_ok : forall c names g, fits c names -> step_prove refute defined prove c g = true -> true_in names g.
 Proof.
   intros c names g F H; unfold step_prove in H; apply orb_prop in H; destruct H as [H | H].
@@ -375,6 +399,9 @@ Proof.
       + assert (A : true_in names (resolved q false g)) by (eapply (Q (assume (Not q) c)); [apply fits_assume; assumption | assumption]).
         unfold true_in in *; rewrite (resolved_ok q false) in A; [assumption | apply not_true; exact T]. }
   destruct g; try (apply O; exact H).
+  - destruct sign; try (apply O; exact H); destruct g1; try (apply O; exact H); destruct number; try (apply O; exact H).
+    destruct g2; try (apply O; exact H); destruct function; try (apply O; exact H).
+    apply orb_prop in H; destruct H as [H | H]; [eapply prove_sum_ok; eassumption | apply O; exact H].
   - split_and; assert (A : true_in names g1) by (eapply Q; eassumption).
     assert (B : true_in names g2) by (eapply (Q (assume g1 c)); [apply fits_assume; assumption | assumption]).
     unfold true_in in *; cbn [eval]; rewrite A, B; reflexivity.
