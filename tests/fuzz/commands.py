@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 SECONDS = 5
 """The time limit of each command."""
@@ -110,25 +110,34 @@ def infer_in_forks() -> None:
     import_module("onnx.shape_inference")
     from sonnx.rewriter import shape_hints
 
-    def forked(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as inferred:
-            given.write(options["input"])
-            given.seek(0)
-            if not (child := os.fork()):
-                failed = 1
-                try:
-                    sys.stdin, sys.stdout = io.TextIOWrapper(given), io.TextIOWrapper(inferred)
-                    shape_hints.main()
-                    sys.stdout.flush()
-                    failed = 0
-                finally:
-                    os._exit(failed)
-            if os.waitpid(child, 0)[1]:
-                raise subprocess.SubprocessError
-            inferred.seek(0)
-            return subprocess.CompletedProcess(command, 0, inferred.read())
+    class Fork:
+        """As a `ChildProcess`: `process` is the fork itself."""
 
-    shape_hints.subprocess = SimpleNamespace(run=forked, SubprocessError=subprocess.SubprocessError)
+        def __init__(self, *_: object) -> None:
+            self.process, self.returncode = self, 1
+
+        def communicate(self, model: bytes, _: float) -> tuple[bytes, None]:
+            with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as inferred:
+                given.write(model)
+                given.seek(0)
+                if not (child := os.fork()):
+                    failed = 1
+                    try:
+                        sys.argv = [sys.argv[0]]
+                        sys.stdin, sys.stdout = io.TextIOWrapper(given), io.TextIOWrapper(inferred)
+                        shape_hints.main()
+                        sys.stdout.flush()
+                        failed = 0
+                    finally:
+                        os._exit(failed)
+                self.returncode = os.waitpid(child, 0)[1]
+                inferred.seek(0)
+                return inferred.read(), None
+
+        def end(self) -> None:
+            """It has ended."""
+
+    shape_hints.child_process = SimpleNamespace(start=Fork)
 
 
 def code(arguments: list[str]) -> tuple[int, str]:
