@@ -21,7 +21,7 @@ from sonnx.executor.preparation import NodeValidity
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
 from sonnx.graph.interpreter import Transferred
-from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
+from sonnx.language.evaluator import TensorFacts, Unknown
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
@@ -172,9 +172,6 @@ class BoundsDomain:
         varying = next((value for value in present if not value.is_point), present[0] if present else None)
         if function is None or varying is None:
             raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
-        empty = [place and _without_elements(place, node) for place in outputs]
-        if all(place is None or value is not None for place, value in zip(outputs, empty, strict=True)):
-            return empty
         element = _computed_in(present)
         held = True
 
@@ -350,7 +347,7 @@ def _whole(context: Context, made: Transfer, recorded: bool) -> Transfer:
     least, most = limits_of(kind)
     error = _error(made, element)
     inside = (below(low - error) > float(least) - 1) & (above(high + error) < float(most) + 1)
-    if not made.saturates and (recorded or not inside.all()):
+    if low.size and not made.saturates and (recorded or not inside.all()):
         ends = f"{low.min():.6g} to {high.max():.6g}, error {error.max():.3g}"
         context.require(NO_WRAP_AROUND, bool(inside.all()), f"values from {ends}, in the type {element}")
     return replace(made, low=low, high=high)
@@ -361,15 +358,6 @@ def _error(made: Transfer, element: str) -> Array:
     error = np.asarray(made.propagated + made.residual + made.introduced)
     error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
     return spread(error if element in FORMATS else np.floor(error), made.low.shape)
-
-
-def _without_elements(place: Value, node: str) -> Value | None:
-    """The value of an output whose type and shape say that it has no elements, None for any other."""
-    shape, kind = place.facts.shape, ELEMENTS.get(str(place.facts.type))
-    if kind is None or isinstance(shape, Unknown) or 0 not in shape or first_unknown(shape) is not None:
-        return None
-    value = _finite_constant(place.name, np.zeros([*map(int, shape)], kind))  # type: ignore[arg-type]
-    return replace(value, node=node, readers=place.readers)
 
 
 def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:

@@ -58,6 +58,9 @@ EDGES = {
     "a quotient without elements": Edge(
         "(int32[2,0] x) => (int32[2,0] y) { y = Div (x, x) }", {}, [[], []], [[], []], ([[], []], [[], []], [[], []]),
     ),
+    "an output that is declared without elements": Edge(
+        "(float[2] x) => (float[0] y) { y = Neg (x) }", {}, [0, 1], [1, 2], ([-1, -2], [0, -1], [0, 0]),
+    ),
     "shares without elements": Edge(
         "(float[2,0] x) => (float[2,0] y) { y = Softmax (x) }", {}, [[], []], [[], []], ([[], []], [[], []], [[], []]),
     ),
