@@ -261,15 +261,16 @@ class _Search:
     def _model(self) -> tuple[Mapping[str, int], list[int]]:
         """The values of the last model by name, and the literals that hold in it."""
         model, values, members = self.solver.model(), dict[str, int](), list[int]()
-        for declaration in model.decls():
-            name: str = declaration.name()
-            if name.startswith(("preferred.", "bits.")):
-                continue
-            value = model[declaration]
-            if not name.startswith(CLASS):
-                values[name] = value_of(signed(value))
-            elif z3.is_true(value):
-                members.append(int(name.removeprefix(CLASS)))
+        ref = self.context.ref()
+        for place in range(z3.Z3_model_get_num_consts(ref, model.model)):
+            declared = z3.Z3_model_get_const_decl(ref, model.model, place)
+            name: str = z3.Z3_get_symbol_string(ref, z3.Z3_get_decl_name(ref, declared))
+            if name.startswith(CLASS):  # without objects of Python for the many values
+                value = z3.Z3_model_get_const_interp(ref, model.model, declared)
+                if z3.Z3_get_bool_value(ref, value) == z3.Z3_L_TRUE:
+                    members.append(int(name.removeprefix(CLASS)))
+            elif not name.startswith(("preferred.", "bits.")):
+                values[name] = value_of(signed(model[z3.FuncDeclRef(declared, self.context)]))
         return dict(sorted(values.items())), sorted(members)
 
 
