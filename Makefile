@@ -64,7 +64,7 @@ handover: $(VENV)/installed
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
 # compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
-# and compare verdicts with those of the check; ten minutes.
+# and compare verdicts with those of the check; five minutes.
 # Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
@@ -77,8 +77,7 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v
-	cd $(FORMAL) && printf '%s\n' decided_first.v decided_rest.v | xargs -n 1 -P 2 coqc -Q . Sonnx && coqc -Q . Sonnx decided.v
-	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
+	cd $(FORMAL) && printf '%s\n' decided.v extraction.v | xargs -n 1 -P 2 coqc -Q . Sonnx
 	cd $(FORMAL) && for program in second_checker second_encoder; do ocamlopt -w -a evaluator.mli evaluator.ml reading.ml $$program.ml -o $$program || exit 1; done
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
 
@@ -91,14 +90,14 @@ formal-terms: $(VENV)/installed
 RUNTIMES ?= onnxruntime reference openvino tract
 conformance:
 	rm -rf build/suite
-	nice -n 19 $(BIN)/sonnx suite make build/suite --format json --output build/suite.json
+	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json
 	nice -n 19 $(BIN)/python -m benchmarks.conformance build/suite build/reports $(RUNTIMES:%=--run %) --write
 
 # A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
 # of docs/suite.md; half an hour.
 wrong-kernels: $(VENV)/installed
 	rm -rf build/suite
-	nice -n 19 $(BIN)/sonnx suite make build/suite --format json --output build/suite.json
+	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json
 	nice -n 19 $(BIN)/python -m benchmarks.suite_mutants build/suite --write
 
 # Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.

@@ -1,6 +1,6 @@
 (* What a search knows of a call: conditions, what follows from them, and whether they contradict each other. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -35,6 +35,17 @@ Fixpoint at_place_of (t j : expr) (n : nat) (items : list expr) : expr :=
   | e :: rest => Or (And (Compare Equal j (place n)) (Compare Equal t e)) (at_place_of t j (S n) rest)
   end.
 
+(* A quotient of integers: rounded down by a constant; at least 0 where the number that is divided is. *)
+Definition of_quotient (a b t : expr) : list expr :=
+  match b with
+  | Int (Zpos c) =>
+      let m := Arithmetic Times (Int (Zpos c)) t in
+      [Compare AtMost m a; Compare Less a (Arithmetic Plus m (Int (Zpos c)))]
+  | _ => [Or (Compare Less a (Int 0)) (Compare AtMost (Int 0) t)]
+  end.
+
+Definition sum_of (items : list expr) : expr := fold_right (Arithmetic Plus) (Int 0) items.
+
 (* What is so of every integer of a form. *)
 Definition properties (d : kinds) (t : expr) : list expr :=
   (match kind_of d t with Some KNat => [Compare AtMost (Int 0) t] | _ => [] end) ++
@@ -43,6 +54,8 @@ Definition properties (d : kinds) (t : expr) : list expr :=
   | Apply Len (Range a b) =>
       let n := Arithmetic Minus b a in [Compare AtMost n t; Or (Compare AtMost t (Int 0)) (Compare AtMost t n)]
   | Apply Len (Collect x s q a) => [Compare AtMost t (length_form s)]
+  | Apply Sum s =>
+      match listed s with Some items => if integers_only d s then [Compare Equal t (sum_of items)] else [] | None => [] end
   | Apply Largest s => bounding d s (Compare AtMost (Name member_name) t)
   | Apply Smallest s => bounding d s (Compare AtMost t (Name member_name))
   | Item s j =>
@@ -51,11 +64,7 @@ Definition properties (d : kinds) (t : expr) : list expr :=
       | Some items, Some k => if scalar k then [at_place_of t j 0 items] else []
       | _, _ => []
       end
-  | Arithmetic Quotient a (Int (Zpos c)) =>
-      if is_int d a then
-        let m := Arithmetic Times (Int (Zpos c)) t in
-        [Compare AtMost m a; Compare Less a (Arithmetic Plus m (Int (Zpos c)))]
-      else []
+  | Arithmetic Quotient a b => if is_int d a && is_int d b then of_quotient a b t else []
   | Arithmetic Remainder a b => if is_int d a && is_int d b then [Compare AtMost (Int 0) t; Compare Less t b] else []
   | _ => []
   end.
@@ -79,6 +88,7 @@ Definition enter := enter_as true.
 Definition depth := 40%nat.
 
 Definition tidy (d : kinds) (found : list expr) (f : expr) : expr :=
+  let f := settle found f in
   match f with
   | Compare Equal a b =>
       match kind_of d a, kind_of d b with
@@ -119,21 +129,32 @@ Definition mixed (j : Z) (r : row) (k : Z) (s : row) : row :=
 
 Definition at_place (n : nat) (r : row) : Z := nth n (coefficients r) 0.
 
-Definition cost (n : nat) (rows : list row) : nat :=
-  let p := List.length (filter (fun r => 0 <? at_place n r) rows) in
-  let q := List.length (filter (fun r => at_place n r <? 0) rows) in
-  match (p + q)%nat with O => 100000%nat | _ => (p * q)%nat end.
-
-Fixpoint cheapest (places : list nat) (rows : list row) (best : nat) (least : nat) : nat * nat :=
-  match places with
-  | [] => (best, least)
-  | n :: rest =>
-      let c := cost n rows in
-      if Nat.ltb c least then match c with O => (n, c) | _ => cheapest rest rows n c end
-      else cheapest rest rows best least
+(* For the expression at each place, the rows where its coefficient is positive and where it is negative.  They are counted
+   in [Z]: a large numeral of [nat] is computed wherever the evaluation meets it. *)
+Fixpoint counted (coefficients : list Z) (counts : list (Z * Z)) : list (Z * Z) :=
+  match coefficients, counts with
+  | k :: l, (p, q) :: rest => (match k with 0 => (p, q) | Zpos _ => (p + 1, q) | Zneg _ => (p, q + 1) end) :: counted l rest
+  | _, _ => []
   end.
 
-Fixpoint eliminated (steps : nat) (places : list nat) (rows : list row) : option (list Z) :=
+Definition signs (rows : list row) : list (Z * Z) :=
+  match rows with
+  | [] => []
+  | r :: _ => fold_left (fun counts r => counted (coefficients r) counts) rows (map (fun _ => (0, 0)) (coefficients r))
+  end.
+
+(* The place whose elimination leaves the fewest new rows, and their number. *)
+Fixpoint cheapest (n : nat) (counts : list (Z * Z)) (best : nat) (least : Z) : nat * Z :=
+  match counts with
+  | [] => (best, least)
+  | (p, q) :: rest =>
+      let c := p * q in
+      if p + q =? 0 then cheapest (S n) rest best least
+      else if c <? least then (if c =? 0 then (n, c) else cheapest (S n) rest n c)
+      else cheapest (S n) rest best least
+  end.
+
+Fixpoint eliminated (steps : nat) (rows : list row) : option (list Z) :=
   match find (fun r => (const r <? 0) && forallb (fun k => k =? 0) (coefficients r)) rows with
   | Some r => Some (made_by r)
   | None =>
@@ -141,14 +162,14 @@ Fixpoint eliminated (steps : nat) (places : list nat) (rows : list row) : option
       | O => None
       | S steps =>
           let rows := filter (fun r => negb (forallb (fun k => k =? 0) (coefficients r))) rows in
-          let '(n, c) := cheapest places rows 0%nat 90000%nat in
-          if Nat.ltb 400 c then None else
+          let '(n, c) := cheapest 0 (signs rows) 0%nat 90000 in
+          if 400 <? c then None else
           let positive := filter (fun r => 0 <? at_place n r) rows in
           let negatives := filter (fun r => at_place n r <? 0) rows in
           let others := filter (fun r => at_place n r =? 0) rows in
           let made := flat_map (fun r => map (fun s => mixed (- at_place n s) r (at_place n r) s) negatives) positive in
           if Nat.ltb 300 (List.length made + List.length others) then None
-          else eliminated steps (filter (fun m => negb (Nat.eqb m n)) places) (made ++ others)
+          else eliminated steps (made ++ others)
       end
   end.
 
@@ -167,7 +188,7 @@ Definition factors_for (forms : list form) : list Z :=
   let m := List.length forms in
   let rows := map (fun '(i, f) => {| const := fst f; coefficients := map (fun e => coefficient e f) atoms;
     made_by := map (fun j => if Nat.eqb i j then 1 else 0) (seq 0 m) |}) (combine (seq 0 m) forms) in
-  match eliminated (S (List.length atoms)) (seq 0 (List.length atoms)) rows with Some l => l | None => [] end.
+  match eliminated (S (List.length atoms)) rows with Some l => l | None => [] end.
 
 Definition clash (f g : expr) : bool :=
   match f, g with
@@ -207,7 +228,7 @@ Fixpoint filters (m s : expr) : list expr :=
 
 (* The expressions that are items of a list. *)
 Definition memberships (c : context) (facts ps : list expr) : list (expr * expr) :=
-  flat_map (fun '(m, s) => match m with Name _ => [(m, simple depth facts s)] | _ => [] end) (within c) ++
+  flat_map (fun '(m, s) => match m with Name _ => [(m, simple depth facts (settle facts s))] | _ => [] end) (within c) ++
   flat_map (fun e => match e with Item t j => [(e, t)] | _ => [] end) ps.
 
 (* Whether an item of a list is equal to itself: it has a value. *)
@@ -262,12 +283,39 @@ Definition instances (c : context) (ms : list (expr * expr)) (ps places js : lis
 Fixpoint without_twins (l : list expr) (found : list expr) : list expr :=
   match l with [] => rev found | e :: rest => without_twins rest (if member e found then found else e :: found) end.
 
+(* Comparisons of a number that is equal to an integer are those of the integer. *)
+Definition is_number (d : kinds) (e : expr) : bool := match kind_of d e with Some KNumber => true | _ => false end.
+Definition with_integer (x e g : expr) : list expr :=
+  match g with
+  | Compare Equal _ _ | Compare Member _ _ => []
+  | Compare s a b =>
+      (if expr_eqb x a then [Compare s e b] else []) ++ (if expr_eqb x b then [Compare s a e] else [])
+  | _ => []
+  end.
+Definition with_integers (d : kinds) (facts : list expr) (f : expr) : list expr :=
+  match f with
+  | Compare Equal x e => if is_number d x && is_int d e then flat_map (with_integer x e) facts else []
+  | _ => []
+  end.
+
+(* What is not equal to a text is not equal to what is equal to the text. *)
+Definition with_text (facts : list expr) (f : expr) : list expr :=
+  match f with
+  | Compare Equal a (Text s) =>
+      flat_map (fun g => match g with
+        | Not (Compare Equal x y) =>
+            (if expr_eqb a x then [Not (Compare Equal y (Text s))] else []) ++
+            (if expr_eqb a y then [Not (Compare Equal x (Text s))] else [])
+        | _ => [] end) facts
+  | _ => []
+  end.
+
 Definition more (c : context) (facts : list expr) : list expr :=
   let ps := without_twins (flat_map (parts_of_condition (named c)) facts) [] in
   let ms := flat_map (fun '(m, s) => widened m s) (memberships c facts ps) in
   let js := without_twins (in_ranges ms) [] in
   let places := new js (without_twins (indices ps) []) in
   flat_map (properties (named c)) ps ++ flat_map (fun '(m, s) => of_member c m s) ms ++
-  flat_map (instances c ms ps places js) facts.
+  flat_map (instances c ms ps places js) facts ++ flat_map (with_integers (named c) facts) facts ++ flat_map (with_text facts) facts.
 
 Definition rounds := 400%nat.

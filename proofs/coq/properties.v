@@ -1,6 +1,6 @@
 (* What is so of the parts of conditions that hold. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -128,6 +128,37 @@ Proof.
   destruct largest; [exact (at_most_intro _ _ _ _ _ N E' B) | exact (at_most_intro _ _ _ _ _ E' N B)].
 Qed.
 
+Lemma of_quotient_ok : forall d names a b, possible d names -> is_int d a = true -> is_int d b = true ->
+  solid names (Arithmetic Quotient a b) -> Forall (true_in names) (of_quotient a b (Arithmetic Quotient a b)).
+Proof.
+  intros d names a b P A B S; destruct (calculate_solid _ _ _ S) as [S1 S2].
+  destruct (is_int_ok _ _ _ P A S1) as [x X]; destruct (is_int_ok _ _ _ P B S2) as [y Y].
+  unfold solid in S; cbn [eval] in S; rewrite X, Y in S; cbn [calculate on_integers] in S.
+  destruct (0 <? y) eqn:Q; [| simpl in S; tauto]; clear S.
+  assert (E : eval (Arithmetic Quotient a b) names = VInt (x / y)).
+  { cbn [eval]; rewrite X, Y; cbn [calculate on_integers]; rewrite Q; reflexivity. }
+  apply Z.ltb_lt in Q; generalize dependent (Arithmetic Quotient a b); intros t E; unfold of_quotient.
+  assert (G : Forall (true_in names) [Or (Compare Less a (Int 0)) (Compare AtMost (Int 0) t)]).
+  { constructor; [| constructor]; apply or_intro; destruct (Z.lt_ge_cases x 0).
+    - left; eapply less_intro; [exact X | reflexivity | assumption].
+    - right; eapply at_most_intro; [reflexivity | exact E | apply Z.div_pos; assumption]. }
+  destruct b; try exact G; destruct number; try exact G; clear G; simpl in Y; inversion Y; subst y; clear Y.
+  assert (M : eval (Arithmetic Times (Int (Z.pos p)) t) names = VInt (Z.pos p * (x / Z.pos p))) by (cbn [eval]; rewrite E; reflexivity).
+  constructor; [| constructor; [| constructor]].
+  - eapply at_most_intro; [exact M | exact X | apply Z.mul_div_le; exact Q].
+  - eapply less_intro; [exact X | cbn [eval] in M |- *; rewrite M; reflexivity |].
+    pose proof (Z.mul_succ_div_gt x (Z.pos p) Q) as R; rewrite Z.mul_succ_r in R; exact R.
+Qed.
+
+Lemma sum_of_ok : forall names items, Forall (fun e => exists z, eval e names = VInt z) items -> forall start,
+  exists z, eval (sum_of items) names = VInt z /\
+    fold_left (calculate Plus) (map (fun e => eval e names) items) (VInt start) = VInt (start + z).
+Proof.
+  intros names items H; induction H as [| e items [x X] H IH]; intros start; simpl.
+  - exists 0; rewrite Z.add_0_r; auto.
+  - destruct (IH (start + x)) as [z [Z1 Z2]]; rewrite X, Z1; exists (x + z); cbn [calculate on_integers]; rewrite Z2, Z.add_assoc; auto.
+Qed.
+
 Lemma properties_ok : forall d names t, possible d names -> solid names t -> Forall (true_in names) (properties d t).
 Proof.
   intros d names t P S; unfold properties; apply Forall_app; split.
@@ -146,12 +177,7 @@ Proof.
       { cbn [eval]; rewrite E; symmetry; exact (map_nth (fun e => eval e names) items Undefined (Z.to_nat z)). }
       rewrite V; eapply scalar_itself; [exact Sc |]; apply has_of_may; [exact Sc | eapply kind_of_ok; eassumption | exact S'].
     + destruct sign; try (constructor; fail).
-      * destruct t2; try (constructor; fail); destruct number; try (constructor; fail); destruct (is_int d t1) eqn:I; try (constructor; fail).
-        destruct (calculate_solid _ _ _ S) as [S1 _]; destruct (is_int_ok _ _ _ P I S1) as [x X]; constructor; [| constructor; [| constructor]].
-        -- eapply at_most_intro; [| exact X |]; cbn [eval]; [rewrite X; cbn [calculate on_integers]; reflexivity |].
-           apply Z.mul_div_le; lia.
-        -- eapply less_intro; [exact X | cbn [eval]; rewrite X; cbn [calculate on_integers]; reflexivity |].
-           assert (Q : 0 < Z.pos p) by lia; pose proof (Z.mul_succ_div_gt x (Z.pos p) Q) as R; rewrite Z.mul_succ_r in R; exact R.
+      * destruct (is_int d t1 && is_int d t2) eqn:I; [| constructor]; split_and; apply (of_quotient_ok d); assumption.
       * destruct (is_int d t1 && is_int d t2) eqn:I; [| constructor]; split_and; destruct (calculate_solid _ _ _ S) as [S1 S2].
         destruct (is_int_ok _ _ _ P H S1) as [x X]; destruct (is_int_ok _ _ _ P H0 S2) as [y Y].
         unfold solid in S; cbn [eval] in S; rewrite X, Y in S; cbn [calculate on_integers] in S.
@@ -160,8 +186,15 @@ Proof.
         { cbn [eval]; rewrite X, Y; cbn [calculate on_integers]; apply Z.ltb_lt in Q; rewrite Q; reflexivity. }
         repeat constructor; [eapply at_most_intro; [reflexivity | exact E | lia] | eapply less_intro; [exact E | exact Y | lia]].
     + destruct function; try (constructor; fail).
-      2: exact (bounding_ok d names true Largest t P eq_refl S).
-      2: exact (bounding_ok d names false Smallest t P eq_refl S).
+      3: exact (bounding_ok d names true Largest t P eq_refl S).
+      3: exact (bounding_ok d names false Smallest t P eq_refl S).
+      2: { destruct (listed t) as [items |] eqn:L; [| constructor]; destruct (integers_only d t) eqn:I; constructor; [| constructor].
+           pose proof (listed_ok _ _ names L) as E; pose proof (proj1 (Forall_map _ _ _) (integers_only_ok _ _ _ _ P I E)) as K.
+           unfold true_in, solid in *; cbn [eval compare] in *; rewrite E in *; cbn [on_list apply] in *; unfold total in *.
+           destruct (solid_parts _ _ S) as [Q U]; rewrite Q in *; apply (proj1 (Forall_map _ _ _)) in U.
+           assert (V : Forall (fun e => exists z, eval e names = VInt z) items).
+           { eapply Forall_and2; [| exact K | exact U]; intros e W N; cbn beta in *; destruct (eval e names); simpl in W, N; try tauto; eauto. }
+           destruct (sum_of_ok names items V 0) as [z [Z1 Z2]]; rewrite Z1, Z2; simpl; rewrite Z.eqb_refl; reflexivity. }
       destruct t; try (constructor; fail).
       * constructor; [| constructor]; unfold solid in S; cbn [eval] in S; destruct (on_list_solid _ _ S) as [l L].
         cbn [eval] in L.

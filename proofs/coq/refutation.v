@@ -1,6 +1,6 @@
 (* Conditions that the search finds to contradict each other do. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties soundness.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge search properties soundness.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -161,8 +161,9 @@ Lemma step_refute_ok : forall c names, fits c names -> step_refute refute define
 Proof.
   intros c names F H; unfold step_refute in H; pose proof F as [P [_ [_ G]]].
   assert (K : forall all f, Forall (true_in names) all -> true_in names f -> fits (with_given c (f :: all)) names) by (intros; apply fits_given; auto).
-  assert (A : Forall (true_in names) (expanded rounds (named c) (given c) [])) by (apply expanded_ok; auto).
-  revert A H; generalize (expanded rounds (named c) (given c) []); intros facts A H.
+  assert (A : Forall (true_in names) (expanded rounds (named c) (settled_first (given c)) [])).
+  { apply expanded_ok; auto; apply Forall_app; split; apply Forall_forall; intros f I; apply filter_In in I; rewrite Forall_forall in G; apply G, I. }
+  revert A H; generalize (expanded rounds (named c) (settled_first (given c)) []); intros facts A H.
   apply orb_prop in H; destruct H as [H | H]; [eapply contradict_ok; eassumption |].
   destruct (first_some (forced (named c) facts) facts) as [f |] eqn:E0.
   { eapply R; [apply K; [exact A | eapply forced_ok; eassumption] | exact H]. }

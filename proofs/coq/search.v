@@ -1,41 +1,8 @@
 (* A search for proofs that conditions contradict each other, that an expression has a value, that a condition holds. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge.
 Import ListNotations.
 Open Scope Z_scope.
-
-(* The conditions of choices. *)
-Fixpoint conditions (e : expr) : list expr :=
-  match e with
-  | If c a b => conditions c ++ [c] ++ conditions a ++ conditions b
-  | Arithmetic _ a b | Item a b | Compare _ a b | Or a b | And a b | Cons a b | Range a b => conditions a ++ conditions b
-  | Negative a | Apply _ a | Not a | Field a _ => conditions a
-  | Part a b c => conditions a ++ conditions b ++ conditions c
-  | ForAll _ s _ | Collect _ s _ _ => conditions s
-  | _ => []
-  end.
-
-(* The expression, where a condition is true or false. *)
-Fixpoint resolved (q : expr) (truth : bool) (e : expr) : expr :=
-  match e with
-  | If c a b => if expr_eqb c q then (if truth then resolved q truth a else resolved q truth b)
-                else If (resolved q truth c) (resolved q truth a) (resolved q truth b)
-  | Arithmetic s a b => Arithmetic s (resolved q truth a) (resolved q truth b)
-  | Compare s a b => Compare s (resolved q truth a) (resolved q truth b)
-  | Item a b => Item (resolved q truth a) (resolved q truth b)
-  | Or a b => Or (resolved q truth a) (resolved q truth b)
-  | And a b => And (resolved q truth a) (resolved q truth b)
-  | Cons a b => Cons (resolved q truth a) (resolved q truth b)
-  | Range a b => Range (resolved q truth a) (resolved q truth b)
-  | Negative a => Negative (resolved q truth a)
-  | Apply f a => Apply f (resolved q truth a)
-  | Not a => Not (resolved q truth a)
-  | Field a f => Field (resolved q truth a) f
-  | Part a b c => Part (resolved q truth a) (resolved q truth b) (resolved q truth c)
-  | ForAll x s p => ForAll x (resolved q truth s) p
-  | Collect x s p a => Collect x (resolved q truth s) p a
-  | _ => e
-  end.
 
 Fixpoint int_parts (d : kinds) (e : expr) : list expr :=
   (if is_int d e then [e] else []) ++
@@ -93,7 +60,7 @@ Definition chosen_item (c : context) (all : list expr) (f : expr) : option conte
       let q := renamed x z p in
       match kind_of (named c) s with
       | Some (KList k) =>
-          if existsb (fun '(m, t) => expr_eqb s t && member (subst z m q) all) (within c) then None
+          if existsb (fun '(m, t) => if expr_eqb s t then there (named c) all (subst z m q) else false) (within c) then None
           else if scalar k && (String.eqb x z || negb (mentions z p))
           then Some (assume q (enter_as (defined c s) z k [s] (with_given c all))) else None
       | _ => None
@@ -111,9 +78,13 @@ Definition choices (d : kinds) (all : list expr) : option (expr * expr) :=
   | None => first_some (choice_of d all) l
   end.
 
+(* Names of conditions first: a choice by one of them is simpler where the condition is known before. *)
+Definition settled (f : expr) : bool := match f with Name _ | Not (Name _) => true | _ => false end.
+Definition settled_first (l : list expr) : list expr := filter settled l ++ filter (fun f => negb (settled f)) l.
+
 Definition step_refute (c : context) : bool :=
   let d := named c in
-  let facts := expanded rounds d (given c) [] in
+  let facts := expanded rounds d (settled_first (given c)) [] in
   contradict d facts ||
   match first_some (forced d facts) facts with
   | Some f => refute (with_given c (f :: facts))
@@ -183,6 +154,15 @@ Definition reduce_defined (c : context) (x y : string) (b s a : expr) (k t : kin
   let all := expanded rounds d (flat_map (instance_of_range c js) facts) facts in
   match first_some (fun f => if kept (with_given c all) x y b s a k t f then Some f else None) all with Some _ => true | None => false end.
 
+(* A product of positive integers is positive. *)
+Definition positive_product (c : context) (e : expr) : bool :=
+  match e with
+  | Apply Product s =>
+      match element_kind (named c) s with Some k => integral k | None => false end
+      && prove c (ForAll member_name s (Compare Less (Int 0) (Name member_name)))
+  | _ => false
+  end.
+
 Definition quotient (sign : arithmetic) : bool := match sign with Quotient | Remainder => true | _ => false end.
 
 Definition step_defined (c : context) (e : expr) : bool :=
@@ -204,7 +184,7 @@ Definition step_defined (c : context) (e : expr) : bool :=
   | Arithmetic sign a b =>
       defined c a && defined c b &&
       (is_list d a && is_list d b ||
-       is_int d a && is_int d b && (negb (quotient sign) || refute (assume (Compare AtMost b (Int 0)) c)))
+       is_int d a && is_int d b && (negb (quotient sign) || refute (assume (Compare AtMost b (Int 0)) c) || positive_product c b))
   | Negative a => defined c a
   | Compare sign a b =>
       defined c a && defined c b && plain_kind d a && plain_kind d b
@@ -253,10 +233,16 @@ Definition prove_other (c : context) (g : expr) : bool :=
   | [] => is_bool d g && defined c g && refute (assume (Not g) c)
   end.
 
+(* A sum of integers that are not negative is not negative. *)
+Definition prove_sum (c : context) (s : expr) : bool :=
+  match element_kind (named c) s with Some k => integral k | None => false end
+  && prove c (ForAll member_name s (Compare AtMost (Int 0) (Name member_name))).
+
 Definition step_prove (c : context) (g : expr) : bool :=
   let d := named c in
   member g (given c) ||
   match g with
+  | Compare AtMost (Int 0) (Apply Sum s) => prove_sum c s || prove_other c g
   | And a b => prove c a && prove (assume a c) b
   | Or a b => is_bool d a && defined c a && prove (assume (Not a) c) b || prove c a
   | ForAll x s p => prove_all c x s p
@@ -268,8 +254,8 @@ End Step.
    virtual machine, and so would search to the end of [fuel]. *)
 Definition quick_refute := Eval cbv beta delta [andb orb step_refute] in step_refute.
 Definition quick_defined := Eval cbv beta delta
-  [andb orb step_defined body_defined function_defined reduce_defined kept instance_of_range] in step_defined.
-Definition quick_prove := Eval cbv beta delta [andb orb step_prove prove_all prove_other] in step_prove.
+  [andb orb step_defined body_defined function_defined reduce_defined kept instance_of_range positive_product] in step_defined.
+Definition quick_prove := Eval cbv beta delta [andb orb step_prove prove_all prove_other prove_sum] in step_prove.
 
 Fixpoint refute (n : nat) (c : context) : bool :=
   match n with O => false | S n => quick_refute (refute n) (defined n) c end

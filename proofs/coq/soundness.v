@@ -1,6 +1,6 @@
 (* What the search knows is so, for every call. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge search properties.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -149,10 +149,103 @@ Lemma memberships_ok : forall c names facts ps, fits c names -> Forall (true_in 
 Proof.
   intros c names facts ps [_ [_ [W _]]] T S; unfold memberships; apply Forall_app; split.
   - apply Forall_flat_map; eapply Forall_impl; [| exact W]; intros [m s] [l [L I]]; destruct m; constructor; [| constructor].
-    split; [| exact Logic.I]; exists l; split; [| exact I]; rewrite simple_ok; [exact L | exact T | unfold solid; rewrite L; simpl; tauto].
+    split; [| exact Logic.I]; exists l; split; [| exact I]; assert (U : eval (settle facts s) names = VList l) by (rewrite settle_ok; assumption).
+    rewrite simple_ok; [exact U | exact T | unfold solid; rewrite U; simpl; tauto].
   - apply Forall_flat_map; eapply Forall_impl; [| exact S]; intros e E; destruct e; try (constructor; fail); constructor; [| constructor].
     split; [| exact E]; pose proof E as E'; unfold solid in E; cbn [eval] in E; destruct (item_solid _ _ E) as [l [z [L [_ [_ [_ I]]]]]].
     exists l; split; [exact L | exact I].
+Qed.
+
+(* Numbers that are equal compare alike. *)
+Lemma less_rational : forall v w p q, rational v = Some p -> rational w = Some q -> less v w = negb (Qle_bool q p).
+Proof.
+  intros v w p q V W; destruct v; try discriminate; destruct w; try discriminate; cbn [less]; rewrite ?V, ?W; try reflexivity.
+  simpl in V, W; inversion V; inversion W; subst; unfold Qle_bool; simpl; rewrite !Z.mul_1_r, Z.ltb_antisym; reflexivity.
+Qed.
+
+Lemma at_most_alike : forall a b p q, (a == b)%Q -> (p == q)%Q -> Qle_bool a p = Qle_bool b q.
+Proof.
+  intros a b p q A P; apply eq_true_iff_eq; rewrite !Qle_bool_iff, A, P; reflexivity.
+Qed.
+
+Lemma equal_numbers : forall v w p q, rational v = Some p -> rational w = Some q -> equal v w = VBool true -> (p == q)%Q.
+Proof.
+  intros v w p q V W E; destruct v; try discriminate; destruct w; try discriminate; simpl in V, W, E; inversion V; inversion W; subst;
+    inversion E as [Q].
+  - apply Z.eqb_eq in Q; subst; reflexivity.
+  - apply Qeq_bool_iff; exact Q.
+  - apply Qeq_bool_iff; exact Q.
+  - apply Qeq_bool_iff; exact Q.
+Qed.
+
+Lemma compared_known : forall names s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) ->
+  ~ unknown (eval a names) /\ ~ unknown (eval b names) /\
+  (if comparison_eqb s Less then less (eval a names) (eval b names) else negb (less (eval b names) (eval a names))) = true.
+Proof.
+  intros names s a b S H; destruct (ordered_solid _ _ _ _ S H) as [A B]; unfold solid in A, B; repeat split; try assumption.
+  unfold true_in in H; cbn [eval] in H; destruct S; subst; cbn [compare comparison_eqb] in *;
+    rewrite strict_known in H by (repeat constructor; assumption); inversion H; reflexivity.
+Qed.
+
+Lemma compared_intro : forall names s a b, s = Less \/ s = AtMost -> ~ unknown (eval a names) -> ~ unknown (eval b names) ->
+  (if comparison_eqb s Less then less (eval a names) (eval b names) else negb (less (eval b names) (eval a names))) = true ->
+  true_in names (Compare s a b).
+Proof.
+  intros names s a b S A B H; unfold true_in; cbn [eval]; destruct S; subst; cbn [compare comparison_eqb] in *; rewrite H;
+    apply strict_known; repeat constructor; assumption.
+Qed.
+
+Lemma with_integer_ok : forall names x e g, (exists p q, rational (eval x names) = Some p /\ rational (eval e names) = Some q /\ (p == q)%Q) ->
+  true_in names g -> Forall (true_in names) (with_integer x e g).
+Proof.
+  intros names x e g [p [q [X [E Q]]]] H.
+  assert (K : ~ unknown (eval e names)) by (destruct (eval e names); try discriminate; simpl; tauto).
+  assert (L : forall v, less (eval x names) v = less (eval e names) v /\ less v (eval x names) = less v (eval e names)).
+  { intros v; destruct (rational v) as [r |] eqn:V.
+    - rewrite (less_rational _ _ _ _ X V), (less_rational _ _ _ _ E V), (less_rational _ _ _ _ V X), (less_rational _ _ _ _ V E).
+      split; f_equal; apply at_most_alike; try exact Q; reflexivity.
+    - destruct (eval x names); try discriminate; destruct (eval e names); try discriminate; destruct v; try discriminate; split; reflexivity. }
+  assert (G : forall s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) ->
+    Forall (true_in names) ((if expr_eqb x a then [Compare s e b] else []) ++ (if expr_eqb x b then [Compare s a e] else []))).
+  { intros s a b S T; destruct (compared_known _ _ _ _ S T) as [A [B C]]; apply Forall_app; split.
+    - destruct (expr_eqb x a) eqn:I; constructor; [| constructor]; apply expr_eqb_ok in I; subst a.
+      apply compared_intro; try assumption; destruct (L (eval b names)) as [L1 L2]; rewrite <- L1, <- L2; exact C.
+    - destruct (expr_eqb x b) eqn:I; constructor; [| constructor]; apply expr_eqb_ok in I; subst b.
+      apply compared_intro; try assumption; destruct (L (eval a names)) as [L1 L2]; rewrite <- L1, <- L2; exact C. }
+  destruct g; try (constructor; fail); destruct sign; try (constructor; fail); apply G; auto.
+Qed.
+
+Lemma with_integers_ok : forall d names facts f, possible d names -> Forall (true_in names) facts -> true_in names f ->
+  Forall (true_in names) (with_integers d facts f).
+Proof.
+  intros d names facts f P F H; destruct f; try (constructor; fail); destruct sign; try (constructor; fail); cbn [with_integers].
+  destruct (is_number d f1 && is_int d f2) eqn:I; [| constructor]; split_and; unfold is_number in H0.
+  destruct (kind_of d f1) as [k |] eqn:K; [| discriminate]; destruct k; try discriminate.
+  assert (J : kind_of d f2 <> None) by (intros N; unfold is_int in H1; rewrite N in H1; discriminate).
+  destruct (equal_true names f1 f2 d P) as [A B]; [congruence | exact J | exact H |].
+  pose proof (kind_of_ok _ _ _ _ P K) as M; destruct (is_int_ok _ _ _ P H1 B) as [z Z'].
+  unfold true_in in H; cbn [eval compare] in H; unfold solid in A.
+  assert (X : exists p, rational (eval f1 names) = Some p).
+  { destruct (eval f1 names); simpl in A, M; try tauto; simpl; eauto. }
+  destruct X as [p X]; apply Forall_flat_map; eapply Forall_impl; [| exact F]; intros g T; apply with_integer_ok; [| exact T].
+  exists p, (inject_Z z); repeat split; [exact X | rewrite Z'; reflexivity |].
+  eapply equal_numbers; [exact X | | exact H]; rewrite Z'; reflexivity.
+Qed.
+
+Lemma with_text_ok : forall names facts f, Forall (true_in names) facts -> true_in names f -> Forall (true_in names) (with_text facts f).
+Proof.
+  intros names facts f F H; destruct f; try (constructor; fail); destruct sign; try (constructor; fail); destruct f2; try (constructor; fail).
+  cbn [with_text]; apply Forall_flat_map; eapply Forall_impl; [| exact F]; intros g G; destruct g; try (constructor; fail).
+  destruct g; try (constructor; fail); destruct sign; try (constructor; fail); apply not_true in G; cbn [eval compare] in G.
+  assert (V : eval f1 names = VText text).
+  { unfold true_in in H; cbn [eval compare] in H; destruct (eval f1 names) as [| | | | | | c [s |]]; simpl in H; try discriminate.
+    inversion H as [E]; apply String.eqb_eq in E; subst; reflexivity. }
+  apply Forall_app; split.
+  - destruct (expr_eqb f1 g1) eqn:E; constructor; [| constructor]; apply expr_eqb_ok in E; subst; rewrite V in G.
+    apply not_intro; cbn [eval compare]; destruct (eval g2 names) as [| | | | | | c [s |]]; simpl in G |- *; try discriminate; try reflexivity.
+    rewrite String.eqb_sym; exact G.
+  - destruct (expr_eqb f1 g2) eqn:E; constructor; [| constructor]; apply expr_eqb_ok in E; subst; rewrite V in G.
+    apply not_intro; exact G.
 Qed.
 
 Lemma more_ok : forall c names facts, fits c names -> Forall (true_in names) facts -> Forall (true_in names) (more c facts).
@@ -183,17 +276,21 @@ Proof.
   - eapply Forall_impl; [| exact M]; intros [m s] [B I]; apply of_member_ok; assumption.
   - eapply Forall_impl; [| exact H]; intros f T; apply instances_ok; auto.
     eapply Forall_impl; [| exact M]; intros p [B _]; exact B.
+  - eapply Forall_impl; [| exact H]; intros f T; apply with_integers_ok; assumption.
+  - eapply Forall_impl; [| exact H]; intros f T; apply with_text_ok; assumption.
 Qed.
 
 Lemma tidy_ok : forall d names found f, possible d names -> Forall (true_in names) found -> true_in names f ->
   true_in names (tidy d found f).
 Proof.
-  intros d names found f P G H.
+  intros d names found f P G H; unfold tidy; cbv zeta.
+  assert (S : true_in names (settle found f)) by (unfold true_in; rewrite settle_ok; assumption).
+  revert S; generalize (settle found f); clear f H; intros f H.
   assert (D : true_in names (simple depth found f)) by (unfold true_in; rewrite simple_ok; auto; apply true_solid; exact H).
   assert (E : forall a b v, eval (Compare Equal a b) names = VBool v -> kind_of d a <> None -> kind_of d b <> None ->
     eval (Compare Equal (simple depth found a) (simple depth found b)) names = VBool v).
   { intros a b v V A B; destruct (equal_known _ _ _ _ _ P A B V) as [S1 S2]; cbn [eval]; rewrite !simple_ok by assumption; exact V. }
-  unfold tidy; destruct f; try exact D.
+  destruct f; try exact D.
   - destruct sign; try exact D; destruct (kind_of d f1) eqn:K1, (kind_of d f2) eqn:K2; [apply E; congruence | exact H ..].
   - destruct f; try exact D; destruct sign; try exact D.
     destruct (kind_of d f1) eqn:K1, (kind_of d f2) eqn:K2; [| exact H ..].
@@ -290,11 +387,3 @@ Qed.
 Lemma fits_enter : forall c names x k s v, fits c names -> has k v ->
   Forall (fun s => exists l, eval s names = VList l /\ In v l) s -> fits (enter x k s c) (updated names x v).
 Proof. intros; apply fits_enter_as; auto using has_may. Qed.
-
-Lemma resolved_ok : forall q t names, eval q names = VBool t -> forall e, eval (resolved q t e) names = eval e names.
-Proof.
-  intros q t names Q; induction e; cbn [resolved]; try reflexivity; try (cbn [eval]; congruence);
-    try (cbn [eval]; rewrite IHe1, IHe2; reflexivity).
-  destruct (expr_eqb e1 q) eqn:E; [| cbn [eval]; congruence].
-  apply expr_eqb_ok in E; subst; destruct t; cbn [eval]; rewrite Q; cbn [choice]; assumption.
-Qed.

@@ -1,6 +1,6 @@
 (* The search is right: what it finds to contradict itself, to have a value, or to hold, does, for every call. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties soundness refutation.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge search properties soundness refutation.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -80,6 +80,33 @@ Proof.
   assert (Hi : z < y) by (eapply no_contradiction'; [exact Y | exact Z' |]; intros T; eapply R; [apply fits_assume; [exact F | exact T] | assumption]).
   unfold integers; apply in_map_iff; exists z; split; [reflexivity |].
   apply in_map_iff; exists (Z.to_nat (z - x)); split; [lia | apply in_seq; lia].
+Qed.
+
+Lemma product_positive : forall l, Forall (fun v => exists n, v = VInt n /\ 0 < n) l -> exists z, apply Product l = VInt z /\ 0 < z.
+Proof.
+  intros l H; cbn [apply]; replace (existsb is_zero l) with false.
+  - unfold total; rewrite strict_known.
+    + assert (G : forall start, 0 < start -> exists z, fold_left (calculate Times) l (VInt start) = VInt z /\ 0 < z).
+      { induction H as [| v l [n [V N]] H IH]; intros start S; simpl; [eauto |]; subst; cbn [calculate on_integers]; apply IH; nia. }
+      apply G; lia.
+    + eapply Forall_impl; [| exact H]; intros v [n [V _]]; subst; simpl; tauto.
+  - symmetry; induction H as [| v l [n [V N]] H IH]; [reflexivity |]; subst; cbn [existsb]; rewrite IH, orb_false_r.
+    unfold is_zero; cbn [equal]; replace (n =? 0) with false; [reflexivity | symmetry; apply Z.eqb_neq; lia].
+Qed.
+
+Lemma positive_product_ok : forall c names e z, fits c names -> positive_product prove c e = true -> eval e names = VInt z -> 0 < z.
+Proof.
+  intros c names e z F H E; destruct e; try discriminate; destruct function; try discriminate; cbn [positive_product] in H; split_and.
+  pose proof F as [P _]; unfold element_kind in H; destruct (kind_of (named c) e) as [k |] eqn:K; [| discriminate].
+  destruct k as [| | | | | | k |]; try discriminate; destruct (forall_true (named c) names member_name e (Compare Less (Int 0) (Name member_name)) P) as [l [L A]].
+  { unfold decides; rewrite K; reflexivity. }
+  { exact (Q _ _ _ F H0). }
+  pose proof (kind_of_ok _ _ _ _ P K) as M; cbn [eval] in E; rewrite L in *; cbn [on_list] in E; simpl in M.
+  destruct (product_positive l) as [y [Y N]]; [| rewrite Y in E; inversion E; subst; exact N].
+  eapply Forall_and2; [| exact M | exact A]; intros v V T; cbn beta in *; apply may_integer in V; [| exact H].
+  cbn [eval compare] in T; unfold updated in T; rewrite String.eqb_refl in T.
+  destruct v as [n | | | | | | c' s']; simpl in V; try contradiction; [| cbn in T; destruct c'; discriminate].
+  exists n; split; [reflexivity |]; cbn in T; inversion T as [T']; apply Z.ltb_lt; exact T'.
 Qed.
 
 Lemma plain_value : forall c names e, fits c names -> defined c e = true -> plain_kind (named c) e = true ->
@@ -170,7 +197,8 @@ Proof.
       { eapply kind_of_ok; [exact P |]; cbn [kind_of]; rewrite E, E0; exact K. }
       assert (S : exists z, eval (Arithmetic sign e1 e2) names = VInt z).
       { cbn [eval]; rewrite X, Y; destruct sign; cbn [calculate on_integers]; eauto.
-        all: assert (Po : 0 < y) by (apply (no_contradiction' names e2 (Int 0) y 0 Y eq_refl); apply B; assumption);
+        all: match goal with T : _ || _ = true |- _ => cbn [quotient negb orb] in T; apply orb_prop in T; assert (Po : 0 < y) by (destruct T as [T | T];
+          [apply (no_contradiction' names e2 (Int 0) y 0 Y eq_refl); apply B; exact T | eapply positive_product_ok; eassumption]) end;
           rewrite (proj2 (Z.ltb_lt _ _)) by lia; eauto. }
       destruct S as [z S]; rewrite S in *; destruct k; simpl in M; try contradiction; simpl; auto.
   - cbn [kind_of] in K; destruct (kind_of (named c) e) as [j |] eqn:E; [| discriminate]; pose proof (V _ H _ E) as W; cbn [eval].
@@ -332,6 +360,30 @@ Proof.
     unfold true_in in G; rewrite of_inner in G by exact N; exact G.
 Qed.
 
+Lemma sum_at_least : forall l, Forall (fun v => exists n, v = VInt n /\ 0 <= n) l -> exists z, apply Sum l = VInt z /\ 0 <= z.
+Proof.
+  intros l H; cbn [apply]; unfold total; rewrite strict_known.
+  - assert (G : forall start, 0 <= start -> exists z, fold_left (calculate Plus) l (VInt start) = VInt z /\ 0 <= z).
+    { induction H as [| v l [n [V N]] H IH]; intros start S; simpl; [eauto |]; subst; cbn [calculate on_integers]; apply IH; lia. }
+    apply G; lia.
+  - eapply Forall_impl; [| exact H]; intros v [n [V _]]; subst; simpl; tauto.
+Qed.
+
+Lemma prove_sum_ok : forall c names s, fits c names -> prove_sum prove c s = true -> true_in names (Compare AtMost (Int 0) (Apply Sum s)).
+Proof.
+  intros c names s F H; unfold prove_sum in H; split_and; pose proof F as [P _].
+  unfold element_kind in H; destruct (kind_of (named c) s) as [k |] eqn:K; [| discriminate]; destruct k as [| | | | | | k |]; try discriminate.
+  destruct (forall_true (named c) names member_name s (Compare AtMost (Int 0) (Name member_name)) P) as [l [L A]].
+  { unfold decides; rewrite K; reflexivity. }
+  { exact (Q _ _ _ F H0). }
+  pose proof (kind_of_ok _ _ _ _ P K) as M; rewrite L in M; simpl in M; destruct (sum_at_least l) as [z [Z' N]].
+  - eapply Forall_and2; [| exact M | exact A]; intros v V T; cbn beta in *; apply may_integer in V; [| exact H].
+    cbn [eval compare] in T; unfold updated in T; rewrite String.eqb_refl in T.
+    destruct v as [n | | | | | | c' s']; simpl in V; try contradiction; [| cbn in T; destruct c'; discriminate].
+    exists n; split; [reflexivity |]; cbn in T; inversion T as [T']; apply negb_true_iff, Z.ltb_ge in T'; exact T'.
+  - eapply at_most_intro; [reflexivity | cbn [eval]; rewrite L; exact Z' | exact N].
+Qed.
+
 Lemma step_prove_ok : forall c names g, fits c names -> step_prove refute defined prove c g = true -> true_in names g.
 Proof.
   intros c names g F H; unfold step_prove in H; apply orb_prop in H; destruct H as [H | H].
@@ -347,6 +399,9 @@ Proof.
       + assert (A : true_in names (resolved q false g)) by (eapply (Q (assume (Not q) c)); [apply fits_assume; assumption | assumption]).
         unfold true_in in *; rewrite (resolved_ok q false) in A; [assumption | apply not_true; exact T]. }
   destruct g; try (apply O; exact H).
+  - destruct sign; try (apply O; exact H); destruct g1; try (apply O; exact H); destruct number; try (apply O; exact H).
+    destruct g2; try (apply O; exact H); destruct function; try (apply O; exact H).
+    apply orb_prop in H; destruct H as [H | H]; [eapply prove_sum_ok; eassumption | apply O; exact H].
   - split_and; assert (A : true_in names g1) by (eapply Q; eassumption).
     assert (B : true_in names g2) by (eapply (Q (assume g1 c)); [apply fits_assume; assumption | assumption]).
     unfold true_in in *; cbn [eval]; rewrite A, B; reflexivity.

@@ -162,7 +162,7 @@ Proof.
     repeat match goal with H : String.eqb _ _ = false |- _ => rewrite H; clear H end; reflexivity.
 Qed.
 
-(* An expression without Let, where no variable is captured. *)
+(* An expression without Let, where no variable is captured, and with the length of a shape for a rank. *)
 Fixpoint inline (e : expr) : expr :=
   match e with
   | Int _ | Float _ | Text _ | Nil | Undefined | Name _ => e
@@ -173,7 +173,7 @@ Fixpoint inline (e : expr) : expr :=
   | And a b => And (inline a) (inline b)
   | Or a b => Or (inline a) (inline b)
   | Range a b => Range (inline a) (inline b)
-  | Field a f => Field (inline a) f
+  | Field a f => if String.eqb f "rank" then Apply Len (Field (inline a) "shape") else Field (inline a) f
   | Negative a => Negative (inline a)
   | Not a => Not (inline a)
   | Flatten a => Flatten (inline a)
@@ -194,6 +194,8 @@ Proof.
     try (rewrite IHe; reflexivity);
     try (rewrite IHe1, IHe2; reflexivity);
     try (rewrite IHe1, IHe2, IHe3; reflexivity).
+  - destruct (String.eqb field "rank") eqn:E; simpl; rewrite IHe; [| reflexivity].
+    apply String.eqb_eq in E; subst; destruct (eval e names); reflexivity.
   - rewrite IHe1; apply on_list_ext; intros l; f_equal; apply map_ext; auto.
   - rewrite IHe1; apply on_list_ext; intros l; f_equal; apply map_ext; auto.
   - rewrite IHe1; apply collected_ext; auto.

@@ -1,6 +1,6 @@
 (* The theorems derived from the rules, for calls of any size: what they say, and a check that decides them. *)
 From Coq Require Import ZArith QArith String List Bool Lia.
-From Sonnx Require Import syntax values evaluation substitution kinds linear facts conditions consequences knowledge search properties soundness refutation steps.
+From Sonnx Require Import syntax values evaluation substitution kinds linear facts choices conditions consequences knowledge search properties soundness refutation steps.
 Import ListNotations.
 Open Scope Z_scope.
 

@@ -93,7 +93,7 @@ def _type_of(tensor: Tensor) -> Type:
     return Type("tensor", tensor.element, tensor.dims)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _inferred(data: bytes) -> Hints:
     """The answer of the child; nothing where it fails."""
     try:
