@@ -75,6 +75,9 @@ def test_a_witness_that_breaks_another_rule_is_refused() -> None:
         )
     with pytest.raises(ReplayFailed, match="should conform"):
         confirm_conforming(family.signature, family.variables.interpretation.codes, values, family.edition)
+    both = values | {"select_last_index": 2}
+    with pytest.raises(ReplayFailed, match=r"should break ArgMax\.keepdims-flag only .*ArgMax\.select-last-index-flag fail"):
+        confirm_broken(family.signature, flag, family.variables.interpretation.codes, both, family.edition)
 
 
 def test_a_theorem_replays_the_counterexample_of_its_own() -> None:
