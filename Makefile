@@ -91,14 +91,14 @@ formal-terms: $(VENV)/installed
 RUNTIMES ?= onnxruntime reference openvino tract
 conformance:
 	rm -rf build/suite
-	nice -n 19 $(BIN)/sonnx suite make build/suite --format json --output build/suite.json
+	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json
 	nice -n 19 $(BIN)/python -m benchmarks.conformance build/suite build/reports $(RUNTIMES:%=--run %) --write
 
 # A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
 # of docs/suite.md; half an hour.
 wrong-kernels: $(VENV)/installed
 	rm -rf build/suite
-	nice -n 19 $(BIN)/sonnx suite make build/suite --format json --output build/suite.json
+	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json
 	nice -n 19 $(BIN)/python -m benchmarks.suite_mutants build/suite --write
 
 # Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.

@@ -9,6 +9,7 @@ import sys
 
 TOOL_FAILED = 4
 INTERRUPTED = 130
+WITHOUT_MEMORY = 3
 
 
 def main() -> int:
@@ -41,10 +42,24 @@ def main() -> int:
             import traceback  # only a failure needs it
 
             traceback.print_exc()
+        if _is_without_memory(error):
+            print("sonnx: the memory of this machine does not suffice", file=sys.stderr)  # noqa: T201
+            return WITHOUT_MEMORY
         text = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"sonnx: the tool failed ({text}); set SONNX_TRACEBACK=1 for the details a report needs", file=sys.stderr)  # noqa: T201
         return TOOL_FAILED
     return code
+
+
+def _is_without_memory(error: Exception) -> bool:
+    """Whether the system limits the memory, and an error reports that it does not suffice."""
+    try:
+        from sonnx.base.budget import MEGABYTE, allowed_bytes, is_lack_of_memory
+
+        allowed = allowed_bytes()
+        return allowed is not None and is_lack_of_memory(error, allowed // MEGABYTE)
+    except MemoryError:  # not even for the question
+        return True
 
 
 def _load_msgspec() -> None:

@@ -98,14 +98,15 @@ def module_path(module: str) -> Path:
 def places(source: str, lines: Collection[str] = ()) -> list[Place]:
     """The mutants of a module, or of the lines with these texts, that differ from it and compile; in order."""
     places, seen, texts = [], Counter[Mutant](), [line.strip() for line in source.splitlines()]
-    for node, function in _nodes(ast.parse(source), ""):
-        if lines and texts[getattr(node, "lineno", 1) - 1] not in lines:
-            continue
-        for place in _changed(node, function, source):
-            seen[place.mutant] += 1
-            number = seen[place.mutant]  # the same change of the same text in one line
-            own = place.mutant._replace(old=f"{place.mutant.old} ({number})") if number > 1 else place.mutant
-            places.append(replace(place, mutant=own))
+    for statement in ast.parse(source).body:
+        for node, function in _nodes(ast.Module([statement], []), ""):
+            if lines and texts[getattr(node, "lineno", 1) - 1] not in lines:
+                continue
+            for place in _changed(node, function, statement, source):
+                seen[place.mutant] += 1
+                number = seen[place.mutant]  # the same change of the same text in one line
+                own = place.mutant._replace(old=f"{place.mutant.old} ({number})") if number > 1 else place.mutant
+                places.append(replace(place, mutant=own))
     return places
 
 
@@ -127,8 +128,10 @@ def _nodes(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
                 yield from _nodes(child, own)
 
 
-def _changed(node: ast.AST, function: str, source: str) -> Iterator[Place]:
+def _changed(node: ast.AST, function: str, statement: ast.stmt, source: str) -> Iterator[Place]:
+    """The mutants of a node in a statement of the module."""
     old = ast.unparse(node)
+    first = min(each.lineno for each in (statement, *getattr(statement, "decorator_list", ())))
     for new in of_code(node):
         written = ast.unparse(ast.fix_missing_locations(new))
         if written == old or not isinstance(node, ast.expr | ast.stmt):
@@ -137,7 +140,7 @@ def _changed(node: ast.AST, function: str, source: str) -> Iterator[Place]:
         if isinstance(node, ast.If):  # only the test, so that the lines of the body stay where they are
             text = _replaced(source, node.test, f"not ({ast.unparse(node.test)})")
         try:
-            compile(text, "", "exec")
+            compile("\n".join(text.split("\n")[first - 1 : statement.end_lineno]), "", "exec")
         except SyntaxError:
             continue
         last = node.body[0].lineno - 1 if isinstance(node, ast.If) else node.end_lineno or node.lineno

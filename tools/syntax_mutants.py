@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from typing import NamedTuple
 
 OPPOSITE = {ast.Eq: ast.NotEq, ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.In: ast.NotIn}
@@ -29,24 +29,25 @@ class Change(NamedTuple):
 
 
 def changes(tree: ast.AST, replacements: Replacements) -> Iterator[Change]:
-    """Copies of the tree, each with one node replaced."""
-    for index, node in enumerate(ast.walk(tree)):
+    """Copies of the tree, each with one node replaced; they share the parts that are as before."""
+    above: dict[ast.AST, tuple[ast.AST, str, int | None]] = {}
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(child, ast.AST):
+                    above[child] = node, name, place
         for new in replacements(node):
-            yield Change(_replaced(tree, index, new), ast.unparse(node), ast.unparse(new))
+            yield Change(_replaced(node, new, above), ast.unparse(node), ast.unparse(new))
 
 
-def _replaced(tree: ast.AST, index: int, new: ast.AST) -> ast.AST:
-    if index == 0:
-        return deepcopy(new)
-    copied = deepcopy(tree)
-    target = list(ast.walk(copied))[index]
-    for parent in ast.walk(copied):
-        for name, value in ast.iter_fields(parent):
-            if value is target:
-                setattr(parent, name, deepcopy(new))
-            elif isinstance(value, list):
-                setattr(parent, name, [deepcopy(new) if item is target else item for item in value])
-    return copied
+def _replaced(old: ast.AST, new: ast.AST, above: Mapping[ast.AST, tuple[ast.AST, str, int | None]]) -> ast.AST:
+    """The root of the tree with another node; `above` has the parent of a node, and its place there."""
+    while old in above:
+        parent, name, place = above[old]
+        copied, value = copy(parent), getattr(parent, name)
+        setattr(copied, name, new if place is None else [*value[:place], new, *value[place + 1 :]])
+        old, new = parent, copied
+    return new
 
 
 def of_condition(node: ast.AST) -> Iterator[ast.expr]:

@@ -17,11 +17,12 @@ from sonnx.bounds.tolerance import BoundTolerance
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import open_model
 from sonnx.equivalence.optimizations import optimizations
-from sonnx.executor.comparator import Source as ComparisonSource
-from sonnx.executor.comparator import compare_source, recorded_runtime, source_of
+from sonnx.executor.comparator import compare_source, recorded_runtime
 from sonnx.executor.comparison import BoundViolation, ComparisonLimits, Optimization
 from sonnx.executor.input_files import outputs_from_files
 from sonnx.executor.isolation import IsolatedRuntime
+from sonnx.executor.loaded_models import Source as ComparisonSource
+from sonnx.executor.loaded_models import source_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.probes import comparison_inputs
 from sonnx.executor.runtimes import Runtime, optimizer_of

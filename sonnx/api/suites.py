@@ -23,7 +23,11 @@ def make_suite(folder: PathName, options: MakeOptions) -> SuiteReport:
         UsageError: an unknown operator, edition or hypotheses.
         OSError: the folder cannot be written; nothing is left in it.
     """
-    return SuiteReport.of(cases.make_suite(Path(folder), options, options.progress))
+    if options.jobs == 1:
+        return SuiteReport.of(cases.make_suite(Path(folder), options))
+    from sonnx.workers.suites import make_operators  # most suites are made in this process
+
+    return SuiteReport.of(cases.make_suite(Path(folder), options, make_operators))
 
 
 def describe_suite(folder: PathName) -> SuiteReport:

@@ -122,9 +122,12 @@ def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
     if megabytes is None:
         return False
     likely = is_likely(megabytes, peak_megabytes())
-    return (likely and isinstance(error, ImportError)) or _is_reported(error, SystemError if likely else ())
+    unloaded = isinstance(error, ImportError) or UNLOADED_SOLVER in str(error)
+    return (likely and unloaded) or _is_reported(error, SystemError if likely else ())
 
 
+UNLOADED_SOLVER = "libz3"
+"""What the error of z3 names where its library cannot be loaded."""
 SMALL_MEGABYTES = 1024
 """Of a smaller limit the libraries alone may use most, without a page that counts as used."""
 
@@ -161,8 +164,8 @@ def allowed_bytes() -> int | None:
         return None
     import resource
 
-    allowed, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return None if allowed == resource.RLIM_INFINITY else allowed
+    soft = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS))
+    return min((size for size in soft if size != resource.RLIM_INFINITY), default=None)
 
 
 @contextmanager

@@ -347,7 +347,7 @@ def _whole(context: Context, made: Transfer, recorded: bool) -> Transfer:
     least, most = limits_of(kind)
     error = _error(made, element)
     inside = (below(low - error) > float(least) - 1) & (above(high + error) < float(most) + 1)
-    if not made.saturates and (recorded or not inside.all()):
+    if low.size and not made.saturates and (recorded or not inside.all()):
         ends = f"{low.min():.6g} to {high.max():.6g}, error {error.max():.3g}"
         context.require(NO_WRAP_AROUND, bool(inside.all()), f"values from {ends}, in the type {element}")
     return replace(made, low=low, high=high)

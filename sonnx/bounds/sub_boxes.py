@@ -51,7 +51,7 @@ def read(path: Path, key: str) -> list[SubBox]:
     try:
         found_key, parts = decoded(whole_bytes(path))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as reason:
-        raise BadInput(f"{quote(str(path))} is not a file of parts: {_reason(reason)}") from None
+        raise BadInput(f"{quote(str(path))} is not a file of parts ({_reason(reason)})") from None
     if found_key != key:
         raise BadInput(f"{quote(str(path))} keeps the parts of another model, box, goal, hypotheses or version")
     return parts
@@ -112,4 +112,4 @@ def decoded(data: bytes) -> tuple[str, list[SubBox]]:
 
 
 def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return error.strerror if isinstance(error, OSError) and error.strerror else "it has another format, or is damaged"

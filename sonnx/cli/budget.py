@@ -11,7 +11,15 @@ from functools import wraps
 from math import ceil
 from typing import NamedTuple
 
-from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, memory_limit, time_limit
+from sonnx.base.budget import (
+    MEGABYTE,
+    CommandLimits,
+    OutOfTime,
+    allowed_bytes,
+    is_lack_of_memory,
+    memory_limit,
+    time_limit,
+)
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
@@ -60,15 +68,18 @@ def add_memory_argument(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def within_budget(done: str, unchecked: str = "", *, arrays: bool = True) -> Callable[[Command], Command]:
+def within_budget(
+    done: str, unchecked: str = "", *, interrupts: bool = True, arrays: bool = True
+) -> Callable[[Command], Command]:
     """A command that ends with `Unfinished` where its budget does not suffice; `done` is the participle of its work.
 
     Where the model does not conform, it prints the report of the check, and that --unchecked does the work anyway;
     `unchecked` is the verb.
 
-    Work on arrays is interrupted when its time is over; work of solvers asks for the time itself.  The program itself
-    does the work in a process of its own, because a library may end its process, and a long call of one is not
-    interrupted; a caller of the command line keeps its process.
+    Work is interrupted when its time is over, but that of solvers, which asks for the time itself.  Work on arrays
+    loads its libraries before it limits the memory: they may end the process where they cannot have theirs.  The
+    program itself does the work in a process of its own, because a library may end its process, and a long call of one
+    is not interrupted; a caller of the command line keeps its process.
     """
 
     def limited(work: Command) -> Command:
@@ -80,7 +91,7 @@ def within_budget(done: str, unchecked: str = "", *, arrays: bool = True) -> Cal
 
         @wraps(work)
         def run(options: argparse.Namespace) -> int:
-            spent = _Budget.of(options, done, arrays)
+            spent = _Budget.of(options, done, interrupts=interrupts, arrays=arrays)
             if not options.own_process or not hasattr(os, "fork"):
                 with spent.kept():
                     return command(options)
@@ -103,25 +114,24 @@ class _Budget(NamedTuple):
     seconds: int
     megabytes: int
     interrupts: bool
-    reserves: bool
-    """Whether libraries are given their memory before the limit, which may be smaller than they need."""
+    arrays: bool
+    source: str
+    """Which option, or what else, has set the memory."""
 
     @classmethod
-    def of(cls, options: argparse.Namespace, done: str, arrays: bool) -> _Budget:
+    def of(cls, options: argparse.Namespace, done: str, *, interrupts: bool, arrays: bool) -> _Budget:
         given: object = next((named for name in SUBJECTS if (named := getattr(options, name, None))), [])
         more = ceil(max(getattr(options, name, None) or 0 for name in TIMES))
         subject = _named(given if isinstance(given, list) else [given])
-        return cls(
-            subject, done, options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes,
-            arrays, arrays and options.memory is not None,
-        )  # fmt: skip
+        seconds, megabytes = options.timeout or LIMITS.seconds + more, options.memory or LIMITS.megabytes
+        system = allowed_bytes()
+        if system is not None and system < megabytes * MEGABYTE:
+            megabytes = max(1, system // MEGABYTE)
+            return cls(subject, done, seconds, megabytes, interrupts, False, "which the system allows")
+        return cls(subject, done, seconds, megabytes, interrupts, arrays, "--memory")
 
     def run(self, command: Command, options: argparse.Namespace) -> int:
         """The command in its own process."""
-        if self.reserves:
-            from sonnx.numerics.matrix_products import reserve_memory
-
-            reserve_memory()
         with self.kept():
             return command(options)
 
@@ -133,8 +143,11 @@ class _Budget(NamedTuple):
             Unfinished: they do not suffice.
         """
         try:
-            with time_limit(self.seconds, interrupts=self.interrupts), memory_limit(self.megabytes):
-                yield
+            with time_limit(self.seconds, interrupts=self.interrupts):
+                if self.megabytes != LIMITS.megabytes:
+                    _load_libraries(self.arrays)
+                with memory_limit(self.megabytes):
+                    yield
         except OutOfTime:
             raise self.late() from None
         except Exception as error:
@@ -146,11 +159,21 @@ class _Budget(NamedTuple):
         return Unfinished(f"{self._begun} {plural(self.seconds, 'second')} (--timeout)")
 
     def without_memory(self) -> Unfinished:
-        return Unfinished(f"{self._begun} {plural(self.megabytes, 'megabyte')} of memory (--memory)")
+        return Unfinished(f"{self._begun} {plural(self.megabytes, 'megabyte')} of memory ({self.source})")
 
     @property
     def _begun(self) -> str:
         return f"{self.subject} not {self.done} within"
+
+
+def _load_libraries(arrays: bool) -> None:
+    """Load what prints, or ends the process, where it has no memory while it is loaded."""
+    import hashlib  # noqa: F401
+
+    if arrays:
+        from sonnx.numerics.matrix_products import reserve_memory
+
+        reserve_memory()
 
 
 def _named(subjects: Sequence[object]) -> str:

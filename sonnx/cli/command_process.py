@@ -11,7 +11,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from time import monotonic
 
 from sonnx.base import lease
@@ -53,11 +53,12 @@ def in_a_process(command: Callable[[], int], seconds: float, megabytes: int) -> 
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # an interrupt waits until it can be passed on
     child = os.fork()
     if not child:
-        lease.close(lent)
         os.setpgid(0, 0)  # the parent passes interrupts of the terminal on
-        lease.hold(held)
+        lease.hold(held, os.getpid())
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return _done(command, mark)
+    with suppress(PermissionError, ProcessLookupError):  # it is done already
+        os.setpgid(child, child)
     os.close(mark)
     lease.close(held)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -65,6 +66,7 @@ def in_a_process(command: Callable[[], int], seconds: float, megabytes: int) -> 
         with os.fdopen(ending, "rb", buffering=0) as pipe:
             return _wait(child, pipe, monotonic() + seconds + grace(seconds), megabytes, before)
     finally:
+        lease.kill_group(child)  # what the command has started
         lease.close(lent)
 
 
@@ -97,26 +99,28 @@ def _wait(child: int, pipe: io.FileIO, end: float, megabytes: int, signals: Iter
         late = not select.select([pipe], [], [], max(0.0, end - monotonic()))[0]
         done = not late and pipe.read(1) == b"."
         if late:
-            os.kill(child, signal.SIGKILL)
+            lease.kill_group(child)
         _, status, usage = os.wait4(child, 0)
     except KeyboardInterrupt:
         return _interrupt(child, pipe)
     except BaseException:
-        os.kill(child, signal.SIGKILL)
+        lease.kill_group(child)
         raise
     code = os.waitstatus_to_exitcode(status)
     if done and code >= 0:
         return code
     if late or code == -signal.SIGKILL or is_likely(megabytes, peak_megabytes(usage)):
         raise EndedEarly(late=late)
-    raise RuntimeError(f"its process ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}")
+    from sonnx.base.child_process import ending
+
+    raise RuntimeError(f"its process ended with {ending(code)}")
 
 
 def _interrupt(child: int, pipe: io.FileIO) -> int:
     """Pass the interrupt on; the exit code, if the command keeps what it has and ends in time."""
     os.kill(child, signal.SIGINT)
     if not select.select([pipe], [], [], INTERRUPTED_SECONDS)[0]:
-        os.kill(child, signal.SIGKILL)
+        lease.kill_group(child)
         os.waitpid(child, 0)
         raise KeyboardInterrupt
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -47,15 +47,36 @@ def parser(named: str = "") -> CommandParser:
     command_parser = CommandParser(
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
-    command_parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    command_parser.add_argument(VERSION, action=_Version, nargs=0, help="print the version")
     sub_parsers_action = command_parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", prog=command_parser.prog
     )
     names = _names()
-    for name in [named] if named in names else [] if named == "--version" else names:
-        module = import_module(f"{commands.__name__}.{name.replace('-', '_')}")
-        module.add_arguments(sub_parsers_action.add_parser(name, help=module.HELP))
+    if named in names:
+        _add_arguments(named, sub_parsers_action.add_parser(named))
+    elif named != VERSION:
+        texts = _help_texts()
+        for name in names:
+            command = sub_parsers_action.add_parser(name, help=texts[name]["summary"])
+            if named not in LISTS:
+                _add_arguments(name, command)
     return command_parser
+
+
+VERSION = "--version"
+LISTS = ("--help", "-h")
+"""What lists the commands, and needs none of them."""
+
+
+def _add_arguments(name: str, command: argparse.ArgumentParser) -> None:
+    import_module(f"{commands.__name__}.{name.replace('-', '_')}").add_arguments(command)
+
+
+def _help_texts() -> dict[str, Any]:
+    """The help texts of all commands, by name."""
+    import tomllib  # only help texts need it
+
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
 
 
 EPILOG = "examples:"
@@ -103,9 +124,7 @@ class CommandParser(argparse.ArgumentParser):
         """The help text; description, examples and exit codes of a command are in help.toml."""
         name = self.prog.partition(" ")[2]
         if name and self.epilog is None:
-            import tomllib  # only help texts need it
-
-            text = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))[name]
+            text = _help_texts()[name]
             codes = (f"  {code}  {meaning}" for code, meaning in text["exits"].items())
             lines = [EPILOG, *(f"  {line}" for line in text["examples"]), "", "exit codes:", *codes]
             self.description, self.epilog = text["description"], "\n".join(lines)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -20,14 +18,14 @@ from sonnx.executor.class_runs import ClassRuns, deviations_of, selects, within_
 from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row, Way
 from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
 from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.loaded_models import LoadedModels, RuntimeAnswer, Source, node_digest
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.reach import MAX_RUNS, NodeEnds, Reach, ReachSearch, StatedRanges
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
-from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
+from sonnx.model.ir import Model, Node, subgraphs
 from sonnx.model.scopes import captured
-from sonnx.model.writer import Unwritable, write
-from sonnx.numerics.constant_data import decode
+from sonnx.model.writer import Unwritable
 from sonnx.numerics.draws import is_ordinary
 from sonnx.numerics.formats import NAMES, Array, TensorSpec
 from sonnx.numerics.value_classes import ClassCase, cases
@@ -35,8 +33,6 @@ from sonnx.numerics.value_classes import ClassCase, cases
 Progress = Callable[[str], None]
 PROGRESS_STEP = 16
 """Class runs between two lines of progress."""
-WHOLE = "model"
-"""The key of the whole model."""
 NOT_REPEATED = "two calls on the same inputs give different values"
 
 
@@ -48,17 +44,6 @@ class Tolerance(Protocol):
 
     def exceeded(self, way: str, name: str, computed: Array) -> str | None:
         """How a computed value is outside the tolerance, None where it is not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A model, and where its file is."""
-
-    name: str
-    model: Model
-    path: Path | None
-    """None for bytes and for a model that was changed since it was read."""
-    folder: Path | None
 
 
 def compare_source(
@@ -90,7 +75,7 @@ def compare_source(
     skipped: list[str] = []
     ordinary_runs, stopped = 0, False
     runner = ModelRunner(
-        source.model, _place(source), options.edition, unchecked=options.unchecked, all_values=options.every_node
+        source.model, source.place, options.edition, unchecked=options.unchecked, all_values=options.every_node
     )
     chosen, progress = options.edition or "", options.progress
     values: Mapping[str, Array] = {}
@@ -139,20 +124,6 @@ def compare_source(
     )  # fmt: skip
 
 
-def _place(source: Source) -> Path | None:
-    """The path of the model, changed or not: its external data are beside it."""
-    return source.folder / source.name if source.folder else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What the runtime gave in two calls, or why it gave nothing."""
-
-    values: Mapping[str, Array]
-    again: Mapping[str, Array]
-    failure: Failure | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class _Subject:
     """The model, or a node alone, as it runs on class inputs.
@@ -164,8 +135,8 @@ class _Subject:
         specs: the inputs that are drawn.
         fixed: the values of the others.
         runner: gives the exact values.
-        key: of the loaded model.
-        load: loads it into the runtime.
+        answer: what the runtime gives for inputs.
+        is_whole: whether it is the whole model.
     """
 
     title: str
@@ -174,12 +145,12 @@ class _Subject:
     specs: Mapping[str, TensorSpec]
     fixed: Mapping[str, Array]
     runner: ModelRunner
-    key: object
-    load: Callable[[], Loaded]
+    answer: Callable[[Mapping[str, Array]], RuntimeAnswer]
+    is_whole: bool = False
 
 
 class _Comparator:
-    """One comparison; loaded models are kept, because every run uses them."""
+    """One comparison."""
 
     def __init__(
         self,
@@ -191,8 +162,8 @@ class _Comparator:
         self.tolerance, self.seed, self.edition = tolerance, options.seed, options.edition
         self.class_runs = 0 if options.outputs is not None else options.class_runs
         self.source, self.runtime, self.every_node = source, runtime, options.every_node
+        self.models = LoadedModels(source, runtime)
         self.rows: dict[tuple[str, str], Row] = {}
-        self.loaded: dict[object, Loaded | Failure] = {}
         self.without_classes: list[str] = []
         self.reach: ReachSearch | None = None
         self.ordinary = True
@@ -208,64 +179,42 @@ class _Comparator:
         graph = self.source.model.graph
         self._look(run, given, exact)
         progress(f"{run}: {self.runtime.title}")
-        answer = self._run(WHOLE, self._whole, given)
+        answer = self.models.whole(given)
         for index, value in enumerate(graph.outputs):
             where = Where(f"graph/output[{index}]", "value", value.name)
             self._compare(Row(OUTPUT, value.name, where=where), run, answer, exact[value.name])
         if not self.every_node:
             return
-        values = {**self._constants(given), **given, **exact}
+        values = {**self.models.constants(given), **given, **exact}
         for index, node in enumerate(graph.nodes):
             progress(f"{run}: node {index + 1} of {len(graph.nodes)}")
-            self._node(run, index, node, values)
+            answer = self.models.node(index, values)
+            for name in filter(None, node.outputs):
+                self._compare(_row(EQUAL, name, index, node), run, answer, values[name])
         progress(f"{run}: every value of the whole model")
-        answer = self._run("all", lambda: self._all(exact), given)
+        answer = self.models.every_value(given, exact)
         for index, node in enumerate(graph.nodes):
             for name in filter(None, node.outputs):
                 self._compare(_row(ACCUMULATED, name, index, node), run, answer, exact[name])
 
-    def _node(self, run: str, index: int, node: Node, values: Mapping[str, Array]) -> None:
-        inputs = {name: values[name] for name in dict.fromkeys(node.inputs) if name}
-        shapes = tuple(array.shape for array in inputs.values())
-        answer = self._run((index, shapes), lambda: self._alone(index, node, values), inputs)
-        for name in filter(None, node.outputs):
-            self._compare(_row(EQUAL, name, index, node), run, answer, values[name])
-
-    def _run(self, key: object, load: Callable[[], Loaded], inputs: Mapping[str, Array]) -> _Answer:
-        """The values of the runtime in two calls, or why it has none."""
-        if key not in self.loaded:
-            try:
-                self.loaded[key] = load()
-            except Failure as failure:
-                self.loaded[key] = failure
-            except Unwritable as reason:
-                self.loaded[key] = Failure(str(reason))
-        ready = self.loaded[key]
-        if isinstance(ready, Failure):
-            return _Answer({}, {}, ready)
-        try:
-            return _Answer(ready(inputs), ready(inputs))
-        except Failure as failure:
-            return _Answer({}, {}, failure)
-
-    def _compare(self, row: Row, run: str, found: _Answer, exact: Array) -> Distance | None:
+    def _compare(self, row: Row, run: str, answer: RuntimeAnswer, exact: Array) -> Distance | None:
         """Add one value of one run; its distance, None where there is none."""
         row = self.rows.get((row.way, row.value), replace(row, type=NAMES[exact.dtype]))
         new = None
         try:
-            new = _distance(row.value, found, exact)
+            new = _distance(row.value, answer, exact)
         except Incomparable as reason:
             row = replace(row, failures=_with_reason(row.failures, run, str(reason), row.classes is None))
-            if not isinstance(found.failure, Failure) or isinstance(found.failure, Fault):
+            if not isinstance(answer.failure, Failure) or isinstance(answer.failure, Fault):
                 row = replace(row, faults=_with_reason(row.faults, run, str(reason)))
         if new is not None:
             row = replace(row, distance=new if row.distance is None else row.distance + new)
             if self.ordinary and row.classes is None:
                 row = replace(row, ordinary=new if row.ordinary is None else row.ordinary + new)
             if self.tolerance is not None and row.classes is None and not row.exceeded:
-                exceeded = self.tolerance.exceeded(row.way, row.value, found.values[row.value])
+                exceeded = self.tolerance.exceeded(row.way, row.value, answer.values[row.value])
                 row = replace(row, exceeded=f"{exceeded} ({run})" if exceeded else "")
-            if row.value not in found.again or first_difference(found.again[row.value], found.values[row.value]):
+            if row.value not in answer.again or first_difference(answer.again[row.value], answer.values[row.value]):
                 row = replace(row, faults=_with_reason(row.faults, run, NOT_REPEATED))
         self.rows[row.way, row.value] = row
         return new
@@ -283,12 +232,12 @@ class _Comparator:
             for index, value in enumerate(graph.outputs)
         ]
         operator = graph.nodes[0].operator if len(graph.nodes) == 1 else ""
-        subject = _Subject("the whole model", operator, rows, specs, {}, runner, WHOLE, self._whole)
+        subject = _Subject("the whole model", operator, rows, specs, {}, runner, self.models.whole, is_whole=True)
         self._add_classes(subject, values, progress)
 
     def add_class_nodes(self, values: Mapping[str, Array], progress: Progress) -> None:
         """Run each node alone on class inputs; equal nodes once."""
-        values = {**self._constants(values), **values}
+        values = {**self.models.constants(values), **values}
         varying, known, constant = _varying(self.source.model), dict[bytes, int](), 0
         for index, node in enumerate(self.source.model.graph.nodes):
             if not varying.intersection(node.inputs):
@@ -318,20 +267,18 @@ class _Comparator:
         if next(subgraphs(node), None) is not None:
             raise Unwritable("it holds graphs")
         specs = _specs([name for name in node.inputs if name in varying], values)
-        alone = self._with_constants(index, node, values, varying)
+        alone = self.models.constants_model(index, values, varying)
         fixed = {value.name: values[value.name] for value in required_inputs(alone) if value.name not in specs}
-        data = write(alone)
         subject = _Subject(
             place_of(node, index),
             node.operator,
             [_row(CLASS_NODE, name, index, node) for name in filter(None, node.outputs)],
             specs,
             fixed,
-            ModelRunner(alone, _place(self.source), self.edition, unchecked=True),
-            ("classes", index),
-            lambda: self.runtime.load(data, self.source.folder),
+            ModelRunner(alone, self.source.place, self.edition, unchecked=True),
+            lambda inputs: self.models.node_with_constants(index, alone, inputs),
         )
-        return subject, _content(node, alone, specs.values(), fixed.values())
+        return subject, node_digest(node, alone, specs.values(), fixed.values())
 
     def _add_classes(self, subject: _Subject, values: Mapping[str, Array], progress: Progress) -> None:
         """Run the cases of a subject, as many as the budget allows; `values` are those of an ordinary run."""
@@ -353,9 +300,9 @@ class _Comparator:
             drawn = case.drawn(subject.specs, self.seed)
             inputs = {**drawn, **subject.fixed}
             exact = _exact(subject.runner, inputs, shapes)
-            if exact is not None and subject.key == WHOLE:
+            if exact is not None and subject.is_whole:
                 self._look(_class_run(case), inputs, exact)
-            answer = None if exact is None else self._run(subject.key, subject.load, inputs)
+            answer = None if exact is None else subject.answer(inputs)
             for row in subject.rows:
                 key = (row.way, row.value)
                 if exact is None or answer is None:
@@ -403,45 +350,6 @@ class _Comparator:
                     made, value=row.value, place=row.place, where=row.where, same_as=place_of(earlier, index)
                 )
 
-    # The models that the runtime loads
-
-    def _whole(self) -> Loaded:
-        made = self.source.path or write(self.source.model)
-        return self.runtime.load(made, self.source.folder)
-
-    def _all(self, exact: Mapping[str, Array]) -> Loaded:
-        graph = self.source.model.graph
-        declared = {value.name for value in graph.outputs}
-        named = dict.fromkeys(name for node in graph.nodes for name in node.outputs if name and name not in declared)
-        outputs = (*graph.outputs, *(_value(name, exact[name]) for name in named))
-        model = replace(self.source.model, graph=replace(graph, outputs=outputs))
-        return self.runtime.load(write(model), self.source.folder)
-
-    def _alone(self, index: int, node: Node, values: Mapping[str, Array]) -> Loaded:
-        inputs = tuple(_value(name, values[name]) for name in dict.fromkeys(node.inputs) if name)
-        outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
-        graph = Graph(f"node {index}", inputs, outputs, (), (), (), (node,))
-        return self.runtime.load(write(replace(self.source.model, graph=graph)), self.source.folder)
-
-    def _with_constants(self, index: int, node: Node, values: Mapping[str, Array], varying: Collection[str]) -> Model:
-        """A node alone; its constants are initializers, as in the model."""
-        model = self.source.model
-        taken = [*dict.fromkeys(filter(None, node.inputs))]
-        constants = tuple(
-            initializer
-            for initializer in model.graph.initializers
-            if initializer.name in taken and initializer.name not in varying
-        )
-        named = {constant.name for constant in constants} if (model.ir_version or 0) >= 4 else set()
-        inputs = tuple(_value(name, values[name]) for name in taken if name not in named)
-        outputs = tuple(_value(name, values[name]) for name in node.outputs if name)
-        graph = Graph(f"node {index}", inputs, outputs, (), constants, (), (node,))
-        return replace(model, graph=graph)
-
-    def _constants(self, given: Mapping[str, Array]) -> dict[str, Array]:
-        tensors = self.source.model.graph.initializers
-        return {tensor.name: decode(tensor, self.source.folder) for tensor in tensors if tensor.name not in given}
-
 
 def _specs(names: Iterable[str], values: Mapping[str, Array]) -> dict[str, TensorSpec]:
     return {name: (values[name].shape, values[name].dtype) for name in dict.fromkeys(names) if name in values}
@@ -474,12 +382,12 @@ def _exact(
         return None
 
 
-def _distance(name: str, found: _Answer, exact: Array) -> Distance:
-    if found.failure is not None:
-        raise Incomparable(str(found.failure))
-    if name not in found.values:
+def _distance(name: str, answer: RuntimeAnswer, exact: Array) -> Distance:
+    if answer.failure is not None:
+        raise Incomparable(str(answer.failure))
+    if name not in answer.values:
         raise Incomparable("the runtime gives no such value")
-    return distance(found.values[name], exact)
+    return distance(answer.values[name], exact)
 
 
 def _with_reason(known: tuple[str, ...], run: str, reason: str, every: bool = False) -> tuple[str, ...]:
@@ -498,44 +406,9 @@ def _varying(model: Model) -> set[str]:
     return texts
 
 
-def _content(node: Node, alone: Model, specs: Iterable[TensorSpec], fixed: Iterable[Array]) -> bytes:
-    """The same for nodes that compute the same of their inputs: the node with other names, its constants and types."""
-    listed = dict.fromkeys([*node.inputs, *node.outputs])
-    names = {name: f"{number}" if name else "" for number, name in enumerate(listed)}
-    inputs, outputs = (tuple(names[name] for name in side) for side in (node.inputs, node.outputs))
-    renamed = replace(node, name="", inputs=inputs, outputs=outputs)
-
-    def called(value: ValueInfo) -> ValueInfo:
-        return replace(value, name=names[value.name])
-
-    graph = replace(
-        alone.graph,
-        name="",
-        inputs=tuple(map(called, alone.graph.inputs)),
-        outputs=tuple(map(called, alone.graph.outputs)),
-        initializers=tuple(
-            replace(initializer, name=names[initializer.name]) for initializer in alone.graph.initializers
-        ),
-        nodes=(renamed,),
-    )
-    said = repr([[*specs], [(array.dtype, array.shape, array.tolist()) for array in fixed]])
-    return sha256(write(replace(alone, graph=graph)) + said.encode("utf-8", "surrogatepass")).digest()
-
-
 def _row(way: Way, name: str, index: int, node: Node) -> Row:
     where = Where(f"graph/node[{index}]", "node", node.name, node.operator)
     return Row(way, name, node.operator, place_of(node, index), where=where)
-
-
-def _value(name: str, array: Array) -> ValueInfo:
-    return ValueInfo(name, Type("tensor", NAMES[array.dtype], array.shape))
-
-
-def source_of(model: Model, path: str | os.PathLike[str] | None, *, changed: bool) -> Source:
-    """The source of a model that was read from a path, and may have been changed since."""
-    if path is None:
-        return Source("model", model, None, None)
-    return Source(Path(path).name, model, None if changed else Path(path), Path(path).parent)
 
 
 def recorded_runtime(outputs: Mapping[str, Array], title: str) -> Runtime:

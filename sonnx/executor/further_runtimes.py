@@ -13,7 +13,8 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +25,10 @@ from sonnx.numerics.formats import ELEMENTS, Array
 
 Compute = Callable[[Sequence[Array]], Sequence[Array]]
 """The outputs of a model from its inputs, both in the order of the graph."""
+
+
+NOT_THERE = cast(ModuleType, None)
+"""For Python, a module that cannot be imported."""
 
 
 class _FromFile:
@@ -58,6 +63,7 @@ class OpenVino(_FromFile):
     """openvino on the processor, one thread, in the mode that keeps the precision of the model."""
 
     def __init__(self) -> None:
+        sys.modules["openvino_telemetry"] = NOT_THERE  # it would report the use of openvino over the network
         self._package = import_module("openvino")
         self.title = f"openvino {version('openvino')}, CPU, 1 thread, mode ACCURACY"
 

@@ -5,24 +5,21 @@ The process is started again after it ended, and loads a model again when it run
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from msgspec import ValidationError
 
-from sonnx.base import lease
+from sonnx.base import child_process
 from sonnx.base.budget import RuntimeLimits
+from sonnx.base.child_process import ChildProcess, ending
 from sonnx.base.errors import NOT_JSON, UsageError
 from sonnx.base.escaping import plural
-from sonnx.base.resources import PACKAGE
 from sonnx.executor.runtime_messages import (
     LENGTH_BYTES,
     MAX_LENGTH,
@@ -68,7 +65,7 @@ class IsolatedRuntime:
     def __init__(self, name: str, limits: RuntimeLimits | None = None) -> None:
         self.name, self.limits = name, limits or RuntimeLimits()
         self.title = ""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.child: ChildProcess | None = None
         self.starts = 0
         self.models = 0
         self._finish: weakref.finalize[..., IsolatedRuntime] | None = None
@@ -105,7 +102,7 @@ class IsolatedRuntime:
             Failure: the runtime refuses.
             Fault: the process ended, took too long, or sent something else than a reply.
         """
-        if self.process is None:
+        if self.child is None:
             self._start()
         reply = self._exchange(framed(request), self.limits.seconds, doing)
         if isinstance(reply, RefusedMessage):
@@ -116,23 +113,12 @@ class IsolatedRuntime:
         """End the process."""
         if self._finish is not None:
             self._finish()
-        self.process, self._finish = None, None
+        self.child, self._finish = None, None
 
     def _start(self) -> None:
         limits = [str(self.limits.seconds), str(self.limits.megabytes)]
-        held, lent = lease.pipe()
-        self.process = subprocess.Popen(  # noqa: S603  (the interpreter that runs this, and a constant)
-            [sys.executable, "-P", "-c", CHILD_CODE, self.name, *limits, *map(str, held)],
-            pass_fds=held,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path())},
-            start_new_session=True,  # only the parent handles interrupts of the terminal
-            bufsize=0,
-        )
-        self._finish = weakref.finalize(self, _end, self.process, lent)
-        lease.close(held)
+        self.child = child_process.start(CHILD_CODE, [self.name, *limits], buffered=False)
+        self._finish = weakref.finalize(self, self.child.end)
         self.starts += 1
         reply = self._exchange(b"", START_SECONDS, "it was started")
         if isinstance(reply, NotInstalled):
@@ -145,9 +131,11 @@ class IsolatedRuntime:
 
     def _exchange(self, request: bytes, seconds: float, doing: str) -> Reply:
         """Send a request and read the reply; after anything but a reply the process is ended."""
-        process, expired = self.process, threading.Event()
-        assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101  (pipes)
-        timer = threading.Timer(seconds, _expire, (process, expired))
+        child, expired = self.child, threading.Event()
+        assert child is not None  # noqa: S101  (it was started)
+        process = child.process
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101  (pipes)
+        timer = threading.Timer(seconds, _expire, (child, expired))
         timer.daemon = True
         timer.start()
         try:
@@ -162,7 +150,7 @@ class IsolatedRuntime:
             code = process.poll()
             self.close()
             late = f"it did not answer within {plural(int(seconds), 'second')} while {doing}"
-            raise Fault(late if expired.is_set() else f"its process ended with {_ending(code)} while {doing}") from None
+            raise Fault(late if expired.is_set() else f"its process ended with {ending(code)} while {doing}") from None
         except NOT_JSON:
             self.close()
             raise Fault(f"its process sent rubbish while {doing}") from None
@@ -190,7 +178,7 @@ class _IsolatedModel:
     def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         if len(self.faults) >= MAX_FAULTS:
             raise Fault(f"not run again after {MAX_FAULTS} faults: {self.faults[0]}")
-        if self.runtime.process is None or self.start != self.runtime.starts:
+        if self.runtime.child is None or self.start != self.runtime.starts:
             self.load()
         reply = self._answer(Execute(self.request.number, messages_of(inputs)), "it ran the model")
         if not isinstance(reply, Outputs):
@@ -230,28 +218,7 @@ def _read(stream: IO[bytes], size: int) -> bytearray:
     return data
 
 
-def _ending(code: int | None) -> str:
-    if code is None:
-        return "a closed pipe"
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-
-
-def _expire(process: subprocess.Popen[bytes], expired: threading.Event) -> None:
-    expired.set()
-    process.kill()
-
-
-def _end(process: subprocess.Popen[bytes], lent: Sequence[int]) -> None:
-    process.kill()
-    process.wait()
-    lease.close(lent)
-    for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):
-            if pipe is not None:
-                pipe.close()
-
-
-def module_path() -> list[str]:
-    """Where this process finds modules, without the current folder, unless the program is there."""
-    here = Path.cwd()
-    return [name for name in sys.path if name and (Path(name) != here or here == PACKAGE.parent)]
+def _expire(child: ChildProcess, expired: threading.Event) -> None:
+    if child.process.poll() is None:  # else it has ended, and a process that it has started holds its pipe
+        expired.set()
+    child.kill()

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from sonnx.base import lease
 from sonnx.base.budget import memory_limit
+from sonnx.base.child_process import hold_lease
 from sonnx.executor.runtime_messages import (
     LENGTH_BYTES,
     REQUESTS,
@@ -38,7 +38,7 @@ GRACE_SECONDS = 5
 def main() -> None:
     """Answer requests until the input ends; arguments: the runtime, seconds and megabytes for each request, a lease."""
     name, seconds, megabytes, *held = sys.argv[1:]
-    lease.hold(map(int, held))
+    hold_lease(held)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with memory_limit(int(megabytes)):

@@ -60,7 +60,8 @@ class PartsFile:
             data = json_value(regular_bytes(path, MAX_BYTES))
             written_for, self.tasks = data["for"], [_task_parts(each) for each in data["tasks"]]
         except (OSError, ValueError, KeyError, TypeError) as reason:
-            raise UsageError(f"{quote(str(path))} is not a file of parts ({type(reason).__name__})") from None
+            said = getattr(reason, "strerror", None) or "it has another format, or is damaged"
+            raise UsageError(f"{quote(str(path))} is not a file of parts ({said})") from None
         if written_for != self.key:
             raise UsageError(
                 f"{quote(str(path))} was written for another property, model, hypotheses or version; name another file"

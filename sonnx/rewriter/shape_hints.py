@@ -7,7 +7,6 @@ and none is used where one contradicts what sonnx computes (`contradicted`).
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -19,9 +18,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sonnx.base import child_process
 from sonnx.base.budget import memory_limit
+from sonnx.base.child_process import hold_lease
 from sonnx.executor.executor import can_run
-from sonnx.executor.isolation import module_path
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model.ir import Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
@@ -93,28 +93,27 @@ def _type_of(tensor: Tensor) -> Type:
     return Type("tensor", tensor.element, tensor.dims)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _inferred(data: bytes) -> Hints:
     """The answer of the child; nothing where it fails."""
     try:
-        done = subprocess.run(  # noqa: S603  (the interpreter that runs this, and a constant)
-            [sys.executable, "-P", "-c", CHILD_CODE],
-            input=data,
-            capture_output=True,
-            timeout=SECONDS,
-            check=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path())},
-            start_new_session=True,
-        )
-        found = DECODER.decode(done.stdout)
-    except (OSError, subprocess.SubprocessError, msgspec.MsgspecError):
+        child = child_process.start(CHILD_CODE, [])
+    except OSError:
         return {}
+    try:
+        answer, _ = child.process.communicate(data, SECONDS)
+        found = DECODER.decode(answer if child.process.returncode == 0 else b"")
+    except (OSError, subprocess.TimeoutExpired, msgspec.MsgspecError):
+        return {}
+    finally:
+        child.end()
     known = ((name, hint.facts) for name, hint in found.items())
     return {name: facts for name, facts in known if facts is not None}
 
 
 def main() -> None:
-    """The program of the child: a model as input, the types of its values as output."""
+    """The program of the child: a model as input, the types of its values as output; argument: a lease."""
+    hold_lease(sys.argv[1:])
     with memory_limit(MEGABYTES):
         onnx = import_module("onnx")
         model = onnx.ModelProto.FromString(sys.stdin.buffer.read())

@@ -8,9 +8,10 @@ from functools import partial
 from itertools import islice
 from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from sonnx.base.errors import Stop, UsageError
 from sonnx.base.files import require_empty, sha256, write_folder
@@ -57,7 +58,23 @@ SETS = 5
 SEED = 0
 
 
-def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], None] = lambda text: None) -> Suite:
+class OperatorSuite(Struct, frozen=True):
+    """The versions of an operator: what is said about each, and the archive of their cases."""
+
+    parts: tuple[Part, ...]
+    archive: bytes
+
+
+MakeOperators: TypeAlias = Callable[[Sequence[OperatorDefinition], MakeOptions], Mapping[str, OperatorSuite]]
+"""What makes the part of each operator, by name."""
+
+
+def make_operators(chosen: Sequence[OperatorDefinition], options: MakeOptions) -> Mapping[str, OperatorSuite]:
+    """The part of each operator, made in this process one after the other."""
+    return {described.name: operator_suite(described, options) for described in chosen}
+
+
+def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_operators) -> Suite:
     """Make a suite in a folder that does not exist or is empty.
 
     Raises:
@@ -65,35 +82,44 @@ def make_suite(folder: Path, options: MakeOptions, progress: Callable[[str], Non
         OSError: the folder cannot be written; nothing is left in it.
     """
     require_empty(folder, "older suite")
-    edition, hypotheses = edition_named(options.edition).name, hypotheses_named(options.hypotheses)
-    chosen = _chosen(options.operator, edition)
-    files: dict[str, bytes] = {}
-    parts: list[Part] = []
-    for described in chosen:
-        stored: list[Stored] = []
-        for family in _families(described, edition, options.every_version):
-            progress(f"{family.label}")
-            part, storeds = part_of(family, hypotheses, options.pairs)
-            parts.append(part)
-            stored += storeds
-        files[f"{described.name}.zip"] = archive_of(stored)
+    hypotheses = hypotheses_named(options.hypotheses)
+    operator_suites = make(chosen_operators(options), options)
+    files = {f"{name}.zip": made.archive for name, made in operator_suites.items()}
     hashes = {name: sha256(content) for name, content in files.items()}
-    suite = Suite(
-        hypotheses=hypotheses.name, bounds=BOUNDS, parts=tuple(parts), archives=hashes, folder=str(folder)
-    )  # fmt: skip
+    parts = tuple(part for made in operator_suites.values() for part in made.parts)
+    suite = Suite(hypotheses=hypotheses.name, bounds=BOUNDS, parts=parts, archives=hashes, folder=str(folder))
     runner = Path(__file__).with_name("standalone.py").read_bytes()
     write_folder(folder, {**files, "outputs.py": runner, "suite.json": json_text(suite).encode()})
     return suite
 
 
-def _chosen(names: Sequence[str], edition: str) -> list[OperatorDefinition]:
+def chosen_operators(options: MakeOptions) -> Sequence[OperatorDefinition]:
+    """The operators that a suite is about.
+
+    Raises:
+        UsageError: an unknown operator or edition.
+    """
+    edition = edition_named(options.edition).name
     known = {
         operator.name: operator for operator in operators() if any(name == edition for _, name in signatures(operator))
     }
-    for name in names:
+    for name in options.operator:
         if name not in known:
             raise UsageError(f"edition {edition} has no operator {name!r}{did_you_mean(name, known)}")
-    return [known[name] for name in dict.fromkeys(names)] if names else [*known.values()]
+    return [known[name] for name in dict.fromkeys(options.operator or known)]
+
+
+def operator_suite(described: OperatorDefinition, options: MakeOptions) -> OperatorSuite:
+    """The part of one operator."""
+    edition, hypotheses = edition_named(options.edition).name, hypotheses_named(options.hypotheses)
+    parts: list[Part] = []
+    stored: list[Stored] = []
+    for family in _families(described, edition, options.every_version):
+        options.progress(f"{family.label}")
+        part, storeds = part_of(family, hypotheses, options.pairs)
+        parts.append(part)
+        stored += storeds
+    return OperatorSuite(tuple(parts), archive_of(stored))
 
 
 def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:

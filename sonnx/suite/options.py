@@ -22,8 +22,9 @@ class MakeOptions(Options, frozen=True, kw_only=True):
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
     pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
+    jobs: Annotated[int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators"))] = 1
     progress: Callable[[str], None] = lambda _: None
-    """Called before each version of an operator."""
+    """Called before each version of an operator; with several jobs, after each operator."""
 
 
 class RunOptions(Options, frozen=True, kw_only=True):

@@ -82,19 +82,23 @@ class Program:
                 process = subprocess.Popen(  # noqa: S603
                     words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=printed, pass_fds=held,
                     start_new_session=True,
+                    preexec_fn=lambda: lease.hold(held, os.getpid()),  # noqa: PLW1509  (it takes no lock)
                 )  # fmt: skip
             except OSError as error:
-                lease.close((*held, *lent))
+                lease.close(held)
+                lease.close(lent)
                 raise UsageError(f"the program {quote(words[0])} cannot be started: {error.strerror}") from None
             try:
-                lease.hold(held, -process.pid)
                 _limit_memory(process.pid, self.options.memory)
                 code = process.wait(self.options.timeout)
             except subprocess.TimeoutExpired:
                 raise Fault(f"it did not end within {plural(self.options.timeout, 'second')}") from None
             finally:
-                _end(process)
-                lease.close((*held, *lent))
+                lease.kill_group(process.pid)
+                process.kill()
+                process.wait()
+                lease.close(held)
+                lease.close(lent)
             if code < 0:
                 raise Fault(f"it ended with signal {-code} ({signal.strsignal(-code)})")
             if code:
@@ -109,15 +113,6 @@ def _limit_memory(process: int, megabytes: int) -> None:
 
         with suppress(ProcessLookupError, PermissionError):
             resource.prlimit(process, resource.RLIMIT_AS, (megabytes * MEGABYTE, megabytes * MEGABYTE))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and the processes of its group."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
 
 
 def _last_line(printed: int) -> str:

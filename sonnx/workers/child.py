@@ -15,6 +15,7 @@ from math import ceil
 from typing import Any, BinaryIO
 
 from sonnx.base.budget import is_lack_of_memory, memory_limit
+from sonnx.base.child_process import hold_lease
 from sonnx.base.errors import UsageError
 from sonnx.base.garbage import collect_rarely
 from sonnx.checker.report import NoVerdict
@@ -30,8 +31,12 @@ Worker = Callable[[Mapping[str, Any]], Answer]
 
 
 def main() -> None:
-    """Answer requests until the input ends; arguments: module, participle, seconds and megabytes for each task."""
-    name, done, timeout, memory = sys.argv[1:]
+    """Answer requests until the input ends.
+
+    Arguments: module, participle, seconds and megabytes for each task, a lease.
+    """
+    name, done, timeout, memory, *held = sys.argv[1:]
+    hold_lease(held)
     work = Work(name, done, bounds=TaskLimits(float(timeout) or None, int(memory) or None))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # prints of a task go to standard error, not between the answers

@@ -8,16 +8,11 @@ out of memory: what a task does to its child costs this task only.  Nothing that
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from sonnx.base.resources import PACKAGE
+from sonnx.base import child_process
+from sonnx.base.child_process import ChildProcess, ending
 from sonnx.checker.report import NoVerdict
 from sonnx.workers.journal import ToolIdentity, difference, identity
 from sonnx.workers.tasks import Answer, Work, WorkerTask
@@ -40,7 +35,7 @@ class _Children:
 
     problem: str = ""
     """Why this process does nothing for the run, "" if it does."""
-    running: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
+    running: dict[int, ChildProcess] = field(default_factory=dict)
 
 
 _RUNS: dict[str, _Children] = {}
@@ -53,29 +48,27 @@ def run_task(run: WorkerRun, task: WorkerTask) -> Answer:
     if children.problem:
         return run.work.failure(NoVerdict.FAILED, f": its worker has {children.problem}")
     try:
-        process = _running(run, children)
+        child = _running(run, children)
     except OSError as error:
         reason = f": no process could be started ({error.filename}: {error.strerror})"
         return run.work.failure(NoVerdict.FAILED, reason)
     expired = threading.Event()
-    timer = threading.Timer(run.work.bounds.timeout or 0, _expire, (process, expired))
+    timer = threading.Timer(run.work.bounds.timeout or 0, _expire, (child, expired))
     if run.work.bounds.timeout is not None:
         timer.start()
     try:
-        answer = _exchange(process, task)
+        answer = _exchange(child, task)
     finally:
         timer.cancel()
     if answer is None or "last" in answer:
-        _stop(process)
+        child.end()
     if answer is not None:
         return answer
     if children.problem:
         return run.work.interrupted
     if expired.is_set():
         return run.work.failure(NoVerdict.STOPPED, f" within {run.work.bounds.timeout:g} seconds (--timeout)")
-    code = process.returncode
-    ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return run.work.failure(NoVerdict.FAILED, f": its process ended with {ending}")
+    return run.work.failure(NoVerdict.FAILED, f": its process ended with {ending(child.process.returncode)}")
 
 
 def end_run(run: WorkerRun) -> None:
@@ -84,17 +77,17 @@ def end_run(run: WorkerRun) -> None:
         children = _RUNS.setdefault(run.id, _Children())
         children.problem = "ended the run"
         running = [*children.running.values()]
-    for process in running:
-        process.kill()
-    for process in running:
-        process.wait()
+    for child in running:
+        child.kill()
+    for child in running:
+        child.process.wait()
 
 
 def forget_run(run: WorkerRun) -> None:
     """Close what is left of a run that no thread of this process works for any more."""
     end_run(run)
-    for process in _RUNS.pop(run.id).running.values():
-        _stop(process)
+    for child in _RUNS.pop(run.id).running.values():
+        child.end()
 
 
 def _children(run: WorkerRun) -> _Children:
@@ -105,27 +98,29 @@ def _children(run: WorkerRun) -> _Children:
         return _RUNS[run.id]
 
 
-def _running(run: WorkerRun, children: _Children) -> subprocess.Popen[str]:
+def _running(run: WorkerRun, children: _Children) -> ChildProcess:
     """The child process of this thread, started if it is absent or has ended."""
     thread = threading.get_ident()
-    process = children.running.get(thread)
-    if process is None or process.poll() is not None:
-        if process is not None:
-            _stop(process)
-        process = _start(run.work)
+    child = children.running.get(thread)
+    if child is None or child.process.poll() is not None:
+        if child is not None:
+            child.end()
+        bounds = [str(run.work.bounds.timeout or 0), str(run.work.bounds.memory or 0)]
+        child = child_process.start(CHILD_CODE, [run.work.module, run.work.done, *bounds], folder=run.work.folder)
         with _LOCK:
-            children.running[thread] = process
+            children.running[thread] = child
         if children.problem:  # the run ended while it started
-            process.kill()
-        assert process.stdout is not None  # noqa: S101  (it is a pipe)
-        process.stdout.readline()  # it is ready: its start does not count as time of a task
-    return process
+            child.kill()
+        assert child.process.stdout is not None  # noqa: S101  (it is a pipe)
+        child.process.stdout.readline()  # it is ready: its start does not count as time of a task
+    return child
 
 
-def _exchange(process: subprocess.Popen[str], task: WorkerTask) -> Answer | None:
+def _exchange(child: ChildProcess, task: WorkerTask) -> Answer | None:
+    process = child.process
     assert process.stdin is not None and process.stdout is not None  # noqa: S101  (both are pipes)
     try:
-        process.stdin.write(json.dumps(task.request) + "\n")
+        process.stdin.write(json.dumps(task.request).encode("ascii") + b"\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())
     except (OSError, ValueError, RecursionError):  # killed while the pipe was in use
@@ -133,35 +128,6 @@ def _exchange(process: subprocess.Popen[str], task: WorkerTask) -> Answer | None
     return answer if isinstance(answer, dict) else None
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):  # unsent data are no longer needed
-            if pipe is not None:
-                pipe.close()
-
-
-def _expire(process: subprocess.Popen[str], expired: threading.Event) -> None:
+def _expire(child: ChildProcess, expired: threading.Event) -> None:
     expired.set()
-    process.kill()
-
-
-def _start(work: Work) -> subprocess.Popen[str]:
-    bounds = [str(work.bounds.timeout or 0), str(work.bounds.memory or 0)]
-    return subprocess.Popen(  # noqa: S603  (the interpreter that runs this, a constant, and a module of the program)
-        [sys.executable, "-P", "-c", CHILD_CODE, work.module, work.done, *bounds],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=None if "SONNX_TRACEBACK" in os.environ else subprocess.DEVNULL,
-        cwd=work.folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(_module_path())},
-        encoding="ascii",
-        start_new_session=True,  # only the parent handles interrupts of the terminal
-    )
-
-
-def _module_path() -> list[str]:
-    """Where this process finds modules, without the current folder, unless the program is there."""
-    here = Path.cwd()
-    return [name for name in sys.path if name and (Path(name) != here or here == PACKAGE.parent)]
+    child.kill()

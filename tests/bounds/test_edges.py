@@ -55,6 +55,26 @@ EDGES = {
         '{ y = MaxPool <kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER"> (x) }',
         {}, [[[0, 1, 2, 3, 4]]], [[[1, 2, 3, 4, 5]]], ([[[1, 3, 4]]], [[[2, 4, 5]]], [[[0, 0, 0]]]),
     ),
+    "a quotient without elements": Edge(
+        "(int32[2,0] x) => (int32[2,0] y) { y = Div (x, x) }", {}, [[], []], [[], []], ([[], []], [[], []], [[], []]),
+    ),
+    "an output that is declared without elements": Edge(
+        "(float[2] x) => (float[0] y) { y = Neg (x) }", {}, [0, 1], [1, 2], ([-1, -2], [0, -1], [0, 0]),
+    ),
+    "shares without elements": Edge(
+        "(float[2,0] x) => (float[2,0] y) { y = Softmax (x) }", {}, [[], []], [[], []], ([[], []], [[], []], [[], []]),
+    ),
+    "a scalar left of the kink, with a slope below -1": Edge(
+        "(float x) => (float y) { y = LeakyRelu <alpha=-2.0> (x) }", {}, -3, 1, (0, 6, 3 * 2.0**-23),
+    ),
+    "a slope above 1": Edge(
+        "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha=4.0> (x) }", {},
+        [-1, 1], [1, 2], ([-4, 1], [1, 2], [2.0**-22, 0]),
+    ),
+    "a slope that is not a number of the type": Edge(
+        "(float16[1] x) => (float16[1] y) { y = LeakyRelu <alpha=100000.0> (x) }", {},
+        [-1], [1], "alpha is 100000, which is not a number of float16",
+    ),
     "an integer constant that rounds": Edge(
         "(float[1] x) => (float[1] y) { c = Cast <to=1> (n) y = Add (x, c) }", {"n": np.array([2**24 + 1])},
         [0], [0], ([2**24 + 1], [2**24 + 1], [2 + 2.0**-21]),

@@ -13,8 +13,9 @@ from onnx import numpy_helper
 from sonnx import compare
 from sonnx.bounds.tolerance import BoundTolerance
 from sonnx.cli.main import run
-from sonnx.executor.comparator import compare_source, source_of
+from sonnx.executor.comparator import compare_source
 from sonnx.executor.comparison import OUTPUT, ComparisonLimits
+from sonnx.executor.loaded_models import source_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.runtimes import runtime_class
 from sonnx.language.evaluator import RUN_TIME, TensorFacts

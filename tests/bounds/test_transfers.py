@@ -83,6 +83,7 @@ CASES = [
     *[Case(name, [(5, 7)]) for name in ("Relu", "LeakyRelu", "Sigmoid", "Tanh", "Exp")],
     *[Case(name, [(5, 7)]) for name in ("Sin", "Softplus", "Abs", "Neg")],
     Case("LeakyRelu", [(5, 7)], attributes={"alpha": -0.25}),
+    *[Case("LeakyRelu", [(5, 7)], attributes={"alpha": alpha}) for alpha in (2.5, -3.0)],
     Case("Sigmoid", [(5, 7)], low=-80.0, high=20.0),
     Case("Tanh", [(5, 7)], low=-1e-3, high=1e-3),
     Case("Log", [(5, 7)], low=0.5, high=2.0),

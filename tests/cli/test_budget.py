@@ -17,6 +17,7 @@ import z3
 
 from sonnx.base import budget
 from sonnx.base.budget import CommandLimits, OutOfTime, is_lack_of_memory, milliseconds_left, time_limit
+from sonnx.base.errors import Unfinished
 from sonnx.cli.main import run
 from sonnx.prover import call_proof, model_walk, symbols
 from sonnx.prover.model_walk import prove_model
@@ -184,6 +185,49 @@ def test_a_library_that_ends_its_process_for_lack_of_memory(folder: Path) -> Non
         assert done.returncode == 3
         assert done.stderr.endswith(said)
         assert "the tool failed" not in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_needs_no_arrays_loads_none_of_their_libraries(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the others are loaded before their memory is limited, where it is not that by default."""
+    reserved = list[str]()
+
+    @contextmanager
+    def limited(megabytes: int) -> Iterator[None]:
+        raise Unfinished(f"{megabytes} {len(reserved)}")
+        yield
+
+    monkeypatch.setattr("sonnx.numerics.matrix_products.reserve_memory", lambda: reserved.append(name))
+    monkeypatch.setattr("sonnx.cli.budget.memory_limit", limited)
+    for options, said in (((), "8192 0"), (("--memory", "300"), f"300 {int(name != 'diff-edition')}")):
+        assert refused(command(name, *options), 3, folder, capsys) == f"sonnx: {said}\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits addresses on Linux")
+@pytest.mark.parametrize(
+    ("line", "megabytes", "said"),
+    [
+        ("run m.onnx --random", 60, "'m.onnx' was not run within 60 megabytes of memory (which the system allows)"),
+        ("run m.onnx --random", 98, "'m.onnx' was not run within 98 megabytes of memory (which the system allows)"),
+        ("prove m.onnx", 60, "'m.onnx' was not proved within 60 megabytes of memory (which the system allows)"),
+        ("prove m.onnx --memory 20", None, "'m.onnx' was not proved within 20 megabytes of memory (--memory)"),
+        ("check many --jobs 2", 45, "the memory of this machine does not suffice"),
+    ],
+)
+def test_what_the_system_allows_is_not_a_failure_of_the_tool(
+    line: str, megabytes: int | None, said: str, folder: Path
+) -> None:
+    """Nor that the model does not conform, which is what the code says with which OpenBLAS ends a process."""
+    Path("many").mkdir()
+    for number in range(6):
+        Path(f"many/{number}.onnx").write_bytes(Path("m.onnx").read_bytes())
+    limited = "" if megabytes is None else f"ulimit -v {megabytes << 10}; "
+    words = ["bash", "-c", f"{limited}'{sys.executable}' -m sonnx {line}"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout if megabytes != 45 else "") == (3, "")
+    assert done.stderr.endswith(f"{said}\n")
 
 
 def test_a_comparison_keeps_its_runs(

@@ -271,6 +271,16 @@ def test_help_loads_no_numpy_no_solver_and_not_onnx(line: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "set()"
 
 
+@pytest.mark.parametrize(("line", "loaded"), [("--version", []), ("--help", []), ("-h", []), ("check", ["check"])])
+def test_what_lists_the_commands_loads_none(line: str, loaded: list[str]) -> None:
+    code = (
+        "import sys\nfrom sonnx.cli.main import run\ntry: run(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print([name.rpartition('.')[2] for name in sys.modules if name.startswith('sonnx.cli.commands.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, line], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == str(loaded)
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from sonnx.base.child_process import ending
+
 LOOP = "import time\nfor _ in range(300): time.sleep(0.1)\nprint('alive', flush=True)\nreturn 0"
 SCRIPT = """
 import os, signal, sys
@@ -26,11 +28,14 @@ except Exception as error:
     code = 9
 sys.exit(code)
 """
+REAL_TIME = int(getattr(signal, "SIGRTMIN", signal.SIGUSR1))
+ENDED_BY_REAL_TIME = (9, f"RuntimeError its process ended with {ending(-REAL_TIME)}\n")
 ENDS = {
     "returns": ("print('text')\nreturn 3", (3, "text\n")),
     "fails": ("print('text')\nraise ValueError('why')", (9, "ValueError why\n")),
     "aborts": ("os.abort()", (9, "RuntimeError its process ended with SIGABRT\n")),
     "exits": ("os._exit(7)", (9, "RuntimeError its process ended with exit code 7\n")),
+    "ends by a signal of real time": (f"os.kill(os.getpid(), {REAL_TIME})", ENDED_BY_REAL_TIME),
     "is ended by the system": ("os.kill(os.getpid(), signal.SIGKILL)", (9, "EndedEarly memory\n")),
     "ends for lack of memory": ("os.abort()", (9, "EndedEarly memory\n")),
     "goes on": (LOOP, (9, "EndedEarly late\n")),

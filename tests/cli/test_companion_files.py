@@ -1,10 +1,13 @@
-"""Files beside the model: a pipe, a folder, a device or a file without an end in their place is refused at once."""
+"""Files beside the model: a pipe, a folder, a device or a file without an end in their place is refused at once.
+
+So is a text that costs time or the stack: nested deeply, a number of thousands of digits, thousands of long headings.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from sonnx.cli.main import run
 from tests.support.invariants import one_sentence
 
 MODEL = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+PROPERTY = 'input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1\n'
 COMMANDS = {
     "model": "{} PLACE",
     "tailoring": "check m.onnx --tailoring PLACE",
@@ -25,6 +29,8 @@ COMMANDS = {
     "inputs in a folder": "run m.onnx --test-data folder",
     "hypotheses": "bound m.onnx --input x=[-1,1] --hypotheses PLACE.toml",
     "parts": "bound m.onnx --input x=[-1,1] --split 1 --resume PLACE",
+    "property": "verify m.onnx PLACE.toml",
+    "rounds": "verify m.onnx p.toml --resume PLACE",
     "bound": "compare m.onnx --runtime reference --bound PLACE.toml",
     "rewrites": "audit m.onnx --output new --rewrites PLACE",
     "proofs": "audit m.onnx --output new --proofs folder",
@@ -36,6 +42,17 @@ PLACES = {
     "pipe": os.mkfifo,
     "folder": os.mkdir,
     "device": lambda path: Path(path).symlink_to("/dev/zero"),
+}
+HEADING = "[a{}" + ".b" * 200 + "]\n"
+TEXTS = {
+    "nested deeply": "a=" + "[" * 5000,
+    "nested deeply in JSON": "[" * 100_000,
+    "a long number": "a=" + "1" * 5000,
+    "long headings": "".join(map(HEADING.format, range(2500))),
+    "too large": "".join(map(HEADING.format, range(3000))),
+    "blank lines": "\n" * 1_000_000,
+    "blanks in a heading": f"[{' ' * 1_000_000}a",
+    "open headings": "[\n" * 500_000,
 }
 IN_FOLDER = ("input_0.pb", "manifest.json", "suite.json")
 
@@ -63,15 +80,34 @@ def clock() -> Iterator[None]:
 def test_what_is_no_file(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path, monkeypatch, PLACES[place])
+    for line in expanded():
+        if (line, place) != ("check PLACE", "folder"):  # the models in a folder
+            is_refused(line, capsys)
+
+
+@pytest.mark.parametrize("title", TEXTS)
+def test_a_text_that_costs_time(
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(tmp_path, monkeypatch, lambda name: Path(name).write_text(TEXTS[title], "ascii"))
+    for name, line in COMMANDS.items():
+        if name not in ("model", "proofs", "pack"):
+            is_refused(line, capsys)
+
+
+def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[str], object]) -> None:
+    """Make what stands in the place of each file beside the model."""
+    monkeypatch.chdir(folder)
     monkeypatch.setattr("sonnx.cli.budget.time_limit", lambda *_, **__: nullcontext())
     Path("m.onnx").write_bytes(onnx.parser.parse_model(MODEL).SerializeToString())
+    Path("p.toml").write_text(PROPERTY, "utf-8")
     Path("folder").mkdir()
     for name in ("PLACE", "PLACE.npy", "PLACE.toml", *(f"folder/{each}" for each in IN_FOLDER)):
-        PLACES[place](name)
-    for text in expanded():
-        if (text, place) == ("check PLACE", "folder"):
-            continue  # the models in a folder
-        code = run(text.split())
-        said = capsys.readouterr().err.strip()
-        assert (code, one_sentence(said)) == (2, True), f"{text}: {code}, {said}"
+        make(name)
+
+
+def is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(line.split())
+    said = capsys.readouterr().err.strip()
+    assert (code, one_sentence(said)) == (2, True), f"{line}: {code}, {said}"

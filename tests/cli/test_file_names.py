@@ -19,8 +19,9 @@ MODEL = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] x) => (float[2] y
 PROPERTY = 'input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1\n'
 COMMANDS = {
     "audit": ("audit {} --output ::pack", "audit --verify ::pack", "audit OTHER --output new --tailoring {}"),
-    "bound": ("bound {} --input x=[-1,1]", "bound OTHER --input x={}"),
-    "check": ("check {}", "check {}.missing", "check OTHER {}", "check OTHER --tailoring {}"),
+    "bound": ("bound {} --input x=[-1,1]", "bound OTHER --input x={}", "bound OTHER --input x=[-1,1] --hypotheses {}",
+              "bound OTHER --input x=[-1,1] --output {}"),
+    "check": ("check {}", "check {}.missing", "check .", "check OTHER {}", "check OTHER --tailoring {}"),
     "compare": ("compare {} --runtime reference --random 1", "compare OTHER --runtime {}"),
     "completion": ("completion {}",),
     "diff": ("diff {} OTHER", "diff OTHER {}"),
@@ -28,15 +29,16 @@ COMMANDS = {
     "equivalent": ("equivalent {} OTHER", "equivalent OTHER {} --renamed x={}"),
     "explain": ("explain {}",),
     "export": ("export coq {}", "export {} new"),
-    "fix": ("fix {} --dry-run", "fix OTHER --dry-run --keep {}"),
+    "fix": ("fix {} --dry-run", "fix OTHER --dry-run --keep {}",
+            "fix OTHER --output {}", "fix OTHER --output new.onnx --report {}"),
     "prove": ("prove {}", "prove --select {}"),
     "qualify": ("qualify --output {}",),
     "rules": ("rules --edition {}",),
-    "run": ("run {} --random", "run OTHER --input {}=1"),
+    "run": ("run {} --random", "run OTHER --input {}=1", "run OTHER --random --output {}"),
     "selfcheck": ("selfcheck {}",),
     "suite": ("suite report {}", "suite run {}", "suite judge {} {}", "suite difference {} {}",
               "suite make --operator {} new"),
-    "verify": ("verify {} p.toml", "verify OTHER {}"),
+    "verify": ("verify {} p.toml", "verify OTHER {}", "verify OTHER p.toml --resume {}"),
 }  # fmt: skip
 """Lines of each command; {} is the name."""
 SLOW = {"audit": ("text", "markdown"), "compare": ("text", "github"), "export": ("",)}

@@ -43,8 +43,6 @@ from sonnx.model.reader import read
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
 
-HELP = "count nodes"
-
 
 class CountOptions(ModelOptions, frozen=True, kw_only=True):
     """What is counted."""

@@ -23,7 +23,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 SECONDS = 5
@@ -78,6 +80,7 @@ def serve(first: int, last: int, only: str | None) -> None:
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    infer_in_forks()
 
     def say(*answer: object) -> None:
         answers.write(json.dumps(answer) + "\n")
@@ -98,6 +101,43 @@ def serve(first: int, last: int, only: str | None) -> None:
                 say("ended", number, name, ended, round(time.process_time() - started, 3), reason)
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10 > LARGEST:
                 return
+
+
+def infer_in_forks() -> None:
+    """Let `fix` ask the onnx package in a fork of this process, which has loaded it: most models have an operator that
+    only this package knows, and a process of its own takes a second to load it.
+    """
+    import_module("onnx.shape_inference")
+    from sonnx.rewriter import shape_hints
+
+    class Fork:
+        """As a `ChildProcess`: `process` is the fork itself."""
+
+        def __init__(self, *_: object) -> None:
+            self.process, self.returncode = self, 1
+
+        def communicate(self, model: bytes, _: float) -> tuple[bytes, None]:
+            with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as inferred:
+                given.write(model)
+                given.seek(0)
+                if not (child := os.fork()):
+                    failed = 1
+                    try:
+                        sys.argv = [sys.argv[0]]
+                        sys.stdin, sys.stdout = io.TextIOWrapper(given), io.TextIOWrapper(inferred)
+                        shape_hints.main()
+                        sys.stdout.flush()
+                        failed = 0
+                    finally:
+                        os._exit(failed)
+                self.returncode = os.waitpid(child, 0)[1]
+                inferred.seek(0)
+                return inferred.read(), None
+
+        def end(self) -> None:
+            """It has ended."""
+
+    shape_hints.child_process = SimpleNamespace(start=Fork)
 
 
 def code(arguments: list[str]) -> tuple[int, str]:

@@ -29,6 +29,7 @@ from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.result import shown
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
+from tests.support.processes import still_running
 
 
 @pytest.fixture(scope="module")
@@ -140,18 +141,7 @@ def test_a_program_and_its_children_end_with_the_command(suite: Path, tmp_path: 
     started.kill()
     started.wait()
     listed = [int(each) for each in pids.read_text().split()]
-    for _ in range(200):
-        if not any(map(is_running, listed)):
-            break
-        time.sleep(0.05)
-    assert not any(map(is_running, listed))
-
-
-def is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    assert not still_running(listed)
 
 
 def test_every_case_that_is_changed_or_incomplete_is_named_and_the_rest_runs(suite: Path, tmp_path: Path) -> None:

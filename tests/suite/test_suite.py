@@ -13,7 +13,7 @@ import onnx.parser
 import pytest
 
 import sonnx
-from sonnx.base.errors import BadInput, UsageError
+from sonnx.base.errors import BadInput, Unfinished, UsageError
 from sonnx.cli.main import run
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
@@ -70,9 +70,20 @@ def test_changed_and_missing_outputs_are_deviations_of_their_kinds(suite: Suite,
     assert found.exit_code == 1
 
 
-def test_equal_suites_are_equal_files(suite: Suite, tmp_path: Path) -> None:
-    again = make_suite(tmp_path / "again", MakeOptions(operator=("Relu",)))
-    assert again.archives == suite.archives
+def test_equal_suites_are_equal_files_whatever_process_makes_them(suite: Suite, tmp_path: Path) -> None:
+    sonnx.make_suite(tmp_path / "again", operator=("Relu",), jobs=2)
+    assert contents(tmp_path / "again") == contents(Path(suite.folder))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_process_that_ends_leaves_no_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonnx.workers.processes.CHILD_CODE", "print('{}', flush=True); input()")
+    with pytest.raises(Unfinished, match="Relu was not made: its process ended with exit code 0"):
+        sonnx.make_suite(tmp_path / "made", operator=("Relu",), jobs=2)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_description_of_a_call_names_tensors_by_type_and_shape(tmp_path: Path) -> None:

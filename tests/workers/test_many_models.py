@@ -33,6 +33,7 @@ from tests.support.cases import each_case
 from tests.support.misbehaving_models import FINE, LIMITS, MISCHIEF, OPEN, SAID, WRONG, heed_interrupts
 from tests.support.model_texts import model_of
 from tests.support.paths import ROOT
+from tests.support.processes import still_running
 
 
 @pytest.fixture
@@ -321,7 +322,8 @@ def test_modules_of_the_current_folder_are_not_run_by_children(zoo: Path) -> Non
     assert done.stdout.endswith("2 files: 1 pass, 1 assumed\n"), done.stderr
 
 
-def test_no_child_outlives_the_run(zoo: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_child_outlives_the_run(zoo: Path, number: int) -> None:
     process = subprocess.Popen(command(zoo, "hang.onnx", "fine.onnx", "--jobs", "2"), cwd=zoo, env=surroundings(zoo),
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                preexec_fn=heed_interrupts)  # fmt: skip
@@ -333,6 +335,6 @@ def test_no_child_outlives_the_run(zoo: Path) -> None:
         tasks = [path.read_text().split() for path in listed.parent.parent.glob("*/children")]
         children = [child for task in tasks for child in task]
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.wait(timeout=20)
-    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+    assert not still_running(map(int, children))

@@ -18,8 +18,6 @@ from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.signature import SIGNATURE, require_key
 from sonnx.report.phrases import headline
 
-HELP = "write or verify an evidence pack on a model"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

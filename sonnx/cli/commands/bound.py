@@ -14,8 +14,6 @@ from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, outputs_of
 from sonnx.report.formats import RESULT_FORMATS
 
-HELP = "bound the ranges of values and the errors of implementations"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

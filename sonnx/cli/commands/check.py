@@ -23,8 +23,6 @@ from sonnx.cli.reports import has_format
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import DRAWN, HASHED
 
-HELP = "check models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

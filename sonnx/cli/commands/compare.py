@@ -13,8 +13,6 @@ from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, 
 from sonnx.executor.options import ComparisonOptions
 from sonnx.report.formats import HASHED
 
-HELP = "compare a runtime with the exact values"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-HELP = "print a script that completes commands and options in a shell"
-
 FILES = ("FILE", "MODEL", "BOX", "RECORD")
 """What the placeholders of options and arguments that take files contain."""
 SHELLS = ("bash", "zsh", "fish")

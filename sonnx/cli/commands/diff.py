@@ -11,8 +11,6 @@ from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, 
 from sonnx.equivalence.options import DiffOptions
 from sonnx.report.formats import DRAWN
 
-HELP = "what changed between two models, and which evidence stands?"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -12,8 +12,6 @@ from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 
-HELP = "compare two editions, and the verdicts on models under both"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
@@ -26,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=diff_edition_command)
 
 
-@within_budget("compared")
+@within_budget("compared", arrays=False)
 def diff_edition_command(parsed: argparse.Namespace) -> int:
     """Compare and print: 0, 1 if the verdict on a model changes, 2 if a model cannot be read."""
     outputs = outputs_of(parsed, *parsed.models)

@@ -13,8 +13,6 @@ from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.equivalence.options import EquivalenceOptions
 
-HELP = "are two models the same function?"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

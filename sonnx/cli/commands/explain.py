@@ -7,8 +7,6 @@ import sys
 
 from sonnx.api.profile import explain
 
-HELP = "explain a rule, tag, operator, erratum or theorem"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

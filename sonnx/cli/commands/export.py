@@ -11,8 +11,6 @@ from sonnx.base.escaping import escape
 from sonnx.checker.options import ProfileOptions
 from sonnx.cli.options import add_options, keywords_of
 
-HELP = "write the rules of an edition for another tool"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -20,8 +20,6 @@ from sonnx.rewriter.options import FixOptions
 if TYPE_CHECKING:
     from sonnx.rewriter.fix_report import FixResult
 
-HELP = "rewrite a model into the profile without changing a value"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

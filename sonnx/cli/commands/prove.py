@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # they load z3
     from sonnx.report.model_proof import ProofReport
     from sonnx.report.theorems import TheoremReport
 
-HELP = "prove the theorems about the profile"
 SHARED = QuestionOptions.__struct_fields__
 
 
@@ -46,7 +45,7 @@ def prove_command(parsed: argparse.Namespace) -> int:
     return _list_theorems(parsed) if parsed.list else _prove_theorems(parsed)
 
 
-@within_budget("proved", arrays=False)
+@within_budget("proved", interrupts=False)
 def _prove_model(parsed: argparse.Namespace) -> int:
     from sonnx.api.proofs import prove
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from sonnx.base.progress import clock
 
-HELP = "verify the tool in this environment"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -10,8 +10,6 @@ from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.report.formats import LISTING_FORMATS
 
-HELP = "list the rules of an edition"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -18,8 +18,6 @@ from sonnx.report.formats import RESULT_FORMATS
 QUIET_SECONDS = 1.0
 """Before progress is shown."""
 
-HELP = "compute the exact values of a model"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

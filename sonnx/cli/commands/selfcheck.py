@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-HELP = "check this installation: its rules, cases and data"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command has no arguments."""

@@ -13,7 +13,6 @@ from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.suite.options import MakeOptions, RunOptions
 
-HELP = "test whether an implementation conforms: make, run, report and judge a suite, and compare two runs"
 FOLDER = ("DIR", "the folder of the suite")
 SUBCOMMANDS: dict[str, tuple[str, str, dict[str, tuple[str, str]], type[Options] | None]] = {
     "make": ("make_suite", "make a suite in a folder", {"folder": FOLDER}, MakeOptions),

@@ -12,8 +12,6 @@ from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
 from sonnx.properties.options import VerifyOptions
 
-HELP = "verify a property of a model in every implementation"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""

@@ -164,6 +164,8 @@ def padding(define: Definition) -> TransferFunction:
     """The transfer function of Pad: a constant stands beside the elements as one more."""
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
+        if context.parameter("amounts") is None:
+            raise NotExecutable("Pad has a bound for constant pads only")
         if str(context.parameter("mode", "constant")) != "constant":
             return moving(define)(context, inputs)
         [X], [filling] = required(inputs, 1), optional(inputs, 2)

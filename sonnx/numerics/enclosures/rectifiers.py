@@ -37,8 +37,8 @@ def leaky_relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
 def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Transfer:
     if not exact:
         context.require_floats()
-    if abs(alpha) > 1:
-        raise NotExecutable("LeakyRelu has a bound for alpha between -1 and 1 only")
+        if not abs(alpha) <= FORMATS[context.element].largest:
+            raise NotExecutable(f"alpha is {alpha:g}, which is not a number of {context.element}")
     X = context.refine(X, lambda value: (value.low < value.error) & (value.high > -value.error))
     low, high, error = X.low, X.high, X.error
     image = np.maximum(low, 0.0), np.maximum(high, 0.0)
@@ -53,13 +53,10 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
         )
     positive, negative = low >= error, high <= -error
     kink = ~(positive | negative)
-    c = positive.astype(np.float64)
-    if alpha:
-        c[negative] = alpha
+    c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
     residual: Array | float = 0.0
     if kink.any():
-        c[kink] = 0.5 + 0.5 * alpha
-        residual = times(kink * (0.5 - 0.5 * alpha + 2.0**-50), error)
+        residual = times(kink * (abs(0.5 - 0.5 * alpha) + 2.0**-50 * (1 + abs(alpha))), error)
     propagated = times(np.abs(c), error) if alpha or np.ndim(residual) else c * error
     introduced = nothing(X.shape)
     if not exact:
@@ -80,21 +77,26 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
 
 
 def _rectifier_lines(X: Value, alpha: float) -> Lines:
-    """The chord above; below, the slope alpha or 1 of the longer side, which costs the least area."""
+    """The chord and, on the other side, the slope alpha or 1 of the longer side, which costs the least area.
+
+    With alpha up to 1 the function is convex and the chord is above it, with a larger alpha below it.
+    """
     low, high = X.low, X.high
     crossing = (low < 0) & (high > 0)
     with np.errstate(all="ignore"):
         chord = np.where(crossing, (high - alpha * low) / (high - low), np.where(low >= 0, 1.0, alpha))
-    chord = np.clip(np.where(np.isfinite(chord), chord, 1.0), min(alpha, 1.0), 1.0)
-    # convex for alpha <= 1: the largest distance above a line is at an end
+    chord = np.clip(np.where(np.isfinite(chord), chord, 1.0), min(alpha, 1.0), max(alpha, 1.0))
     at_low = np.where(low >= 0, low, alpha * low)
     at_high = np.where(high >= 0, high, alpha * high)
-    offset = np.where(
-        crossing,
-        above(np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))),
-        0.0,
-    )
     slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
+    # the largest distance from a line is at an end
+    if alpha > 1:
+        least = np.minimum(below(below(at_low) - above(chord * low)), below(below(at_high) - above(chord * high)))
+        return Lines(
+            np.where(crossing, chord, slope), np.where(crossing, below(least), 0.0), slope, np.zeros(low.shape)
+        )
+    most = np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))
+    offset = np.where(crossing, above(most), 0.0)
     return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset, alpha)
 
 

@@ -357,6 +357,8 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
             return array.reshape(*array.shape[:lead], *X.shape)
         return np.moveaxis(array, -1, lead + axis)
 
+    if not X.low.size:
+        return [Transfer(X.low, X.high, nothing(X.shape), (X,), (lambda rows: rows,), 1)]
     low, high, error = (there(array) for array in (X.low, X.high, X.error))
     wide_low, wide_high = below(low - error), above(high + error)
     y_low, y_high = _share(low, high)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, Unknown
+from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, first_unknown
 from sonnx.numerics.application import Application
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
@@ -363,7 +363,7 @@ class Context:
     def parameter(self, name: str, absent: Any = None) -> Any:
         """A parameter of the node by its effective value."""
         names: Mapping[str, Any] = self.application.names
-        if name in names and not isinstance(names[name], Unknown):
+        if name in names and first_unknown(names[name]) is None:
             return names[name]
         return self.application.attribute(name, absent)
 
