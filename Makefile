@@ -64,7 +64,7 @@ handover: $(VENV)/installed
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
 # compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
-# and compare verdicts with those of the check; five minutes.
+# and compare verdicts with those of the check; several minutes.
 # Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
