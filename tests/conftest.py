@@ -43,7 +43,7 @@ def pytest_collection_finish() -> None:
 
     Not `gc.freeze`: Hypothesis would not find what refers to its random numbers.
     """
-    gc.set_threshold(100_000, 20, 100)
+    gc.set_threshold(1_000_000, 20, 100)
 
 
 @pytest.fixture

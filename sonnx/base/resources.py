@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 
 from sonnx.base.files import sha256
@@ -57,8 +58,9 @@ def _files_below(folder: Path, parts: Parts, left_out: Collection[str] = ("__pyc
                 yield from _files_below(folder / entry.name, (*parts, entry.name))
 
 
+@cache
 def own_hash() -> str:
-    """One SHA-256 of all files of the tool and their names."""
+    """One SHA-256 of all files of the tool and their names, as they are when a process first asks."""
     import hashlib  # loads OpenSSL
 
     digest = hashlib.sha256()

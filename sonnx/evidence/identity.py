@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -188,6 +189,7 @@ def about_packages() -> tuple[PackageIdentity, ...]:
     return tuple(_package(name) for name in sorted(names) if name != NAME)
 
 
+@cache
 def _package(name: str) -> PackageIdentity:
     found = distribution(name)
     listed = sorted(

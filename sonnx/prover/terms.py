@@ -14,7 +14,7 @@ counterexample of the transformed obligation refutes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -49,12 +49,43 @@ def subterms(*terms: z3.ExprRef) -> Iterator[z3.ExprRef]:
         if part.get_id() not in seen:
             seen.add(part.get_id())
             yield part
-            waiting += part.children()
+            waiting += _unseen(part, seen)
+
+
+def _unseen(part: z3.ExprRef, seen: Collection[int]) -> list[z3.ExprRef]:
+    """The operands of a part whose ids were not seen."""
+    if not z3.is_app(part):
+        return list(part.children())
+    ref, call = part.ctx.ref(), part.as_ast()
+    return [
+        part.arg(place)
+        for place in range(part.num_args())
+        if z3.Z3_get_ast_id(ref, z3.Z3_get_app_arg(ref, call, place)) not in seen
+    ]
 
 
 def variables_in(*terms: z3.ExprRef) -> list[z3.ExprRef]:
-    """The variables of terms."""
-    return [part for part in subterms(*terms) if z3.is_const(part) and part.decl().kind() == z3.Z3_OP_UNINTERPRETED]
+    """The variables of terms, in the order of `subterms`; only they become objects of Python, which take most time."""
+    seen: set[int] = set()
+    found: list[z3.ExprRef] = []
+    context = terms[0].ctx if terms else z3.main_ctx()
+    ref, waiting = context.ref(), [term.as_ast() for term in terms]
+    while waiting:
+        part = waiting.pop()
+        number, kind = z3.Z3_get_ast_id(ref, part), z3.Z3_get_ast_kind(ref, part)
+        if number in seen:
+            continue
+        seen.add(number)
+        if kind == z3.Z3_QUANTIFIER_AST:
+            waiting.append(z3.Z3_get_quantifier_body(ref, part))
+        elif kind == z3.Z3_APP_AST:
+            call = z3.Z3_to_app(ref, part)
+            operands = z3.Z3_get_app_num_args(ref, call)
+            waiting += [z3.Z3_get_app_arg(ref, call, place) for place in range(operands)]
+            declared = None if operands else z3.Z3_get_app_decl(ref, call)
+            if declared and z3.Z3_get_decl_kind(ref, declared) == z3.Z3_OP_UNINTERPRETED:
+                found.append(z3.FuncDeclRef(declared, context)())
+    return found
 
 
 def names_in(term: z3.ExprRef) -> set[str]:

@@ -7,6 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import onnx
@@ -38,6 +39,7 @@ TEXTS = written_by_hand()
 LANGUAGE = TEXTS["docs/rule-language.md"]
 SHOWN_WITH = "1.23.2"
 """The version of onnx that the transcripts name."""
+parser = cache(main.parser)
 
 
 def blocks(text: str, tag: str) -> list[str]:
@@ -77,7 +79,7 @@ def command_lines() -> Iterator[tuple[str, str]]:
 @each_case(("page", "line"), sorted(set(command_lines())))
 def test_commands_can_be_given(page: str, line: str) -> None:
     try:
-        assert callable(main.parser().parse_args(shlex.split(line)).command)
+        assert callable(parser().parse_args(shlex.split(line)).command)
     except SystemExit as end:  # --help and --version print and end; a wrong command line ends with 2
         assert not end.code, f"{page}: sonnx {line}"
 

@@ -35,6 +35,11 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Relu",)))
 
 
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    return make_suite(tmp_path_factory.mktemp("two") / "suite", MakeOptions(operator=("Constant", "Relu")))
+
+
 def cases(suite: Suite) -> list[Stored]:
     found = [*read_cases(suite, "Relu")]
     assert all(isinstance(each, Stored) for each in found)
@@ -86,9 +91,8 @@ def test_a_process_that_ends_leaves_no_suite(tmp_path: Path, monkeypatch: pytest
     assert not [*tmp_path.iterdir()]
 
 
-def test_the_description_of_a_call_names_tensors_by_type_and_shape(tmp_path: Path) -> None:
-    made = make_suite(tmp_path / "suite", MakeOptions(operator=("Constant",)))
-    calls = [each.case.call for each in read_cases(made, "Constant") if isinstance(each, Stored)]
+def test_the_description_of_a_call_names_tensors_by_type_and_shape(of_two: Suite) -> None:
+    calls = [each.case.call for each in read_cases(of_two, "Constant") if isinstance(each, Stored)]
     assert any("value=float [" in each for each in calls)
     assert not any("memory" in each for each in calls)
 
@@ -108,12 +112,11 @@ def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:
         run_suite(Path(suite.folder), RunOptions(program="prog {model}"))
 
 
-def test_a_run_that_goes_on_has_the_report_of_one_that_was_not_interrupted(tmp_path: Path) -> None:
-    folder, kept = tmp_path / "suite", tmp_path / "kept"
-    made = make_suite(folder, MakeOptions(operator=("Constant", "Relu")))
+def test_a_run_that_goes_on_has_the_report_of_one_that_was_not_interrupted(of_two: Suite, tmp_path: Path) -> None:
+    folder, kept = Path(of_two.folder), tmp_path / "kept"
     whole = run_suite(folder, RunOptions(runtime="reference", jobs=2, resume=kept))
     assert [*whole.operators] == ["Constant", "Relu"]
-    assert sum(getattr(whole.operators["Relu"], name) for name in ("within", "outside")) == made.parts[1].sets
+    assert sum(getattr(whole.operators["Relu"], name) for name in ("within", "outside")) == of_two.parts[1].sets
     lines = kept.read_bytes().splitlines(keepends=True)
     kept.write_bytes(b"".join(lines[:2]) + lines[2][:20])
     ran: list[str] = []

@@ -59,9 +59,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    alone = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # installed plugins take long to load
     return subprocess.Popen(
         [sys.executable, "-m", "tests.support.campaigns", "--tests", str(folder), *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **alone}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, preexec_fn=heed_interrupts,
     )  # fmt: skip
 
