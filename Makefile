@@ -64,7 +64,7 @@ handover: $(VENV)/installed
 
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
 # compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
-# and compare verdicts with those of the check; five minutes.
+# and compare verdicts with those of the check; several minutes.
 # Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
@@ -77,7 +77,8 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v
-	cd $(FORMAL) && printf '%s\n' decided.v extraction.v | xargs -n 1 -P 2 coqc -Q . Sonnx
+	cd $(FORMAL) && printf '%s\n' decided_first.v decided_rest.v | xargs -n 1 -P 2 coqc -Q . Sonnx && coqc -Q . Sonnx decided.v
+	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
 	cd $(FORMAL) && for program in second_checker second_encoder; do ocamlopt -w -a evaluator.mli evaluator.ml reading.ml $$program.ml -o $$program || exit 1; done
 	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
 

@@ -32,13 +32,14 @@ def run(suite: Path, reports: Path, name: str, operators: Sequence[str]) -> None
     made = reports / f".{name}.json"
     words = [sys.executable, "-m", "sonnx", "suite", "run", str(suite), "--runtime", name, "--format", "json"]
     chosen = [word for operator in operators for word in ("--operator", operator)]
-    kept = ["--resume", str(reports / f".{name}-{'-'.join(operators) or 'all'}.jsonl")]
+    kept = reports / f".{name}-{'-'.join(operators) or 'all'}.jsonl"
     before = os.times()
-    subprocess.run([*words, *chosen, *kept, "--output", str(made)], check=False)
+    subprocess.run([*words, *chosen, "--resume", str(kept), "--output", str(made)], check=False)
     after = os.times()
     seconds = sum(after[2:4]) - sum(before[2:4])
     title = json.loads(made.read_text("utf-8"))["implementation"].partition(",")[0].replace(" ", "-")
     made.rename(reports / f"{title}.json")
+    kept.unlink()  # another version may come next
     (reports / f"{title}.seconds").write_text(f"{seconds:.0f}\n", "utf-8")
 
 

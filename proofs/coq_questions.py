@@ -73,7 +73,7 @@ def any_size_in_coq(theorem: str) -> str:
 
 
 def file() -> str:
-    """The questions of the list: each call once."""
+    """The questions of the list, every second one apart, so that two processes decide them: each call once."""
     calls: dict[str, str] = {}
     entries = []
     for question in questions():
@@ -83,7 +83,11 @@ def file() -> str:
         goals = ";\n    ".join(question.goals)
         entries.append(f"  (Build_question {text(question.theorem)} {text(question.entry)} {call} [\n    {goals}])")
     definitions = "".join(f"Definition {name} := {found}.\n" for found, name in calls.items())
-    return f"{HEAD}{definitions}\nDefinition questions : list question := [\n" + ";\n".join(entries) + "\n].\n"
+    first, rest = (
+        f"Definition {name} : list question := [\n" + ";\n".join(part) + "\n].\n"
+        for name, part in (("first", entries[::2]), ("rest", entries[1::2]))
+    )
+    return f"{HEAD}{definitions}\n{first}\n{rest}\nDefinition questions := app first rest.\n"
 
 
 def questions() -> Iterator[CoqQuestion]:

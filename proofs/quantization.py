@@ -1,7 +1,8 @@
 """QuantizeLinear and DequantizeLinear over the reals: the distance of a number from its quantized value.
 
 n is the integer nearest to x / s: 2 |x - n s| <= |s|.  The scale is an arbitrary real other than 0, and x an arbitrary
-real; the rounding of the quotient to binary32 is not part of these theorems.
+real; the rounding of the quotient to binary32 is not part of these theorems.  The integers are those of any type, from
+its lowest to its highest.
 """
 
 from __future__ import annotations
@@ -20,16 +21,14 @@ CONCERNS = ("DequantizeLinear", "QuantizeLinear")
 
 Obligations = Iterator[Obligation]
 Function = Callable[..., Any]
-LAST = 255
-"""The largest uint8."""
 
 
-def saturated(number: int, zero_point: int) -> int:
-    """min(max(n + zero point, 0), 255) (QuantizeLinear of 2026-08, function)."""
-    if number + zero_point < 0:
-        return 0
-    if number + zero_point > 255:
-        return 255
+def saturated(number: int, zero_point: int, lowest: int, highest: int) -> int:
+    """min(max(n + zero point, lowest), highest) (QuantizeLinear of 2026-08, function); 0 and 255 for uint8."""
+    if number + zero_point < lowest:
+        return lowest
+    if number + zero_point > highest:
+        return highest
     return number + zero_point
 
 
@@ -39,8 +38,10 @@ def offset(quantized: int, zero_point: int) -> int:
 
 
 X, S = z3.Reals("x s")
-N, Z, K = z3.Ints("n zero_point k")
-ZERO_POINT = z3.And(Z >= 0, Z <= LAST)
+N, Z = z3.Ints("n zero_point")
+LOWEST, HIGHEST = z3.Ints("lowest highest")
+"""Of any type of integers."""
+ZERO_POINT = z3.And(Z >= LOWEST, Z <= HIGHEST)
 
 
 def _real(term: Term) -> Term:
@@ -59,13 +60,13 @@ def rounds(steps: int = 2) -> z3.BoolRef:
 
 def back(function: Function, number: Term) -> Term:
     """The multiple of the scale after QuantizeLinear and DequantizeLinear of n."""
-    return execute(offset, execute(function, number, Z).value, Z).value
+    return execute(offset, execute(function, number, Z, LOWEST, HIGHEST).value, Z).value
 
 
 def within_half_a_step(function: Function = saturated, steps: int = 2) -> Obligations:
-    inside = (N + Z >= 0, N + Z <= LAST)
+    inside = (N + Z >= LOWEST, N + Z <= HIGHEST)
     made = back(function, N)
-    yield from execute(function, N, Z).obligations()
+    yield from execute(function, N, Z, LOWEST, HIGHEST).obligations()
     yield Obligation("not saturated: the same integer", (ZERO_POINT, *inside), made == N)
     distance = X - _real(N) * S
     near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
@@ -73,12 +74,12 @@ def within_half_a_step(function: Function = saturated, steps: int = 2) -> Obliga
 
 
 def nearest(function: Function = saturated) -> Obligations:
-    """No other of the 256 numbers is nearer, saturated or not.
+    """No other integer of the type is nearer, saturated or not.
 
     Distances are counted in steps, t = x / s: |x - k s| = |t - k| |s|.
     """
     made = back(function, N)
-    inside, above, below = made == N, z3.And(made == LAST - Z, made < N), z3.And(made == -Z, made > N)
+    inside, above, below = made == N, z3.And(made == HIGHEST - Z, made < N), z3.And(made == LOWEST - Z, made > N)
     yield Obligation("the nearest integer, or the end before it", (ZERO_POINT,), z3.Or(inside, above, below))
     t, n, m, k, scale, a, b = z3.Reals("t n m k scale a b")
     near = z3.And(2 * (t - n) <= 1, 2 * (n - t) <= 1)
@@ -91,21 +92,22 @@ def nearest(function: Function = saturated) -> Obligations:
 def returns(function: Function = saturated) -> Obligations:
     """Quantizing a dequantized integer returns it: its quotient is exact."""
     y = z3.Int("y")
-    known = (y >= 0, y <= LAST, ZERO_POINT, execute(offset, y, Z).value == N)
-    yield Obligation("the same integer", known, execute(function, N, Z).value == y)
+    known = (y >= LOWEST, y <= HIGHEST, ZERO_POINT, execute(offset, y, Z).value == N)
+    yield Obligation("the same integer", known, execute(function, N, Z, LOWEST, HIGHEST).value == y)
 
 
 def always_within_half_a_step() -> Obligations:
     made = back(saturated, N)
     distance = X - _real(made) * S
     near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
-    yield Obligation("within half a step", (ZERO_POINT, S == 1, _real(N) - X == 0), near)
+    of_uint8 = (LOWEST == 0, HIGHEST == 255)
+    yield Obligation("within half a step", (ZERO_POINT, *of_uint8, S == 1, _real(N) - X == 0), near)
 
 
 def show_saturated(found: Counterexample) -> str:
     """An integer that does not fit."""
     number, zero_point = found["n"], found["zero_point"]
-    made = offset(saturated(number, zero_point), zero_point)
+    made = offset(saturated(number, zero_point, 0, 255), zero_point)
     if 2 * abs(number - made) <= 1:
         raise ReplayFailed(f"{number} comes back as {made}")
     return f"x = {number}, scale 1, zero point {zero_point}: comes back as {made}"
@@ -126,20 +128,18 @@ def show_difference(found: Counterexample) -> str:
     return f"{found['y']} - ({found['z']}) is {made}, no int32"
 
 
-NOT_BELOW = mutated(saturated, "return 0", "return 1")
-UINT8 = (
-    "The claim is about the 256 numbers of uint8; those of int8 are 128 less, and so is its zero point, so that the "
-    "differences in the claim are the same."
-)
+NOT_BELOW = mutated(saturated, "return lowest", "return lowest + 1")
+TOO_EARLY = mutated(saturated, "< lowest", "< lowest + 2")
 ABOUT = (saturated, offset, rounds)
 STATED: list[tuple[str, str, str, Any, dict[str, Any]]] = [
     ("half-a-step", "A number quantized without saturation and dequantized is within half a step of itself.",
-     "0 ≤ n + z ≤ 255 ⇒ |x - s (y - z)| ≤ |s| / 2", within_half_a_step,
+     "lowest ≤ n + z ≤ highest ⇒ |x - s (y - z)| ≤ |s| / 2", within_half_a_step,
      {"any number within a step": partial(within_half_a_step, steps=1)}),
-    ("nearest", "Saturated or not, no other of the 256 numbers is nearer to it.",
-     "∀k ∈ [0, 255]. |x - s (y - z)| ≤ |x - s (k - z)|", nearest, {"1 for what is below": partial(nearest, NOT_BELOW)}),
+    ("nearest", "Saturated or not, no other integer of the type is nearer to it.",
+     "∀k ∈ [lowest, highest]. |x - s (y - z)| ≤ |x - s (k - z)|", nearest,
+     {"the second integer for what is below": partial(nearest, NOT_BELOW)}),
     ("returns", "Quantizing a dequantized integer gives the integer back.", "Q(s (y - z)) = y", returns,
-     {"saturated below 2": partial(returns, mutated(saturated, "< 0", "< 2"))}),
+     {"saturated below the third integer": partial(returns, TOO_EARLY)}),
 ]  # fmt: skip
 
 
@@ -148,12 +148,11 @@ def theorems() -> Iterator[Theorem]:
     for name, statement, formula, claim, changes in STATED:
         changed = tuple(Mutant(title, change) for title, change in changes.items())
         yield Theorem(f"quantization.{name}", statement, formula, claim, ABOUT, mutants=changed,
-                      bounds="the quotient of reals; uint8", bound_reason=UINT8,
                       reals=name != "returns", concerns=CONCERNS)  # fmt: skip
     yield Theorem(
         "quantization.always-half-a-step", "Every number comes back within half a step.", "|x - s (y - z)| ≤ |s| / 2",
         always_within_half_a_step, ABOUT, "refuted", replay=show_saturated,
-        because="A number outside the range of the 256 numbers saturates.", concerns=CONCERNS,
+        because="A number outside the range of the 256 integers of uint8 saturates.", concerns=CONCERNS,
     )  # fmt: skip
     yield Theorem(
         "quantization.difference-fits",

@@ -131,6 +131,17 @@ Proof.
   intros sizes H; unfold after_rounding, all_but; pose proof (firstn_least (length sizes - 2) sizes H); lra.
 Qed.
 
+(* What the theorems about trees ask of a format and of the factors of the terms. *)
+Ltac of_collected := let f := fresh in let I := fresh in intros f I; match goal with C : collects _ _ |- _ => apply (C f I) end.
+Ltac gradual_underflow bound p m t :=
+  apply bound with (rounded := to_nearest p m) (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0);
+  [ apply bpow_le | apply nearest_rounds | apply nearest_keeps | apply after_rounding_positive
+  | apply (followed_outside _ t []) ]; assumption || of_collected.
+Ltac underflow_to_zero bound p m t s :=
+  apply bound with (rounded := flushed p m) (t := t); try assumption; try (apply bpow_ge_0);
+  [ apply bpow_le | apply flushed_rounds | apply (but_one_outside _ s []) | apply le_INR; apply factors_counted ];
+  assumption || of_collected.
+
 (* With gradual underflow, of operands that are numbers of a format. *)
 Theorem error_of_collected_sum : forall precision exponent sizes t v r S y, (0 < precision)%Z ->
   (exponent <= - precision)%Z -> Forall (Rle 1) sizes -> collects sizes t -> on_grid (multiple exponent) t -> computes (to_nearest precision exponent) t v ->
@@ -140,12 +151,7 @@ Theorem error_of_collected_sum : forall precision exponent sizes t v r S y, (0 <
       (after_rounding sizes * tiny exponent * enlargement (unit precision) (tiny exponent) r).
 Proof.
   intros p m sizes t v r S y Hp Hm F C G HC Hr HS Hy Hu.
-  apply error_of_sum with (rounded := to_nearest p m) (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0).
-  - apply bpow_le; exact Hm.
-  - apply nearest_rounds; exact Hp.
-  - apply nearest_keeps; exact Hp.
-  - apply after_rounding_positive; exact F.
-  - apply (followed_outside _ t []); intros f I; apply (C f I).
+  gradual_underflow error_of_sum p m t.
 Qed.
 
 (* With underflow to 0, of operands that may be taken for 0, too, where they are below the least normal number `small`. *)
@@ -158,11 +164,7 @@ Theorem error_of_flushed_collected_sum : forall precision exponent small sizes t
     flushed_operands (INR (terms s)) (INR (length sizes)) (after_operand sizes * small).
 Proof.
   intros p m small sizes t s v r S y Hp Hm Hs C M HC Hr HS Hy Hu.
-  apply error_of_flushed_sum with (rounded := flushed p m) (t := t); try assumption; try (apply bpow_ge_0).
-  - apply bpow_le; exact Hm.
-  - apply flushed_rounds; exact Hp.
-  - apply (but_one_outside _ s []); intros f I; apply (C f I).
-  - apply le_INR; apply factors_counted; exact C.
+  underflow_to_zero error_of_flushed_sum p m t s.
 Qed.
 
 (* The same where no term passes more than so many additions. *)
@@ -175,12 +177,7 @@ Theorem error_of_collected_sum_of_depth : forall precision exponent sizes t v r 
       (after_rounding sizes * tiny exponent * enlargement (unit precision) (tiny exponent) r).
 Proof.
   intros p m sizes t v r passed S Hp Hm F C G HC Hr HD HS Hu Hu'.
-  apply error_of_sum_of_depth with (rounded := to_nearest p m) (gradual := true) (grid := multiple m); try assumption; try (apply bpow_ge_0).
-  - apply bpow_le; exact Hm.
-  - apply nearest_rounds; exact Hp.
-  - apply nearest_keeps; exact Hp.
-  - apply after_rounding_positive; exact F.
-  - apply (followed_outside _ t []); intros f I; apply (C f I).
+  gradual_underflow error_of_sum_of_depth p m t.
 Qed.
 Theorem error_of_flushed_collected_sum_of_depth : forall precision exponent small sizes t s v r passed S,
   (0 < precision)%Z -> (exponent + precision - 1 <= - precision)%Z -> 0 <= small -> collects sizes s ->
@@ -192,9 +189,5 @@ Theorem error_of_flushed_collected_sum_of_depth : forall precision exponent smal
     flushed_operands (INR (terms s)) (INR (length sizes)) (after_operand sizes * small).
 Proof.
   intros p m small sizes t s v r passed S Hp Hm Hs C M HC Hr HD HS Hu Hu'.
-  apply error_of_flushed_sum_of_depth with (rounded := flushed p m) (t := t); try assumption; try (apply bpow_ge_0).
-  - apply bpow_le; exact Hm.
-  - apply flushed_rounds; exact Hp.
-  - apply (but_one_outside _ s []); intros f I; apply (C f I).
-  - apply le_INR; apply factors_counted; exact C.
+  underflow_to_zero error_of_flushed_sum_of_depth p m t s.
 Qed.

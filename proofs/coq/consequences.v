@@ -26,6 +26,10 @@ Definition integers_only (d : kinds) (e : expr) : bool :=
 Definition equal_products (d : kinds) (a b : expr) : list expr :=
   if integers_only d a && integers_only d b then [Compare Equal (Apply Product a) (Apply Product b)] else [].
 
+(* A condition holds of one of the items that are written. *)
+Definition of_one (x : string) (p : expr) (items : list expr) : expr :=
+  fold_right (fun e f => Or (subst x e p) f) (Compare Less (Int 0) (Int 0)) items.
+
 (* Conditions of constants that do not hold. *)
 Definition false_form (f : expr) : bool :=
   match f with
@@ -74,6 +78,7 @@ Definition consequences (d : kinds) (f : expr) : list expr :=
   | Exists x s p =>
       match s with
       | Collect y t q a => if negb (String.eqb x y) && mentions y p then [] else [Exists y t (And q (subst x a p))]
+      | Nil | Cons _ _ => match listed s with Some items => [of_one x p items] | None => [] end
       | _ => []
       end
   | _ => []
@@ -81,6 +86,10 @@ Definition consequences (d : kinds) (f : expr) : list expr :=
 
 Lemma one_of_ok : forall v items names, List.Exists (fun e => true_in names (Compare Equal e v)) items -> true_in names (one_of v items).
 Proof. intros v items names H; induction H; simpl; apply or_intro; auto. Qed.
+
+Lemma of_one_ok : forall x p items names, List.Exists (fun e => eval p (updated names x (eval e names)) = VBool true) items ->
+  true_in names (of_one x p items).
+Proof. intros x p items names H; induction H; simpl; apply or_intro; [left; unfold true_in; rewrite subst_ok |]; auto. Qed.
 
 Lemma equal_places_ok : forall names a l items n, eval a names = VList l -> List.length l = (n + List.length items)%nat ->
   (forall i, (i < List.length items)%nat -> equal (nth (n + i) l undefined) (eval (nth i items Undefined) names) = VBool true) ->
@@ -254,7 +263,11 @@ Proof.
         apply (in_map (fun v => eval f1_3 (updated names variable0 v))), filter_In; auto.
       * left; apply not_intro, bool_not_true; auto; pose proof (decides_may _ _ _ _ _ _ P D E) as N.
         rewrite Forall_forall in N; apply N; exact V.
-  - destruct f1; try (constructor; fail).
+  - assert (O : Forall (true_in names) match listed f1 with Some items => [of_one variable f2 items] | None => [] end).
+    { destruct (listed f1) as [items |] eqn:I; constructor; [| constructor]; apply exists_true in H; destruct H as [l [v [L [J T]]]].
+      rewrite (listed_ok _ _ names I) in L; inversion L; subst; apply in_map_iff in J; destruct J as [e [E J]]; subst.
+      apply of_one_ok, Exists_exists; exists e; auto. }
+    destruct f1; try (constructor; fail); try exact O; clear O.
     destruct (negb (String.eqb variable variable0) && mentions variable0 f2) eqn:M; constructor; [| constructor].
     apply exists_true in H; destruct H as [l [v [L [I T]]]]; cbn [eval] in L.
     destruct (eval f1_1 names) as [| | | | w | |] eqn:E; try discriminate; cbn [on_list] in L.

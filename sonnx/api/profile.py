@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
-from sonnx.base.files import write_whole
+from sonnx.base.files import make_folder, write_whole
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.edition_difference import compare_editions
 from sonnx.checker.options import ModelOptions, ProfileOptions
@@ -72,7 +72,7 @@ def export(language: str, folder: str | Path, options: ProfileOptions) -> tuple[
     if language not in LANGUAGES:
         raise UsageError(f"unknown language {language!r}; there are {', '.join(LANGUAGES)}")
     files = (coq if language == "coq" else whyml).files(options.edition)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    make_folder(Path(folder))
     for name, text in files.items():
         write_whole(Path(folder, name), text)
     return tuple(Path(folder, name) for name in files)

@@ -180,6 +180,27 @@ def say_written(path: Path) -> None:
     sys.stderr.write(f"wrote {escape(str(path))}\n")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing; whatever the umask, their owner can write to them.
+
+    Raises:
+        OSError: a folder cannot be made.
+    """
+    for path in reversed([folder, *folder.parents]):
+        if not path.is_dir():
+            make_new_folder(path, exist_ok=True)
+
+
+def make_new_folder(folder: Path, *, exist_ok: bool = False) -> None:
+    """Make one folder, as `make_folder` does.
+
+    Raises:
+        OSError: it cannot be made, or exists.
+    """
+    folder.mkdir(exist_ok=exist_ok)
+    folder.chmod(folder.stat().st_mode | stat.S_IRWXU)
+
+
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write a temporary folder in the same place, then rename it: a reader sees all of it or nothing.
 
@@ -193,11 +214,11 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     target = folder.absolute()
     part = target.parent / f".{target.name}.{os.getpid()}"
     with _errors_about(folder):
-        part.mkdir()
+        make_new_folder(part)
         try:
             for name, content in files.items():
                 path = part / name
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
                 path.write_bytes(content)
             part.replace(target)
         except BaseException:

@@ -15,7 +15,8 @@ from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
-from sonnx.executor.array_sizes import require_arrays
+from sonnx.checker.checker import stated_facts
+from sonnx.executor.array_sizes import require_arrays, require_known_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.preparation import NodeValidity
@@ -191,8 +192,11 @@ def bound_model(
     name = PurePath(path).name if path else "model"
     require_arrays(model)
     analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
-    if not unchecked:
-        check_conforming(model, analyser.active, name, path.parent if path else None)
+    if unchecked:
+        facts = stated_facts(model, analyser.active)
+    else:
+        facts, _ = check_conforming(model, analyser.active, name, path.parent if path else None)
+    require_known_arrays(facts, model.limits)
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {output: tightened(run, output) for output in outputs if output in run.values}

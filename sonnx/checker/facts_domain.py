@@ -61,13 +61,13 @@ class KnownCalls(dict[object, Transferred[TensorFacts, SubjectResults]]):
     Only those are kept that explain every result.
     """
 
-    def key(self, call: Call, inputs: Facts, outputs: Facts) -> object | None:
+    def key(self, rules: ActiveRules, call: Call, inputs: Facts, outputs: Facts) -> object | None:
         """What the results of a call follow from; None where that is more than can be compared, or memory is full."""
-        if call.function is not None or len(self) == MOST_KNOWN_CALLS:
+        if call.function is not None or rules.tailoring is not None or len(self) == MOST_KNOWN_CALLS:
             return None
         attributes = tuple([attribute.identity for attribute in call.attributes])
-        operator = call.operator, call.domain, call.overload, call.operator_set, call.status, call.imported
-        where = call.in_function, call.strict, call.ir_version
+        operator = call.operator, call.domain, call.overload, call.operator_set, call.version, call.imported
+        where = rules.edition.name, rules.strict, call.status, call.in_function, call.strict, call.ir_version
         stated = call.inputs, call.outputs, call.known is None, call.signature, attributes
         return operator, where, stated, tuple(inputs), tuple(outputs)
 
@@ -102,7 +102,7 @@ class FactsDomain:
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
         known, full = self._known, self._listing.full
-        key = None if known is None or full > 0 else known.key(call, inputs, outputs)
+        key = None if known is None or full > 0 else known.key(self.rules, call, inputs, outputs)
         transferred = None if known is None or key is None else known.get(key)
         if transferred is None:
             transferred = self._transferred(call, inputs, outputs)

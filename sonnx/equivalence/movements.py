@@ -8,7 +8,7 @@ The map of an operator is what its definition makes of the numbers 0, 1, 2, … 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -177,21 +177,34 @@ def _flattened(sources: Sequence[Term], places: Array) -> tuple[list[Term], Arra
     if not any(term.operator == "moved" for term in sources):
         return list(sources), places
     atoms: list[Term] = []
-    maps, start = [], 0
-    for source in sources:
-        inner = [one for one in source.inputs if one is not None] if source.operator == "moved" else [source]
-        count = sum(map(size, inner))
-        own = np.arange(count, dtype=np.int64) if source.places is None else source.places.astype(np.int64)
-        maps.append(own + start)
-        atoms += inner
-        start += count
+    maps, end, starts = [], 0, dict[tuple[int, ...], int]()
+    moved_from = [
+        [one for one in source.inputs if one is not None] if source.operator == "moved" else [source]
+        for source in sources
+    ]
+    kind = _kind(term for inner in moved_from for term in inner)
+    for source, inner in zip(sources, moved_from, strict=True):
+        count, key = sum(map(size, inner)), tuple([one.number for one in inner])
+        if key not in starts:
+            starts[key] = end
+            atoms += inner
+            end += count
+        own = np.arange(count, dtype=kind) if source.places is None else source.places.astype(kind, copy=False)
+        maps.append(own + kind(starts[key]))
     return atoms, np.concatenate(maps)[places]
+
+
+def _kind(terms: Iterable[Term]) -> Any:
+    """The type of places in the elements of terms one after the other."""
+    return np.int32 if sum(map(size, terms)) <= np.iinfo(np.int32).max else np.int64
 
 
 def _normal(store: Store, atoms: Sequence[Term], places: Array) -> tuple[list[Term], Array]:
     """Constants gathered in one sorted array of different patterns, sources in the order of their numbers, each once,
     unused ones left out.
     """
+    if len(atoms) == 1 and atoms[0].array is None and places.size:
+        return [*atoms], places.astype(_kind(atoms), copy=False)
     starts = np.cumsum([0, *map(size, atoms)])
     owner = np.searchsorted(starts, places, side="right") - 1
     used = np.bincount(owner, minlength=len(atoms)) > 0
@@ -219,4 +232,4 @@ def _normal(store: Store, atoms: Sequence[Term], places: Array) -> tuple[list[Te
             part[here] = rest + inverse[start : start + array.size]
             start += array.size
         order.append(constant_of(store, kinds.view(values.dtype)))
-    return order, part.astype(np.int32 if sum(map(size, order)) <= np.iinfo(np.int32).max else np.int64)
+    return order, part.astype(_kind(order))

@@ -10,6 +10,7 @@ from math import prod
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import quote
+from sonnx.checker.checker import Facts
 from sonnx.model.ir import Graph, Model, subgraphs
 from sonnx.model.limits import Limits, exceeded
 
@@ -27,6 +28,18 @@ def require_arrays(model: Model) -> None:
     """
     for name, shape in _declared_shapes(model.graph):
         require_array(f"the value {quote(name)}", shape, model.limits)
+
+
+def require_known_arrays(facts: Facts, limits: Limits) -> None:
+    """Refuse a model of which a value of the main graph, by what its check found, is too large for an array.
+
+    Raises:
+        Unfinished: names the value and the option that raises the limit.
+    """
+    for name, number in facts.scopes[0].values.items():
+        value = facts.values[number]
+        if value is not None and isinstance(value.shape, tuple):
+            require_array(f"the value {quote(name)}", value.shape, limits)
 
 
 def is_possible(shape: Sequence[int]) -> bool:

@@ -352,11 +352,12 @@ def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Arra
     model = plan.model if function is None else replace(plan.model, imports=function.imports)
     around = dict(zip(step.captured, inputs[count:], strict=True)) if function is None else {}
 
+    bodies: dict[int, _Body] = {}
+
     def run(graph: Graph, given: Mapping[str, Array]) -> list[Array]:
-        constants = {tensor.name: decode(tensor, None) for tensor in graph.initializers}
-        hidden = {name for node in graph.nodes for name in node.outputs}
-        seen = {name: array for name, array in around.items() if array is not None and name not in hidden}
-        found = execute(build_plan(replace(model, graph=graph), domain, {**seen, **given, **constants}))
+        if id(graph) not in bodies:
+            bodies[id(graph)] = _Body(replace(model, graph=graph), domain, around)
+        found = bodies[id(graph)].run(given)
         return [found[value.name] for value in graph.outputs]
 
     with NodeErrors(step.node, step.index, conforming=False), domain.nested():
@@ -365,6 +366,47 @@ def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Arra
             raise NotExecutable(f"its graph gives {len(results)} outputs")
     for place, result in zip(step.outputs, results, strict=False):
         values[place] = result
+
+
+class _Body:
+    """A graph inside a node, which may run many times.
+
+    Its first plan knows the values that are given, and so which branches are taken.  Later ones know types and shapes,
+    and hold for all further values of these; where the executor cannot run one, each run has a plan of its own.
+    """
+
+    def __init__(self, model: Model, domain: RunDomain, around: Mapping[str, Array | None]) -> None:
+        hidden = {name for node in model.graph.nodes for name in node.outputs}
+        seen = {name: array for name, array in around.items() if array is not None and name not in hidden}
+        self.model, self.domain = model, domain
+        self.seen, self.constants = seen, {tensor.name: decode(tensor, None) for tensor in model.graph.initializers}
+        self.runs = 0
+        self._plans: dict[object, Plan | None] = {}
+
+    def run(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        """The values of its outputs, by name."""
+        self.runs += 1
+        plan = self._plan(given) if self.runs > 1 else None
+        if plan is not None:
+            try:
+                return execute(plan, None, given)
+            except NotExecutable:
+                self._plans = dict.fromkeys(self._plans)
+        return execute(build_plan(self.model, self.domain, {**self.seen, **given, **self.constants}))
+
+    def _plan(self, given: Mapping[str, Array]) -> Plan | None:
+        """The plan for values of these types and shapes, None where there is none."""
+        key = tuple([(name, values.dtype, values.shape) for name, values in given.items()])
+        if key not in self._plans:
+            if len(self._plans) == MAX_PLANS:
+                self._plans.clear()
+            try:
+                initial = {**self.seen, **given, **self.constants}
+                varying = given.keys() - self.constants.keys()
+                self._plans[key] = build_plan(self.model, self.domain, initial, varying=varying, any_values=True)
+            except NotExecutable:
+                self._plans[key] = None
+        return self._plans[key]
 
 
 def _prepared_for(step: Step, domain: RunDomain, inputs: Sequence[Array | None]) -> PreparedNode:

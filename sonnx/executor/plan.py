@@ -21,7 +21,7 @@ from sonnx.executor.node_errors import NodeErrors
 from sonnx.executor.preparation import Preparation, PreparedNode, RunDomain, facts_of
 from sonnx.graph.call import Call, Calls
 from sonnx.graph.interpreter import Visit, interpret
-from sonnx.language.evaluator import TensorFacts
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel
@@ -82,6 +82,7 @@ def build_plan(
     initial: Mapping[str, Array],
     *,
     varying: Collection[str] = (),
+    any_values: bool = False,
     checked: CheckedFacts | None = None,
     keep: bool = False,
 ) -> Plan:
@@ -92,6 +93,7 @@ def build_plan(
         domain: the domain of the run.
         initial: the values of all graph inputs and initializers.
         varying: the inputs of which the plan takes the facts only; each execution gives their values.
+        any_values: whether of the facts of these only type and shape are taken; for a model that is not checked.
         checked: what the check found of a conforming model, None of another one.
         keep: keep every value to the end, and give all of them as outputs.
 
@@ -104,7 +106,7 @@ def build_plan(
     if checked is not None:
         visits, constants = [*prepared(checked, domain)], list[Tensor]()
     else:
-        visits, constants = interpreted(model, domain, initial)
+        visits, constants = interpreted(model, domain, initial, varying if any_values else ())
     for tensor in constants:
         plan_builder.define(tensor.name, decode(tensor, None))
     for visit in visits:
@@ -124,13 +126,17 @@ PreparedVisit: TypeAlias = Visit[TensorFacts, Preparation]
 
 
 def interpreted(
-    model: Model, domain: RunDomain, initial: Mapping[str, Array]
+    model: Model, domain: RunDomain, initial: Mapping[str, Array], any_values: Collection[str] = ()
 ) -> tuple[list[PreparedVisit], list[Tensor]]:
-    """The nodes of a model that is not checked, prepared for its inputs; and the constants of inlined graphs."""
+    """The nodes of a model that is not checked, prepared for its inputs; and the constants of inlined graphs.
+
+    `any_values` are inputs that may have other values of the same type and shape.
+    """
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializers if tensor.external is None}
     constants.difference_update(value.name for value in graph.inputs)
     given = {name: facts_of(values) for name, values in initial.items() if name and name not in constants}
+    given.update({name: given[name]._replace(values=RUN_TIME) for name in any_values if name in given})
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
     if not model.functions and all(next(subgraphs(node), None) is None for node in graph.nodes if node.attributes):
         return interpret(model, domain, calls, given=given, main_only=True).scopes[0].visits, []

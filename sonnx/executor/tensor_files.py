@@ -20,6 +20,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
+from sonnx.base.files import make_folder, make_new_folder
 from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits, enforce
 from sonnx.model.reader import Unreadable, map_file, read_tensor
 from sonnx.model.writer import Unwritable, write_tensor
@@ -103,12 +104,12 @@ def write_folder(folder: Path, values: Mapping[str, Array], form: str) -> list[s
         BadInput: a value cannot be written in the format.
         OSError: the folder cannot be written.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     beside = folder.parent / f".{folder.name}.{getpid()}"
-    beside.mkdir()
+    make_new_folder(beside)
     try:
         names = _write_npz(beside, values) if form == "npz" else _write_pb(beside, values)
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         for name in names:
             (beside / name).replace(folder / name)
     finally:

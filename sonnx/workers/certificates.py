@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonnx.base.files import require_empty, write_whole
+from sonnx.base.files import make_folder, require_empty, write_whole
 from sonnx.prover import driver
 from sonnx.prover.certificates import (
     MANIFEST,
@@ -59,7 +59,7 @@ def write_certificates(
         OSError: the folder cannot be written.
     """
     require_usable(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     asked = {
         certified_question.name: certified_question
         for certified_question in found
@@ -97,7 +97,7 @@ def write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for certified_question in found:
         write_whole(folder / f"{certified_question.name}.smt2", certified_question.text)
     lines = [f"{question.name}.smt2\t{question.expected}\t{'; '.join(question.decides)}\n" for question in found]
@@ -112,7 +112,7 @@ def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     index: list[str] = []
     for theorem in found:
         for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):

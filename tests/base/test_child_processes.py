@@ -61,13 +61,13 @@ def test_nothing_is_left_of_a_command_that_is_killed(name: str, count: int, list
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("Forking", "it did not answer within 1 second while it loaded the model"),
+        ("Forking", "it did not answer within 3 seconds while it loaded the model"),
         ("Crashing", "its process ended with exit code 7 while it loaded the model"),
     ],
 )
 def test_nothing_is_left_of_a_runtime_that_is_ended(name: str, said: str, listed: Path) -> None:
     """Children that hold its pipes neither keep the command waiting nor hide how it ended."""
-    runtime = IsolatedRuntime(adapter(name), RuntimeLimits(seconds=1))
+    runtime = IsolatedRuntime(adapter(name), RuntimeLimits(seconds=3))
     with pytest.raises(Fault, match=said):
         runtime.load(chain(1).SerializeToString(), None)
     assert not still_running(processes(listed))

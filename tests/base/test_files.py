@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from sonnx.base.files import write_whole
+from sonnx.cli.main import run
+from tests.support.models import chain
 
 
 def test_a_file_is_written_whole(tmp_path: Path) -> None:
@@ -45,3 +47,29 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         write_whole(tmp_path, "content")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "audit m.onnx --output new/pack", "check m.onnx --pages new", "run m.onnx --random --output new",
+        "prove m.onnx --emit-smt2 new", "export coq new",
+    ],
+)  # fmt: skip
+def test_a_folder_that_is_written_is_usable_whatever_the_umask(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that could not use its own folder would end in the middle and leave a part."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.onnx").write_bytes(chain(1).SerializeToString())
+    if line.startswith("audit"):
+        (tmp_path / "new").mkdir()
+    before = os.umask(0o777)
+    try:
+        code = run(line.split())
+    finally:
+        os.umask(before)
+    assert code in (0, 1, 3)
+    folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
+    assert folders
+    assert all(path.stat().st_mode & stat.S_IRWXU == stat.S_IRWXU and path.name[0] != "." for path in folders)

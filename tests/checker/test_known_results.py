@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import onnx.parser
 import pytest
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
+from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.checker import rules
+from sonnx.checker.facts_domain import KnownCalls
 from sonnx.checker.rules import ActiveRules, Listing, RuleCondition, RuleResult, evaluate_rule
+from sonnx.checker.tailoring import read as read_tailoring
 from sonnx.evidence.verification import wrong
+from sonnx.graph.call import Call, Calls
+from sonnx.graph.environment import constant_facts
 from sonnx.graph.views import Views
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
+from sonnx.model.ir import Function
+from sonnx.model.reader import read
+from sonnx.model.scopes import scopes
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases
-from sonnx.profile.definitions import Rule
+from sonnx.profile.definitions import Edition, Rule
 from tests.support.cases import examples, spread
+from tests.support.editions import NEWEST
 from tests.support.families import FAMILIES
 
 CASES = spread(cases(), examples(120, 3000))
@@ -74,3 +87,72 @@ def test_a_tensor_that_nodes_share_is_counted_for_each(data: bytes, failures: in
     assert places == [f"graph/node[{index}]/value" for index in range(3)][:failures]
     counted = {each.verdict.value: each.number for each in report.counts if each.rule == "tensor-data"}
     assert counted == ({"fail": failures} if failures else {"pass": 3})
+
+
+CALL = """<ir_version: 10, opset_import: ["" : 14]> g (float[2] x, float[2] z) => (float[2] y)
+{ y = Clip <note = "a"> (x, , z) }"""
+
+
+def call_of(text: str, edition: Edition, **options: bool) -> Call:
+    model = read(onnx.parser.parse_model(text).SerializeToString())
+    return Calls(model, edition, **options).of(next(scopes(model)), model.graph.nodes[0])
+
+
+def test_the_key_of_a_known_call_has_all_that_a_rule_reads() -> None:
+    """Each field of a call, of a fact and of the rules in force: whoever adds one decides whether it counts."""
+    newest, oldest = (ActiveRules(catalogue.edition_named(name)) for name in (NEWEST, "2025-11"))
+    call, other = (
+        call_of(CALL, newest.edition),
+        call_of(CALL.replace(": 14", ": 12").replace('"a"', '"b"'), newest.edition),
+    )
+    changes: dict[str, Any] = {
+        "operator": "Relu", "domain": "own", "overload": "o", "operator_set": 13, "version": 12, "imported": False,
+        "attributes": other.attributes, "inputs": (True, True, True), "outputs": (False,), "known": None,
+        "signature": other.signature, "status": "draft", "in_function": True, "strict": True, "ir_version": 9,
+    }  # fmt: skip
+    assert changes.keys() | {"function"} == set(Call.__struct_fields__)
+    assert not [name for name, value in changes.items() if getattr(call, name) == value]
+    facts = TensorFacts("float", (2,), RUN_TIME)
+    other_facts = TensorFacts("double", (3,), (1, 2), "sequence", True, True)
+    inputs, outputs = (facts, None, facts), (facts,)
+    known = KnownCalls()
+    keys = [known.key(newest, call, inputs, outputs), known.key(oldest, call, inputs, outputs)]
+    keys += [known.key(ActiveRules(newest.edition, strict=True), call, inputs, outputs)]
+    keys += [known.key(newest, replace(call, **{name: value}), inputs, outputs) for name, value in changes.items()]
+    for name in TensorFacts._fields:
+        changed = facts._replace(**{name: getattr(other_facts, name)})
+        assert changed != facts
+        keys += [known.key(newest, call, (changed, None, facts), outputs), known.key(newest, call, inputs, (changed,))]
+    keys += [known.key(newest, call, (facts, facts, None), outputs), known.key(newest, call, inputs, (None,))]
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+    assert known.key(newest, replace(call), tuple(inputs), tuple(outputs)) == keys[0]
+
+
+def test_a_call_that_a_key_cannot_tell_is_not_kept(tmp_path: Path) -> None:
+    """A function has a body, and a tailoring rules of its own."""
+    rules = ActiveRules(catalogue.edition_named(NEWEST))
+    call = call_of(CALL, rules.edition)
+    function = Function("f", "own", "", (), (), (), (), (), (), ())
+    (tmp_path / "t.toml").write_text(f'name = "t"\nedition = "{NEWEST}"\n[largest]\nnodes = 9\n', "utf-8")
+    tailored = ActiveRules(rules.edition, tailoring=read_tailoring(tmp_path / "t.toml"))
+    assert KnownCalls().key(rules, replace(call, function=function), (), ()) is None
+    assert KnownCalls().key(tailored, call, (), ()) is None
+
+
+def test_constants_of_equal_numbers_of_another_type_or_sign_are_told_apart() -> None:
+    """Python takes 0, 0.0, -0.0 and False for equal."""
+    tensors = [helper.make_tensor("c", kind, [1], [value]) for kind, value in (
+        (TensorProto.INT64, 0), (TensorProto.FLOAT, 0.0), (TensorProto.FLOAT, -0.0), (TensorProto.BOOL, False),
+        (TensorProto.DOUBLE, 0.0),
+    )]  # fmt: skip
+    graph = helper.make_graph(
+        [], "g", [], [], [replaced(tensor, f"c{number}") for number, tensor in enumerate(tensors)]
+    )
+    model = read(helper.make_model(graph).SerializeToString())
+    assert len({constant_facts(tensor) for tensor in model.graph.initializers}) == len(tensors)
+
+
+def replaced(tensor: TensorProto, name: str) -> TensorProto:
+    tensor.name = name
+    return tensor

@@ -51,3 +51,24 @@ def test_a_model_that_needs_no_rewrite(shape: str, tmp_path: Path) -> None:
 
 def test_the_largest_empty_array(tmp_path: Path) -> None:
     assert run(["run", str(relu([2**58, 0], tmp_path / "m.onnx")), "--random"]) == 0
+
+
+@pytest.mark.parametrize("options", [("--unchecked",), ()])
+def test_a_shape_that_follows_from_others(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No value is bounded where a later one is too large."""
+    monkeypatch.setattr("sonnx.bounds.analysis.interpret", lambda *_, **__: pytest.fail("a value was bounded"))
+    declared = [helper.make_tensor_value_info(f"v{n}", TensorProto.FLOAT, [min(2**n, 2**31)]) for n in range(33)]
+    nodes = [helper.make_node("Concat", [f"v{n}"] * 2, [f"v{n + 1}"], axis=0) for n in range(32)]
+    given, values = (declared[:1], declared[1:31] if not options else [])
+    output = helper.make_tensor_value_info("v32", TensorProto.FLOAT, ["N"])
+    graph = helper.make_graph(nodes, "g", given, [output], value_info=values)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8).SerializeToString()
+    )
+    assert run(["bound", str(path), "--input", "v0=[-1,1]", *options]) == (3 if options else 1)
+    said = capsys.readouterr().err
+    assert one_sentence(said.strip())
+    assert ("the value 'v32' has 4294967296 elements" in said) == bool(options)

@@ -56,6 +56,19 @@ def _tests(file: str) -> frozenset[str]:
     return frozenset(each.name for each in tree.body if isinstance(each, ast.FunctionDef))
 
 
+def test_the_tests_of_each_kind_of_failure_exist() -> None:
+    text = (
+        (ROOT / "docs" / "robustness.md").read_text("utf-8").partition("## Kinds of failures")[2].partition("\n## ")[0]
+    )
+    rows = re.findall(r"^\| (?!kind|---).* \| (.*) \|$", text, re.MULTILINE)
+    assert len(rows) == 11
+    for row in rows:
+        for part in row.split("; "):
+            file, *names = re.findall(r"`([^`]+)`", part)
+            assert names
+            assert set(names) <= _tests(file), part
+
+
 def test_only_the_cluster_opens_connections() -> None:
     """No module of the program but that of --cluster imports a library of the network."""
     for path in sorted((ROOT / "sonnx").rglob("*.py")):

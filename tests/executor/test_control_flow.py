@@ -139,6 +139,40 @@ def test_loops_without_a_number_or_without_an_iteration():
     )
 
 
+GROWING = """<ir_version: 8, opset_import: ["" : 16]>
+g (float[1] a, int64 n, bool c) => (float[K] y) {
+  y = Loop (n, c, a) <body = inner (int64 i, bool going, float[M] x) => (bool on, float[L] z) {
+    on = Identity (going)
+    one = Constant <value_ints = [1]> ()
+    length = Add (i, one)
+    part = Expand (a, length)
+    half = Constant <value_int = 9> ()
+    few = Less (i, half)
+    p = If (few) <then_branch = t () => (float[1] u) { u = Add (a, a) },
+                  else_branch = e () => (float[1] v) { v = Neg (a) }>
+    q = Mul (part, p)
+    z = Concat <axis = 0> (x, q)
+  }>
+}"""
+
+
+@pytest.mark.parametrize(("source", "iterations", "plans"), [("loop", 4, 2), ("growing", 20, 60)])
+def test_a_body_is_planned_once_for_values_of_one_shape(source, iterations, plans, monkeypatch):
+    """Its shapes follow from the number of the iteration, and so do branches and the shapes of what is carried."""
+    counted = []
+    original = executor.build_plan
+
+    def build_plan(*arguments, **options):
+        counted.append(arguments)
+        return original(*arguments, **options)
+
+    model = loop("n", "c") if source == "loop" else onnx.parser.parse_model(GROWING)
+    given = {"a": A[: 3 if source == "loop" else 1], "n": numpy.array(iterations), "c": numpy.array(True)}
+    monkeypatch.setattr(executor, "build_plan", build_plan)
+    same(model, given)
+    assert len(counted) - 1 <= plans
+
+
 def calling(imports, **attributes):
     """A call of a function with an attribute that has a default, which calls another one."""
     nodes = [helper.make_node("LeakyRelu", ["x"], ["h"]), helper.make_node("Twice", ["h"], ["z"], domain="own")]

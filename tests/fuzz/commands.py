@@ -16,6 +16,7 @@ import io
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -114,13 +115,14 @@ def infer_in_forks() -> None:
         """As a `ChildProcess`: `process` is the fork itself."""
 
         def __init__(self, *_: object) -> None:
-            self.process, self.returncode = self, 1
+            self.process, self.returncode, self.child = self, 1, 0
 
         def communicate(self, model: bytes, _: float) -> tuple[bytes, None]:
             with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as inferred:
                 given.write(model)
                 given.seek(0)
-                if not (child := os.fork()):
+                self.child = os.fork()
+                if not self.child:
                     failed = 1
                     try:
                         sys.argv = [sys.argv[0]]
@@ -130,12 +132,14 @@ def infer_in_forks() -> None:
                         failed = 0
                     finally:
                         os._exit(failed)
-                self.returncode = os.waitpid(child, 0)[1]
+                self.returncode, self.child = os.waitpid(self.child, 0)[1], 0
                 inferred.seek(0)
                 return inferred.read(), None
 
         def end(self) -> None:
-            """It has ended."""
+            if self.child:  # the time of the command was over
+                os.kill(self.child, signal.SIGKILL)
+                os.waitpid(self.child, 0)
 
     shape_hints.child_process = SimpleNamespace(start=Fork)
 

@@ -149,11 +149,13 @@ def test_quotients_are_truncated_as_in_c_and_the_executor():
 
 def test_quantized_numbers_are_those_of_numpy_and_the_executor():
     X = np.linspace(-300, 300, 4001, dtype=np.float32)
-    for zero_point in (0, 128, 255):
-        wanted = [quantization.saturated(round(float(x)), zero_point) for x in X]
-        assert np.array_equal(np.clip(np.rint(X) + zero_point, 0, 255), wanted)
-        found = evaluated("quantizelinear", X, np.float32(1), np.uint8(zero_point))
-        assert np.array_equal(found, wanted)
+    for dtype, zero_points in ((np.uint8, (0, 128, 255)), (np.int8, (-128, 0, 127))):
+        lowest, highest = np.iinfo(dtype).min, np.iinfo(dtype).max
+        for zero_point in zero_points:
+            wanted = [quantization.saturated(round(float(x)), zero_point, lowest, highest) for x in X]
+            assert np.array_equal(np.clip(np.rint(X) + zero_point, lowest, highest), wanted)
+            found = evaluated("quantizelinear", X, np.float32(1), dtype(zero_point))
+            assert np.array_equal(found, wanted)
 
 
 # ------------------------------------------------------------------ shapes

@@ -51,8 +51,8 @@ def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> N
         assert "Expected:int64 Actual:int32" in str(error)
 
 
-@each_case("element", ["float", "bfloat16", "uint64", "string", "int4"])
-def test_a_constant_of_zeros_has_any_type(element: str) -> None:
+@each_case("element, length", [("float", 32), ("bfloat16", 16), ("uint64", 64), ("string", None), ("int4", 4)])
+def test_a_constant_of_zeros_has_any_type(element: str, length: int | None) -> None:
     """Whether z3 chooses float or bfloat16 for weights must not decide whether they are constants."""
     [operator] = (operator for operator in operators() if operator.name == "LSTM")
     *_, family = families(operator, SignatureFamily.conformance)
@@ -61,6 +61,7 @@ def test_a_constant_of_zeros_has_any_type(element: str) -> None:
     call = instance(family.signature, {}, values)
     [weights] = [tensor for tensor in call.model().graph.initializers if tensor.name == "x1"]
     assert (weights.element, weights.dims) == (element, (1, 4, 2))
+    assert (None if weights.data is None else len(weights.data)) == length
 
 
 def test_a_witness_that_breaks_another_rule_is_refused() -> None:
@@ -75,6 +76,9 @@ def test_a_witness_that_breaks_another_rule_is_refused() -> None:
         )
     with pytest.raises(ReplayFailed, match="should conform"):
         confirm_conforming(family.signature, family.variables.interpretation.codes, values, family.edition)
+    both = values | {"select_last_index": 2}
+    with pytest.raises(ReplayFailed, match=r"break ArgMax\.keepdims-flag only .*ArgMax\.select-last-index-flag fail"):
+        confirm_broken(family.signature, flag, family.variables.interpretation.codes, both, family.edition)
 
 
 def test_a_theorem_replays_the_counterexample_of_its_own() -> None:

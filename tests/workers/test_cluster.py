@@ -271,8 +271,8 @@ def test_an_idle_child_process_ends_and_starts_again(tmp_path: Path, monkeypatch
     monkeypatch.syspath_prepend(str(tmp_path))
     run = WorkerRun("idle", Work("sonnx.workers.models", "checked"))
     assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
-    [process] = processes._RUNS["idle"].running.values()
-    assert process.wait(timeout=20) == -signal.SIGALRM
+    [child] = processes._RUNS["idle"].running.values()
+    assert child.process.wait(timeout=20) == -signal.SIGALRM
     assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
     end_run(run)
     assert run_task(run, NO_MODEL)["sentence"] == "was not checked: its worker has ended the run"
