@@ -67,6 +67,13 @@ EDGES = {
     "a scalar left of the kink, with a slope below -1": Edge(
         "(float x) => (float y) { y = LeakyRelu <alpha=-2.0> (x) }", {}, -3, 1, (0, 6, 3 * 2.0**-23),
     ),
+    "a rectifier from 0 on": Edge(
+        "(float[1] x) => (float[1] y) { y = LeakyRelu <alpha=0.25> (x) }", {}, [0], [2], ([0], [2], None),
+    ),
+    "a lower bound that varies, without an upper one": Edge(
+        "(float[1] x) => (float[1] y) { l = ReduceSum <keepdims=0> (x) y = Clip (x, l) }",
+        {}, [1], [2], ([1], [2], None),
+    ),
     "a slope above 1": Edge(
         "(float[2] x) => (float[2] y) { y = LeakyRelu <alpha=4.0> (x) }", {},
         [-1, 1], [1, 2], ([-4, 1], [1, 2], [2.0**-22, 0]),

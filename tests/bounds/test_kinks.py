@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from sonnx.bounds.analysis import Analyser, decide, tightened
 from sonnx.bounds.box import box_of_arrays
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.rectifiers import _rectifier_lines
+from sonnx.numerics.enclosures.values import Lines
 from tests.support.cases import each_case, examples
 
 ALPHA = float(np.float32(0.25))
@@ -75,3 +79,20 @@ def test_ranges_at_kinks_are_those_that_are_attained(seed: int, activation: str,
         assert each.low <= apart.min()
         assert each.high >= apart.max()
         assert each.high - each.low <= 1.05 * (apart.max() - apart.min())
+
+
+@each_case("alpha", [-7.5, -0.25, 0.0, 0.25, 1.0, 1.5, 4.0])
+def test_the_lines_of_a_rectifier_are_below_and_above_it(alpha: float) -> None:
+    source = np.random.default_rng(0)
+    low, high = np.sort(source.normal(size=(2, 60)) * 10.0 ** source.integers(-9, 9, size=60), axis=0)
+    lines = _rectifier_lines(SimpleNamespace(low=low, high=high), alpha)  # type: ignore[arg-type]
+    exact = [[*map(Fraction, array)] for array in (low, high, *lines_of(lines))]
+    for first, last, lower, lower_offset, upper, upper_offset in zip(*exact, strict=True):
+        for part in range(9):
+            x = first + (last - first) * Fraction(part, 8)
+            value = x if x >= 0 else Fraction(alpha) * x
+            assert lower * x + lower_offset <= value <= upper * x + upper_offset
+
+
+def lines_of(lines: Lines) -> list[Any]:
+    return [lines.lower_slope, lines.lower_offset, lines.upper_slope, lines.upper_offset]
