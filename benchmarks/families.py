@@ -31,7 +31,9 @@ used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAG
 seconds = sum(each.ru_utime + each.ru_stime for each in used)
 print(code, seconds, max(each.ru_maxrss for each in used), file=sys.stderr)
 """
-COMMANDS = ("check", "run", "compare", "fix", "prove", "bound", "audit", "equivalent", "diff", "verify")
+COMMANDS = (
+    "check", "diff-edition", "run", "compare", "fix", "prove", "bound", "audit", "equivalent", "diff", "verify",
+)  # fmt: skip
 MEGABYTES = 4096
 """The memory limit of a command."""
 SMALL = 100_000
