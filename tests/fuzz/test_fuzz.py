@@ -36,8 +36,11 @@ def late(*_: object) -> None:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Fails when the block takes more processor time."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    """Fails when the block takes more processor time.
+
+    The timer repeats: what a signal raises while an object is deleted is lost.
+    """
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
     try:
         yield
     finally:
