@@ -21,6 +21,7 @@ def make_suite(folder: PathName, options: MakeOptions) -> SuiteReport:
 
     Raises:
         UsageError: an unknown operator, edition or hypotheses.
+        Unfinished: with several jobs, a child process ended without an answer.
         OSError: the folder cannot be written; nothing is left in it.
     """
     if options.jobs == 1:

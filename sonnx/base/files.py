@@ -180,6 +180,11 @@ def say_written(path: Path) -> None:
     sys.stderr.write(f"wrote {escape(str(path))}\n")
 
 
+def unusable_because(error: Exception) -> str:
+    """Why a file that the tool has written cannot be used again: the words of the system, or that it is another one."""
+    return getattr(error, "strerror", None) or "it has another format, or is damaged"
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing; whatever the umask, their owner can write to them.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.base.files import whole_bytes, write_whole
+from sonnx.base.files import unusable_because, whole_bytes, write_whole
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import DecisionBounds, TensorBounds
 from sonnx.numerics.formats import Array
@@ -51,7 +51,7 @@ def read(path: Path, key: str) -> list[SubBox]:
     try:
         found_key, parts = decoded(whole_bytes(path))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as reason:
-        raise BadInput(f"{quote(str(path))} is not a file of parts ({_reason(reason)})") from None
+        raise BadInput(f"{quote(str(path))} is not a file of parts ({unusable_because(reason)})") from None
     if found_key != key:
         raise BadInput(f"{quote(str(path))} keeps the parts of another model, box, goal, hypotheses or version")
     return parts
@@ -109,7 +109,3 @@ def decoded(data: bytes) -> tuple[str, list[SubBox]]:
         weights = {name: arrays[f"weight.{name}"][index] for name in boxes}
         parts.append(SubBox(box, volume, output, decisions, weights))
     return str(arrays["key"]), parts
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else "it has another format, or is damaged"

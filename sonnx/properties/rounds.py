@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import json_value, regular_bytes, write_whole
+from sonnx.base.files import json_value, regular_bytes, unusable_because, write_whole
 from sonnx.base.resources import own_hash
 from sonnx.properties.chain_search import ChainTask, Tree, Waiting, conclude, decide_chain, open_parts
 from sonnx.properties.search import Decision
@@ -60,8 +60,7 @@ class PartsFile:
             data = json_value(regular_bytes(path, MAX_BYTES))
             written_for, self.tasks = data["for"], [_task_parts(each) for each in data["tasks"]]
         except (OSError, ValueError, KeyError, TypeError) as reason:
-            said = getattr(reason, "strerror", None) or "it has another format, or is damaged"
-            raise UsageError(f"{quote(str(path))} is not a file of parts ({said})") from None
+            raise UsageError(f"{quote(str(path))} is not a file of parts ({unusable_because(reason)})") from None
         if written_for != self.key:
             raise UsageError(
                 f"{quote(str(path))} was written for another property, model, hypotheses or version; name another file"

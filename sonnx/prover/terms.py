@@ -67,7 +67,7 @@ def _unseen(part: z3.ExprRef, seen: Collection[int]) -> list[z3.ExprRef]:
 def variables_in(*terms: z3.ExprRef) -> list[z3.ExprRef]:
     """The variables of terms, in the order of `subterms`; only they become objects of Python, which take most time."""
     seen: set[int] = set()
-    found: list[z3.ExprRef] = []
+    variables: list[z3.ExprRef] = []
     context = terms[0].ctx if terms else z3.main_ctx()
     ref, waiting = context.ref(), [term.as_ast() for term in terms]
     while waiting:
@@ -84,8 +84,8 @@ def variables_in(*terms: z3.ExprRef) -> list[z3.ExprRef]:
             waiting += [z3.Z3_get_app_arg(ref, call, place) for place in range(operands)]
             declared = None if operands else z3.Z3_get_app_decl(ref, call)
             if declared and z3.Z3_get_decl_kind(ref, declared) == z3.Z3_OP_UNINTERPRETED:
-                found.append(z3.FuncDeclRef(declared, context)())
-    return found
+                variables.append(z3.FuncDeclRef(declared, context)())
+    return variables
 
 
 def names_in(term: z3.ExprRef) -> set[str]:

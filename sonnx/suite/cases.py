@@ -84,9 +84,9 @@ def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_op
     require_empty(folder, "older suite")
     hypotheses = hypotheses_named(options.hypotheses)
     operator_suites = make(chosen_operators(options), options)
-    files = {f"{name}.zip": made.archive for name, made in operator_suites.items()}
+    files = {f"{name}.zip": operator.archive for name, operator in operator_suites.items()}
     hashes = {name: sha256(content) for name, content in files.items()}
-    parts = tuple(part for made in operator_suites.values() for part in made.parts)
+    parts = tuple(part for operator in operator_suites.values() for part in operator.parts)
     suite = Suite(hypotheses=hypotheses.name, bounds=BOUNDS, parts=parts, archives=hashes, folder=str(folder))
     runner = Path(__file__).with_name("standalone.py").read_bytes()
     write_folder(folder, {**files, "outputs.py": runner, "suite.json": json_text(suite).encode()})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sonnx.base import lease
 from sonnx.base.budget import MEGABYTE
+from sonnx.base.child_process import ChildProcess
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import plural, quote
 from sonnx.executor.runtimes import Failure, Fault
@@ -85,20 +86,18 @@ class Program:
                     preexec_fn=lambda: lease.hold(held, os.getpid()),  # noqa: PLW1509  (it takes no lock)
                 )  # fmt: skip
             except OSError as error:
-                lease.close(held)
                 lease.close(lent)
                 raise UsageError(f"the program {quote(words[0])} cannot be started: {error.strerror}") from None
+            finally:
+                lease.close(held)
+            child = ChildProcess(process, lent)
             try:
                 _limit_memory(process.pid, self.options.memory)
                 code = process.wait(self.options.timeout)
             except subprocess.TimeoutExpired:
                 raise Fault(f"it did not end within {plural(self.options.timeout, 'second')}") from None
             finally:
-                lease.kill_group(process.pid)
-                process.kill()
-                process.wait()
-                lease.close(held)
-                lease.close(lent)
+                child.end()
             if code < 0:
                 raise Fault(f"it ended with signal {-code} ({signal.strsignal(-code)})")
             if code:

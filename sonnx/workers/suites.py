@@ -61,5 +61,6 @@ def answer(request: Mapping[str, Any]) -> Answer:
     """The part of one operator as JSON."""
     options = MakeOptions.from_json(request["options"])
     (described,) = chosen_operators(options)
-    made = operator_suite(described, options)
-    return {"word": "made", "parts": to_builtins(made.parts), "archive": base64.b64encode(made.archive).decode("ascii")}
+    part = operator_suite(described, options)
+    archive = base64.b64encode(part.archive).decode("ascii")
+    return {"word": "made", "parts": to_builtins(part.parts), "archive": archive}

@@ -45,6 +45,7 @@ from sonnx.prover.smt_values import (
     bool_term,
     implies,
 )
+from sonnx.prover.terms import variables_in
 from sonnx.report import coq
 from tests.support.paths import DATA
 
@@ -187,15 +188,7 @@ def asked(
 
 def variables_of(*terms: z3.ExprRef) -> frozenset[str]:
     """The names of the variables of terms."""
-    names, waiting, seen = set[str](), list(terms), set[int]()
-    while waiting:
-        part = waiting.pop()
-        if part.get_id() not in seen:
-            seen.add(part.get_id())
-            waiting += part.children()
-            if z3.is_const(part) and part.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-                names.add(part.decl().name())
-    return frozenset(names)
+    return frozenset(variable.decl().name() for variable in variables_in(*terms))
 
 
 class Facts:
