@@ -19,11 +19,13 @@ from sonnx.numerics.enclosures.values import Value
 STEPS, BATCH, INPUTS, HIDDEN = 4, 2, 3, 2
 
 
-def bounds(operator: str, gates: int, layout: int, axes: tuple[int, ...], steps: int = STEPS) -> Mapping[str, Value]:
+def bounds(
+    operator: str, gates: int, layout: int, axes: tuple[int, ...], steps: int = STEPS, batch: int = BATCH
+) -> Mapping[str, Value]:
     """Of Y, of the last state Z and of the initial state h, for inputs that are a box."""
     numbers = np.random.default_rng(0)
-    X = numbers.uniform(-1, 1, (steps, BATCH, INPUTS)).astype(np.float32).transpose(axes)
-    h = numbers.uniform(-1, 1, (1, BATCH, HIDDEN)).astype(np.float32).transpose(axes)
+    X = numbers.uniform(-1, 1, (steps, batch, INPUTS)).astype(np.float32).transpose(axes)
+    h = numbers.uniform(-1, 1, (1, batch, HIDDEN)).astype(np.float32).transpose(axes)
     weights = {
         "W": numbers.uniform(-1, 1, (1, gates * HIDDEN, INPUTS)),
         "R": numbers.uniform(-1, 1, (1, gates * HIDDEN, HIDDEN)),
@@ -55,9 +57,10 @@ def test_the_bounds_of_both_layouts_are_equal(operator: str, gates: int) -> None
 
 
 @pytest.mark.parametrize(("operator", "gates"), [("LSTM", 4), ("GRU", 3)])
-def test_without_steps_the_last_state_is_the_first(operator: str, gates: int) -> None:
-    values = bounds(operator, gates, 0, (0, 1, 2), steps=0)
-    assert values["Y"].shape == (0, 1, BATCH, HIDDEN)
+@pytest.mark.parametrize("batch", [0, BATCH])
+def test_without_steps_the_last_state_is_the_first(operator: str, gates: int, batch: int) -> None:
+    values = bounds(operator, gates, 0, (0, 1, 2), steps=0, batch=batch)
+    assert values["Y"].shape == (0, 1, batch, HIDDEN)
     assert not values["Z"].has_error
     for field in ("low", "high"):
         assert np.array_equal(getattr(values["Z"], field), getattr(values["h"], field)), field

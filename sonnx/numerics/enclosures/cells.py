@@ -122,7 +122,7 @@ class RecurrentCell:
         values = [*[value for own in outputs for value in own], *[value for own in last for value in own]]
         own = iter(_numbered(values))
         Y = [
-            np.array([next(own) for _ in output], np.intp).reshape(-1, *states[0].shape)
+            np.array([next(own) for _ in output], np.intp).reshape(len(output), *states[0].shape)
             for output, states in zip(outputs, last, strict=True)
         ]
         states = [tuple(next(own) for _ in each) for each in last]
