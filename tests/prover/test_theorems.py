@@ -144,8 +144,8 @@ def test_no_question_has_a_quantifier(asked):
 
 
 def mutants():
-    """Of all these theorems, in a run that is not deep twenty-five; `make proofs` decides all."""
-    return spread(((theorem, mutant) for theorem in stated_and_chosen() for mutant in theorem.mutants), 25)
+    """Of all these theorems, in a run that is not deep fifty."""
+    return spread(((theorem, mutant) for theorem in stated_and_chosen() for mutant in theorem.mutants), 50)
 
 
 def test_every_proved_theorem_has_a_mutant():
