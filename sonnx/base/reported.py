@@ -180,14 +180,18 @@ def json_text(value: object) -> str:
     Raises:
         ValueError: a number is infinite or a NaN.
     """
+    return indented(json_data(value), allow_nan=False)
+
+
+def indented(data: object, *, allow_nan: bool = True) -> str:
+    """JSON data with an indent of 1 in ASCII, ending in a line feed; ten times as fast as json.dumps with an indent."""
     import json  # a check that prints text needs none
 
-    data = json_data(value)
-    compact = json.dumps(data, ensure_ascii=True, allow_nan=False)
+    compact = json.dumps(data, ensure_ascii=True, allow_nan=allow_nan)
     try:
-        return msgspec.json.format(compact, indent=1) + "\n"  # ten times as fast as json.dumps with an indent
+        return msgspec.json.format(compact, indent=1) + "\n"
     except msgspec.DecodeError:  # a name that is not UTF-8 has one half of a surrogate pair
-        return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+        return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=allow_nan) + "\n"
 
 
 @cache

@@ -6,7 +6,6 @@ docs/audit.md describes each file.  Folder, clock and host are only in run.json,
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 import sys
 from collections import Counter
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import whole_bytes, write_folder
-from sonnx.base.reported import json_text
+from sonnx.base.reported import indented, json_text
 from sonnx.checker import deviation_records, deviations
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
@@ -245,7 +244,7 @@ def _boxed(
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
     """A JSON document in ASCII, ending in a line feed."""
-    return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
+    return indented(document).encode("ascii")
 
 
 def _configuration(options: AuditOptions, report: Report, record: fix_record.ReadRecord | None) -> dict[str, bytes]:

@@ -6,7 +6,6 @@ docs/reports.md explains the fields. ASCII only, so that the log does not depend
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import quote as percent
 
 from sonnx.base.escaping import escape
+from sonnx.base.reported import indented
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.report.document import CaseResult, Criterion, Document, Standing
@@ -55,7 +55,7 @@ def render_document(found: Document) -> str:
         "results": list(_results(found)),
         "properties": found.properties or default,
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
+    return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _results(found: Document) -> Iterator[dict[str, Any]]:

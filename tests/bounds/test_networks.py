@@ -18,7 +18,7 @@ from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
-from tests.support.cases import DEEP, each_case, examples
+from tests.support.cases import DEEP, crossed, each_case, examples
 from tests.support.ideal import evaluate
 
 ort = pytest.importorskip("onnxruntime")
@@ -112,8 +112,7 @@ def sessions(model: Any) -> list[tuple[Any, list[str]]]:
     return made
 
 
-@each_case("radius", [0.0, 1e-3, 0.1])
-@each_case("name", MODELS)
+@each_case(("name", "radius"), crossed(MODELS, [0.0, 1e-3, 0.1], every=2))
 def test_every_value_of_every_implementation_is_within_its_bound(name: str, radius: float) -> None:
     model, source = MODELS[name](), np.random.default_rng(11)
     data, [declared] = model.SerializeToString(), model.graph.input[:1]

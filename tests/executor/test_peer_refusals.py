@@ -92,7 +92,7 @@ def unexplained(number: int, seed: int, peer: str, tmp_path: Path) -> dict[str, 
 
 @each_peer
 def test_what_a_peer_refuses_does_not_pass(peer: str, tmp_path: Path) -> None:
-    assert unexplained(examples(400, 1500), 1, peer, tmp_path) == {}
+    assert unexplained(examples(200, 1500), 1, peer, tmp_path) == {}
 
 
 @pytest.mark.campaign

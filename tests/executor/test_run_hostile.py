@@ -16,7 +16,7 @@ from sonnx.model.reader import read
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators.max import OPERATOR as MAX_OPERATOR
-from tests.support.cases import each_case
+from tests.support.cases import each_case, spread
 from tests.support.definitions import run_by_definitions
 from tests.support.models import FLOAT, INT64, MAX, VIOLATING, chain, graph, node_model
 
@@ -78,7 +78,7 @@ def inputs(draw, model: Model):
     return found
 
 
-@each_case("seed", range(8))
+@each_case("seed", spread(range(8), 4))
 def test_a_run_ends_in_values_or_a_sentence(seed):
     draw = random.Random(seed)
     ran = 0

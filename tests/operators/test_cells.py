@@ -18,7 +18,7 @@ from sonnx.operators.gru import OPERATOR as GRU
 from sonnx.operators.lstm import OPERATOR as LSTM
 from sonnx.operators.recurrent_cells import EXACT_STEPS, fast_steps
 from tests.support.applications import fast_outputs, written
-from tests.support.cases import each_case, spread
+from tests.support.cases import crossed, each_case, spread
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.nodes import by_definition
 from tests.support.oracle import KINDS, same
@@ -185,10 +185,7 @@ LSTMS = {
 }
 
 
-@each_case("name", FORMATS)
-@each_case("which", LSTMS)
-@each_case("optional", [True, False])
-@each_source
+@each_case(("name", "which", "optional", "source"), crossed(FORMATS, LSTMS, [True, False], SOURCES, every=3))
 def test_lstm_kernel(name, which, optional, source):
     made, draw = lstm_application(**LSTMS[which]), numpy.random.default_rng(7)
     ways = len(made.names["activations"]) // 3

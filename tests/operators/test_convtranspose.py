@@ -8,7 +8,7 @@ import numpy
 from sonnx.operators import convtranspose
 from sonnx.operators.convtranspose import OPERATOR
 from tests.support.applications import kernel_output, written
-from tests.support.cases import each_case, spread
+from tests.support.cases import crossed, each_case, spread
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import KINDS, same
 
@@ -48,8 +48,7 @@ def by_gathering(X, W, B, made, shape):
 
 
 @each_format
-@each_case("which", SHAPES)
-@each_case("seed", spread(range(4), 2))
+@each_case(("which", "seed"), crossed(SHAPES, spread(range(4), 2), every=2))
 def test_by_definition_by_kernel_and_by_gathering(name, which, seed):
     shape, weights, given = SHAPES[which]
     made = written("ConvTranspose", 11, **given)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 
 from tests.support import decimal_oracle as exact
-from tests.support.cases import each_case, examples
+from tests.support.cases import crossed, each_case, examples
 from tests.support.nodes import VERSION, by_definition, by_kernel, probes
 from tests.support.oracle import FLOATS, KINDS, bits, from_bits, number, same, special_patterns
 
@@ -62,8 +62,7 @@ INSIDE = {
 }  # fmt: skip
 
 
-@each_case("name", FLOATS)
-@each_case("operator", UNARY)
+@each_case(("operator", "name"), crossed(UNARY, FLOATS, every=2))
 def test_real_functions_are_rounded_once(operator, name):
     x = numpy.concatenate([probes(name, examples(20, 60)), edges(name, operator)])
     admitted = INSIDE.get(operator, lambda x: True)

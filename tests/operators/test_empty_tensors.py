@@ -9,7 +9,7 @@ import pytest
 
 import sonnx
 from sonnx.profile import catalogue
-from tests.support.cases import each_case
+from tests.support.cases import DEEP, each_case
 from tests.support.oracle import same
 from tests.support.typed_nodes import empty_nodes, samples_of, values_of
 
@@ -57,14 +57,15 @@ def broadcast_bias(bias, shape):
 
 
 def cases():
-    """The newest version of each form."""
+    """The newest version of each form; in a run that is not deep every second form of an operator."""
     for name, operator in OPERATORS.items():
         seen = []
         for version in reversed(operator.versions):
             for sample in samples_of(operator, version):
                 if sample not in seen:
                     seen.append(sample)
-                    yield name, version, sample
+                    if DEEP or len(seen) % 2:
+                        yield name, version, sample
 
 
 @each_case(("name", "version", "sample"), [*cases()])

@@ -15,7 +15,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import sonnx
-from tests.support.cases import each_case, examples, spread
+from tests.support.cases import crossed, each_case, examples, spread
 from tests.support.definitions import run_by_definitions
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import bits, same
@@ -280,9 +280,7 @@ def evaluated(source, given):
     return ReferenceEvaluator(onnx.load_from_string(source)).run(None, given)[0]
 
 
-@each_case("how", COORDINATES[19])
-@each_case("mode", ["linear", "cubic"])
-@each_case("stated", STATED)
+@each_case(("how", "mode", "stated"), crossed(COORDINATES[19], ["linear", "cubic"], STATED, every=2))
 def test_as_the_package_evaluates_averages(how, mode, stated):
     """In double, to a tolerance: the evaluator rounds coordinates, to float where scales are given."""
     X = numpy.random.default_rng(1).standard_normal((5, 6))

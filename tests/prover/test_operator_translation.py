@@ -23,7 +23,7 @@ from tests.support.cases import each_case, examples
 from tests.support.ground_terms import GroundTerms
 from tests.support.operator_calls import Compared, Comparison, Draw, Hypotheses, OperatorCalls, operator_calls, statable
 
-ROUNDS = examples(12, 25)
+ROUNDS = examples(8, 25)
 CHECKED = 2
 """Calls for each signature whose model is checked."""
 SEEN = Compared()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -30,6 +31,15 @@ def spread(cases: Iterable[Case], number: int) -> list[Case]:
 def examples(number: int, deep: int) -> int:
     """How many examples a property is tried on: the first number, in a deep run the second."""
     return deep if DEEP else number
+
+
+def crossed(*lists: Iterable[Any], every: int) -> list[tuple[Any, ...]]:
+    """One item of each list in every way; in a run that is not deep so many times fewer, spread over all the lists.
+
+    Each item occurs if two of the lists have this many items.
+    """
+    numbered = itertools.product(*(list(enumerate(each)) for each in lists))
+    return [tuple(item for _, item in row) for row in numbered if DEEP or sum(place for place, _ in row) % every == 0]
 
 
 def each_case(
