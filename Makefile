@@ -44,10 +44,11 @@ deep:
 # The lists of which `make test` takes a part and that nothing else takes whole; three minutes on two cores.
 WHOLE_OPERATORS := $(patsubst %,operators/test_%.py, cells convtranspose definitions elementwise empty_tensors every_type \
   formulas kernels resize)
-WHOLE := $(WHOLE_OPERATORS) evidence/test_qualify.py bounds/test_recorded_bounds.py bounds/test_transfers.py bounds/test_networks.py \
-  bounds/test_random_models.py profile/test_cases.py numerics/test_rounding.py prover/test_operator_translation.py prover/test_terms.py prover/test_smt_interpretation.py \
-  prover/test_written_conditions.py prover/test_prove_model.py suite/test_bounded.py executor/test_run_hostile.py \
-  executor/test_peer_refusals.py tools/test_code_mutants.py checker/test_node_verdicts.py
+WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, networks random_models recorded_bounds transfers)
+WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
+WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py profile/test_cases.py \
+  numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
+  tools/test_code_mutants.py checker/test_node_verdicts.py
 whole: $(VENV)/installed
 	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)
 
