@@ -27,7 +27,7 @@ ERRATA = {each["id"] for each in tomllib.loads((folder("restrictions") / "errata
 
 
 def compared():
-    """The theorems that are not derived, and those of the chosen operators: a third of them in a run that is not deep."""
+    """Theorems that are not derived, and those of the chosen operators: a third of them in a run that is not deep."""
     return [*registry.stated(), *spread(derived_from_chosen(), len(derived_from_chosen()) // 3)]
 
 
