@@ -93,14 +93,14 @@ class _Rewriting(Struct, dict=True):
         return self.context.model.graph
 
     @cached_property
-    def taken(self) -> set[str]:
+    def taken(self) -> value_names.TakenNames:
         """Names that new values must not have."""
         return value_names.names_in(self.graph)
 
     @cached_property
-    def taken_by_nodes(self) -> set[str]:
+    def taken_by_nodes(self) -> value_names.TakenNames:
         """Names that new nodes must not have."""
-        return {node.name for node in self.graph.nodes}
+        return value_names.TakenNames(node.name for node in self.graph.nodes)
 
     @cached_property
     def graph_outputs(self) -> frozenset[str]:

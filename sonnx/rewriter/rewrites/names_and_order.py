@@ -85,9 +85,9 @@ def unique_names(context: RewriteContext) -> ModelChange | None:
     edits: list[Edit] = []
     graph = _without_copies(context.model.graph, edits)
     if any(scope.outer for scope in nested_scopes(Scope("graph", graph, {}))):
-        taken = {
+        taken = value_names.TakenNames(
             name for scope in nested_scopes(Scope("graph", graph, {})) for name in value_names.names_in(scope.graph)
-        }
+        )
         graph = _unhidden_inside(graph, "graph", frozenset(), taken, edits)
     return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
@@ -108,7 +108,9 @@ def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
     return replace(graph, initializers=tuple(kept)) if len(kept) < len(graph.initializers) else graph
 
 
-def _unhidden_inside(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:
+def _unhidden_inside(
+    graph: Graph, place: str, around: frozenset[str], taken: value_names.TakenNames, edits: list[Edit]
+) -> Graph:
     """The graph with unique names in the graphs of its nodes; `around` are the names its nodes see from outside."""
     seen = around.union(_inputs_and_constants(graph))
     nodes: list[Node] = []
@@ -118,7 +120,9 @@ def _unhidden_inside(graph: Graph, place: str, around: frozenset[str], taken: se
     return replace(graph, nodes=tuple(nodes))
 
 
-def _unhidden_in_node(node: Node, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Node:
+def _unhidden_in_node(
+    node: Node, place: str, around: frozenset[str], taken: value_names.TakenNames, edits: list[Edit]
+) -> Node:
     def unhidden(graph: Graph, name: str) -> Graph:
         changed = _unhidden_inside(graph, f"{place}/{name}", around, taken, edits)
         return _unhidden(changed, f"{place}/{name}", around, taken, edits)
@@ -126,7 +130,9 @@ def _unhidden_in_node(node: Node, place: str, around: frozenset[str], taken: set
     return value_names.with_subgraphs(node, unhidden)
 
 
-def _unhidden(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:
+def _unhidden(
+    graph: Graph, place: str, around: frozenset[str], taken: value_names.TakenNames, edits: list[Edit]
+) -> Graph:
     names = {}
     for name in _hiding(graph, around):
         names[name] = value_names.unused(name, taken)
