@@ -12,7 +12,8 @@ from sonnx.model.reader import read
 from sonnx.rewriter import fix as fix_module
 from sonnx.rewriter import shape_hints
 from sonnx.rewriter.rewrites.declarations import HINTED
-from sonnx.rewriter.shape_hints import Hint, contradicted, hints_of
+from sonnx.rewriter.shape_hints import contradicted, facts_of, hints_of
+from sonnx.rewriter.shape_inference import InferredType
 from tests.support.cases import each_case
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]> g '
@@ -63,9 +64,9 @@ def test_a_contradiction_is_about_what_both_know():
     assert contradicted({"a": hint}, {"a": TensorFacts("float", (2, 4))})
 
 
-@each_case("hint", [Hint(1, (2, -1)), Hint(99, (2,)), Hint(0, ())])
-def test_an_incomplete_hint_says_nothing(hint):
-    assert hint.facts is None
+@each_case("inferred", [InferredType(1, (2, -1)), InferredType(99, (2,)), InferredType(0, ())])
+def test_an_incomplete_hint_says_nothing(inferred):
+    assert facts_of(inferred) is None
 
 
 def test_a_model_of_known_operators_starts_no_process(monkeypatch):
