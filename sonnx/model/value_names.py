@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -19,9 +19,9 @@ class TakenNames(set[str]):
         super().__init__(names)
         self.searched: dict[str, int] = {}
 
-    def discard(self, name: str) -> None:
+    def free(self, name: str) -> None:
         """Let others use a name, so that its numbers are searched from the first one again."""
-        super().discard(name)
+        self.discard(name)
         self.searched.pop(_base(name), None)
 
 
@@ -46,11 +46,18 @@ def _base(name: str) -> str:
 
 def names_in(graph: Graph) -> TakenNames:
     """Every name of a value in a graph, without those that only graphs inside its nodes define."""
-    names = TakenNames(operand.name for operand in (*graph.inputs, *graph.outputs, *graph.value_info))
-    names.update(initializer.name for initializer in graph.initializers)
-    for node in graph.nodes:
-        names.update(node.inputs, node.outputs, captured(node))
+    names = TakenNames(own_names(graph))
+    names.update(*map(captured, graph.nodes))
     return names
+
+
+def own_names(graph: Graph) -> Iterator[str]:
+    """Every name of a value that a graph itself defines, declares or uses."""
+    for listed in (graph.inputs, graph.outputs, graph.value_info, graph.initializers):
+        yield from [value.name for value in listed]
+    for node in graph.nodes:
+        yield from node.inputs
+        yield from node.outputs
 
 
 def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> Node:

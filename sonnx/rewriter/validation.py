@@ -160,7 +160,7 @@ def _every_node(model: Model) -> Iterator[Node]:
 
 
 def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Validation:
-    """One set of inputs more; values in both models, or the same error condition."""
+    """One set of inputs more; values in both models, or the same error condition; one result is that of both."""
     if isinstance(one, ErrorCondition):
         if not isinstance(other, ErrorCondition):
             raise _NoValue(one.rule, str(one))
@@ -174,8 +174,11 @@ def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Valid
         raise Differs(
             f"the rewritten model meets the error condition {other.rule}, the original does not; nothing is written"
         )
-    elements, bitwise = _equal_elements(one, other), found.bitwise and _equal_bits(one, other)
-    return replace(found, inputs=found.inputs + 1, elements=found.elements + elements, bitwise=bitwise)
+    elements, bitwise = found.elements + sum(values.size for values in one.values()), found.bitwise
+    if one is not other:
+        _require_equal(one, other)
+        bitwise = bitwise and _equal_bits(one, other)
+    return replace(found, inputs=found.inputs + 1, elements=elements, bitwise=bitwise)
 
 
 def _run(given: Mapping[str, Array], runner: ModelRunner, part: ExecutablePart) -> RunResult:
@@ -197,8 +200,12 @@ def _equal_bits(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
     return all(first_difference(other[name], values, bits=True) is None for name, values in one.items())
 
 
-def _equal_elements(one: Mapping[str, Array], other: Mapping[str, Array]) -> int:
-    """How many elements were compared, all of them equal."""
+def _require_equal(one: Mapping[str, Array], other: Mapping[str, Array]) -> None:
+    """All elements are equal.
+
+    Raises:
+        Differs: one is not.
+    """
     if one.keys() != other.keys():
         raise Differs(f"the outputs are {', '.join(map(quote, one))} and {', '.join(map(quote, other))}")
     for name, values in one.items():
@@ -206,7 +213,6 @@ def _equal_elements(one: Mapping[str, Array], other: Mapping[str, Array]) -> int
         if difference is not None:
             where = f"{escape(name)} differs {difference.place}: {difference.found}, not {difference.wanted}"
             raise Differs(f"{where}; this is a defect of sonnx, and nothing is written")
-    return sum(values.size for values in one.values())
 
 
 # ------------------------------------------------------------------ models without the nodes that cannot be run

@@ -25,7 +25,7 @@ def test_a_name_gets_the_smallest_free_number_also_after_names_became_free() -> 
     taken = TakenNames(names)
     for _ in range(2000):
         if random.random() < 0.3:
-            taken.discard(random.choice(sorted(taken) or names))
+            taken.free(random.choice(sorted(taken) or names))
         else:
             wanted = random.choice([*names, *sorted(taken)])
             expected = _smallest(wanted, set(taken))
