@@ -6,7 +6,7 @@ Operators that the executor cannot run are left out of both models and named in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ class Differs(AssertionError):
 def compared_as_terms(found: Validation, original: Model, rewritten: Model, domain: RunDomain) -> Validation:
     """The validation with the answer for all inputs; `domain` has what is known of calls.
 
-    Models that differ in declarations only have the same terms; of random values nothing is said in advance.
+    Functions that differ in declarations only are the same one, as their terms would be.
 
     Raises:
         Differs: the models are different functions.
@@ -44,7 +44,7 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, doma
     names |= {tensor.name for tensor in original.graph.initializers}
     unused = tuple([value for value in original.graph.inputs if value.name not in names])
     whole = replace(rewritten, graph=replace(rewritten.graph, inputs=(*rewritten.graph.inputs, *unused)))
-    if _differ_in_declarations(original, whole) and not any(map(may_be_random, _every_node(original))):
+    if _differ_in_declarations(original, whole) and _is_function(original):
         return replace(found, for_all_inputs=Answer.IDENTICAL)
     sides = [side_of(model, name, "", None) for model, name in ((original, "original"), (whole, "rewritten"))]
     try:
@@ -155,8 +155,12 @@ def _differ_in_declarations(one: Model, other: Model) -> bool:
     return is_same(*stripped)
 
 
-def _every_node(model: Model) -> Iterator[Node]:
-    return (node for scope in scopes(model) for node in scope.graph.nodes)
+def _is_function(model: Model) -> bool:
+    """Whether the outputs follow from the inputs: nothing is read before it exists, and no node may be random."""
+    every = [*scopes(model)]
+    made = every[0].defined_at.keys() >= {value.name for value in model.graph.outputs}
+    nodes = (node for scope in every for node in scope.graph.nodes)
+    return made and not every[0].early_uses and not any(map(may_be_random, nodes))
 
 
 def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Validation:
