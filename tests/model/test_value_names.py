@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from sonnx.model.value_names import TakenNames, unused
+from tests.support.growth import counted
 
 
 def _smallest(wanted: str, taken: set[str]) -> str:
@@ -31,3 +32,11 @@ def test_a_name_gets_the_smallest_free_number_also_after_names_became_free() -> 
             expected = _smallest(wanted, set(taken))
             assert unused(wanted, taken) == expected
             assert expected in taken
+
+
+def test_a_search_goes_on_where_the_last_one_ended() -> None:
+    def lines(times: int) -> int:
+        taken = TakenNames(["a"])
+        return counted(lambda: [unused("a", taken) for _ in range(times)])[0]
+
+    assert lines(2000) < 2.1 * lines(1000)
