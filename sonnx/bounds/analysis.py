@@ -13,7 +13,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
+from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty, is_read_once
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.checker.checker import stated_facts
 from sonnx.executor.array_sizes import require_arrays, require_known_arrays
@@ -54,6 +54,7 @@ class Analyser:
         tighten: use the adjoint pass.
         relax: use the relaxation.
         rounds: see `BoundsDomain`.
+        conforming: whether the model is known to conform to the edition.
     """
 
     def __init__(
@@ -66,12 +67,13 @@ class Analyser:
         tighten: bool = True,
         relax: bool = True,
         rounds: int = kinks.ROUNDS,
+        conforming: bool = False,
     ) -> None:
         self.model, self.hypotheses, self.folder = model, hypotheses, folder
         self.tighten, self.relax, self.rounds = tighten, relax, rounds
         self.active = active_rules(edition)
         self.calls = Calls(model, self.active.edition, beyond_edition=True)
-        self.memory = Memory(NodeValidity(self.active))
+        self.memory = Memory(NodeValidity(self.active), conforming)
         self.places = self._places()
 
     def _places(self) -> dict[str, Value]:
@@ -149,7 +151,7 @@ def tightened(run: Run, name: str) -> Value:
     largest ones.
     """
     value, domain = run.values[name], run.domain
-    if value.unbounded or value.transfer is None or value.low.size > MAX_TIGHTENED:
+    if value.unbounded or is_read_once(value) or value.low.size > MAX_TIGHTENED:
         return value
     domain.work = 0
     every = np.argsort(-value.high.reshape(-1), kind="stable")[: domain.room(value)]
@@ -191,12 +193,13 @@ def bound_model(
     """
     name = PurePath(path).name if path else "model"
     require_arrays(model)
-    analyser = Analyser(model, hypotheses, path.parent if path else None, edition)
+    active, folder = active_rules(edition), path.parent if path else None
     if unchecked:
-        facts = stated_facts(model, analyser.active)
+        facts = stated_facts(model, active)
     else:
-        facts, _ = check_conforming(model, analyser.active, name, path.parent if path else None)
+        facts, _ = check_conforming(model, active, name, folder)
     require_known_arrays(facts, model.limits)
+    analyser = Analyser(model, hypotheses, folder, edition, conforming=not unchecked)
     run = analyser.run(box)
     outputs = [value.name for value in model.graph.outputs]
     final = {output: tightened(run, output) for output in outputs if output in run.values}

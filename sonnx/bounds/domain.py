@@ -32,6 +32,7 @@ from sonnx.numerics.enclosures.values import (
     NO_WRAP_AROUND,
     Condition,
     Context,
+    Lines,
     NotBounded,
     Transfer,
     Value,
@@ -61,9 +62,13 @@ def empty(name: str, facts: TensorFacts, unbounded: str, **more: Any) -> Value:
 
 @dataclass
 class Memory:
-    """What runs on several boxes share: valid nodes, constants, parameters of calls, where elements go."""
+    """What runs on several boxes share: valid nodes, constants, parameters of calls, where elements go.
+
+    In a model that is known to conform, what a transfer function raises is a defect of this tool, and not caught.
+    """
 
     validity: NodeValidity
+    conforming: bool = False
     constants: dict[int, Value] = field(default_factory=dict)
     applications: dict[Any, Application] = field(default_factory=dict)
     layouts: dict[Any, Any] = field(default_factory=dict)
@@ -148,6 +153,8 @@ class BoundsDomain:
         except MemoryError:
             raise NotBounded(f"{first.node}: its bounds do not fit into memory") from None
         except UNDEFINED_INPUT_ERRORS as error:
+            if self.memory.conforming:
+                raise
             text = f"{first.node}: its operator has no bounds for inputs of these types and shapes"
             raise NotBounded(text) from error
         return Transferred(values, tuple(self.conditions[before:]))
@@ -244,7 +251,7 @@ class BoundsDomain:
     def _refine(self, value: Value, wanted: Callable[[Value], Array]) -> Value:
         """See `enclosures.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
         value = self.refined.get(value.serial, value)
-        if value.is_point or value.transfer is None or not self.tighten:
+        if value.is_point or value.transfer is None or not self.tighten or is_read_once(value):
             return value
         marked = np.flatnonzero(wanted(value))
         if not len(marked) or not self.affords(value, len(marked)):
@@ -387,6 +394,24 @@ def _rounded(inputs: Sequence[Value], outputs: Sequence[Value | None]) -> bool:
         y.element in FORMATS and not (x.low is x.high and x.shape == y.shape and np.array_equal(x.low, y.low))
         for x, y in pairs
     )  # fmt: skip
+
+
+def is_read_once(value: Value) -> bool:
+    """Whether each element depends on elements that vary independently, on each of them by one path.
+
+    Then following rows back finds no more than the forward pass, which is exact there but for its roundings.
+    """
+    origins = [_origin(operand) for operand in value.transfer.inputs] if value.transfer is not None else []
+    return None not in origins and len(set(origins)) == len(origins)
+
+
+def _origin(value: Value) -> int | None:
+    """The serial number of the value, made by no node, that an elementwise chain starts from; None for other values."""
+    while value.transfer is not None:
+        if len(value.transfer.inputs) != 1 or not isinstance(value.transfer.relaxation, Lines):
+            return None
+        value = value.transfer.inputs[0]
+    return value.serial
 
 
 def _ancestors_size(value: Value) -> int:

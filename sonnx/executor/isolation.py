@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
@@ -48,6 +49,8 @@ MAX_FAULTS = 3
 START_SECONDS = 120
 ENDING_SECONDS = 1
 """Seconds in which a process that closed its pipe has ended."""
+LOOK_SECONDS = 0.1
+"""How often it is looked whether a process has ended."""
 CHUNK = 1 << 16
 
 
@@ -131,13 +134,11 @@ class IsolatedRuntime:
 
     def _exchange(self, request: bytes, seconds: float, doing: str) -> Reply:
         """Send a request and read the reply; after anything but a reply the process is ended."""
-        child, expired = self.child, threading.Event()
+        child, answered, expired = self.child, threading.Event(), threading.Event()
         assert child is not None  # noqa: S101  (it was started)
         process = child.process
         assert process.stdin is not None and process.stdout is not None  # noqa: S101  (pipes)
-        timer = threading.Timer(seconds, _expire, (child, expired))
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=_watch, args=(child, seconds, answered, expired), daemon=True).start()
         try:
             _write(process.stdin, request)
             length = int.from_bytes(_read(process.stdout, LENGTH_BYTES), "little")
@@ -158,7 +159,7 @@ class IsolatedRuntime:
             self.close()
             raise
         finally:
-            timer.cancel()
+            answered.set()
 
 
 class _IsolatedModel:
@@ -218,7 +219,15 @@ def _read(stream: IO[bytes], size: int) -> bytearray:
     return data
 
 
-def _expire(child: ChildProcess, expired: threading.Event) -> None:
-    if child.process.poll() is None:  # else it has ended, and a process that it has started holds its pipe
-        expired.set()
+def _watch(child: ChildProcess, seconds: float, answered: threading.Event, expired: threading.Event) -> None:
+    """Kill the group when its time is over, or its leader has ended: one that it has started may hold its pipe."""
+    end = time.monotonic() + seconds
+    while not answered.wait(max(0.0, min(LOOK_SECONDS, end - time.monotonic()))):
+        if child.process.poll() is not None:
+            break
+        if time.monotonic() >= end:
+            expired.set()
+            break
+    else:
+        return
     child.kill()

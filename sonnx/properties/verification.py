@@ -63,7 +63,7 @@ def verify_model(
     _require_options(source, options)
     hypotheses = hypotheses_named(options.hypotheses)
     require_arrays(model)
-    analyser = Analyser(model, hypotheses, folder, options.edition)
+    analyser = Analyser(model, hypotheses, folder, options.edition, conforming=not options.unchecked)
     if not options.unchecked:
         check_conforming(model, analyser.active, name, folder)
     output = output_of(model)

@@ -100,7 +100,7 @@ class Tolerances:
         model = structs.replace(
             self.model, graph=structs.replace(self.model.graph, inputs=inputs, initializers=tensors)
         )
-        return Analyser(model, self.hypotheses, None, self.edition).run(box_of_arrays(model, box))
+        return Analyser(model, self.hypotheses, None, self.edition, conforming=True).run(box_of_arrays(model, box))
 
     def exact_values(self, inputs: Mapping[str, Array], constants: Mapping[str, Array]) -> Mapping[str, Array]:
         """The exact outputs for other constants.

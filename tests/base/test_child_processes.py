@@ -59,15 +59,15 @@ def test_nothing_is_left_of_a_command_that_is_killed(name: str, count: int, list
 
 @LINUX
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "seconds", "said"),
     [
-        ("Forking", "it did not answer within 3 seconds while it loaded the model"),
-        ("Crashing", "its process ended with exit code 7 while it loaded the model"),
+        ("Forking", 3, "it did not answer within 3 seconds while it loaded the model"),
+        ("Crashing", 1_000_000, "its process ended with exit code 7 while it loaded the model"),
     ],
 )
-def test_nothing_is_left_of_a_runtime_that_is_ended(name: str, said: str, listed: Path) -> None:
+def test_nothing_is_left_of_a_runtime_that_is_ended(name: str, seconds: int, said: str, listed: Path) -> None:
     """Children that hold its pipes neither keep the command waiting nor hide how it ended."""
-    runtime = IsolatedRuntime(adapter(name), RuntimeLimits(seconds=3))
+    runtime = IsolatedRuntime(adapter(name), RuntimeLimits(seconds=seconds))
     with pytest.raises(Fault, match=said):
         runtime.load(chain(1).SerializeToString(), None)
     assert not still_running(processes(listed))

@@ -8,10 +8,9 @@ from onnx import helper
 
 import sonnx
 from sonnx.bounds import domain
-from sonnx.model.reader import read
 from sonnx.operators import find_operator
 from tests.support.cases import each_case
-from tests.support.models import FLOAT, graph, node_model
+from tests.support.models import FLOAT, graph
 
 
 def first_input_omitted(operator, **attributes):
@@ -28,13 +27,25 @@ def test_an_omitted_first_input_is_named(operator, attributes):
         sonnx.bound(first_input_omitted(operator, **attributes), {}, unchecked=True)
 
 
-def test_a_defect_of_a_transfer_function_is_not_called_a_model_outside_the_profile(monkeypatch):
+@each_case(
+    ("error", "unchecked", "raised", "text"),
+    [
+        (AttributeError, True, AttributeError, "a defect"),
+        (AttributeError, False, AttributeError, "a defect"),
+        (ValueError, False, ValueError, "a defect"),
+        (ValueError, True, sonnx.Stop, "no bounds for inputs of these types and shapes"),
+    ],
+)
+def test_a_defect_of_a_transfer_function_is_not_called_a_model_outside_the_profile(
+    monkeypatch, error, unchecked, raised, text
+):
     def broken(*arguments):
-        raise AttributeError("a defect")
+        raise error("a defect")
 
     operator = replace(find_operator("Relu"), bound=broken)
     monkeypatch.setattr(domain, "find_operator", lambda name: operator)
-    model = node_model("Relu", [(FLOAT, [2])], (FLOAT, [2]))
-    box = {read(model).graph.inputs[0].name: (numpy.array([-1, 1], "f4"), numpy.array([1, 2], "f4"))}
-    with pytest.raises(AttributeError, match="a defect"):
-        sonnx.bound(model, box, unchecked=True)
+    node = helper.make_node("Relu", ["x"], ["y"], name="n")
+    model = graph([node], {"x": (FLOAT, [2])}, {"y": (FLOAT, [2])}).SerializeToString()
+    box = {"x": (numpy.array([-1, 1], "f4"), numpy.array([1, 2], "f4"))}
+    with pytest.raises(raised, match=text):
+        sonnx.bound(model, box, unchecked=unchecked)

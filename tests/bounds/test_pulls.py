@@ -10,8 +10,10 @@ import numpy as np
 import onnx.parser
 
 import sonnx
+from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import Interval
+from sonnx.bounds.domain import is_read_once
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
@@ -130,3 +132,36 @@ def test_quotients_of_integers_are_whole(divisors: tuple[int, int], quotients: t
     }
     y = Analyser(model, hypotheses_named("ieee-any")).run(box).values["y"]
     assert (float(y.low[0]), float(y.high[0])) == quotients
+
+
+READ_ONCE = {
+    "a rectifier of an input": ("y = Relu(x)", True),
+    "functions one after the other": ("a = Sigmoid(x) b = Exp(a) y = Neg(b)", True),
+    "a product of a function of an input": ("a = Tanh(x) y = MatMul(a, w)", True),
+    "two inputs": ("a = Sigmoid(x) y = Add(a, u)", True),
+    "a function of a product": ("a = MatMul(x, w) y = Relu(a)", False),
+    "a product of a product": ("a = MatMul(x, w) y = MatMul(a, w)", False),
+    "an input twice": ("a = Neg(x) y = Add(x, a)", False),
+    "a function of an input twice": ("a = Sigmoid(x) b = Tanh(x) y = Sub(a, b)", False),
+}
+
+
+@each_case("name", READ_ONCE)
+def test_rows_show_no_more_than_the_forward_pass_where_each_element_is_read_once(name: str) -> None:
+    body, once = READ_ONCE[name]
+    w = "double[3, 3] w = {1.0, -2.0, 0.5, 3.0, -1.0, 1.5, -0.5, 2.0, -4.0}"
+    text = f"{HEAD}(double[2, 3] x, double[2, 3] u) => (double[2, 3] y) <{w}> {{ {body} }}"
+    model = read(onnx.parser.parse_model(text).SerializeToString())
+    x = np.arange(-3.0, 3.0).reshape(2, 3) / 4
+    box = {"x": Interval(x - 1, x + 1), "u": Interval(x, x + 3)}
+    y = Analyser(model, hypotheses_named("ieee-any")).run(box).values["y"]
+    assert is_read_once(y) == once
+    rows = adjoint.one_hot(y.shape, np.arange(y.low.size))
+    low, high = (ends.reshape(y.shape) for ends in kinks.ranges(y, rows, kinks.ROUNDS))
+    error = adjoint.errors(y, rows).reshape(y.shape)
+    if once:
+        assert (low <= y.low + 1e-9).all()
+        assert (high >= y.high - 1e-9).all()
+        assert (error >= y.error * (1 - 1e-9)).all()
+    elif "function of a product" not in name:
+        assert (low > y.low + 1e-9).any() or (error < y.error * (1 - 1e-9)).any()
