@@ -17,10 +17,11 @@ from msgspec.structs import replace
 
 from sonnx.base import child_process
 from sonnx.executor.executor import can_run
+from sonnx.graph.environment import declared_facts
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
-from sonnx.model.ir import Model, Node, Tensor, Type, ValueInfo
+from sonnx.model.ir import NOT_STATED, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
-from sonnx.model.scopes import canonical_domain
+from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.model.writer import Unwritable, write
 from sonnx.rewriter.shape_inference import InferredType
 
@@ -46,14 +47,25 @@ def unknown_nodes(model: Model) -> Iterable[Node]:
 
 
 def hints_of(model: Model) -> Hints:
-    """What the onnx package infers of the values of the main graph; nothing where sonnx knows every operator."""
-    if next(iter(unknown_nodes(model)), None) is None:
+    """What the onnx package infers of the values of the main graph; nothing where sonnx knows every operator, or the
+    model declares what the others give, and the graph outputs, whose names these may get.
+    """
+    declared = Scope("graph", model.graph, {}).declared
+    names = [name for node in unknown_nodes(model) for name in node.outputs if name]
+    types = [declared.get(name, NOT_STATED) for name in (*names, *(value.name for value in model.graph.outputs))]
+    if not names or (not model.functions and all(map(_is_complete, types))):
         return {}
     try:
         data = write(_without_large_constants(model))
     except (Unwritable, ValueError):
         return {}
     return _inferred(data)
+
+
+def _is_complete(declared: Type) -> bool:
+    """Whether a declaration leaves nothing that a hint could add."""
+    facts = declared_facts(declared)
+    return not isinstance(facts.type, Unknown) and first_unknown(facts.shape) is None
 
 
 def contradicted(hints: Hints, facts: Mapping[str, TensorFacts]) -> bool:

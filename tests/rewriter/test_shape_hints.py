@@ -69,9 +69,24 @@ def test_an_incomplete_hint_says_nothing(inferred):
     assert facts_of(inferred) is None
 
 
-def test_a_model_of_known_operators_starts_no_process(monkeypatch):
+@each_case(
+    "text",
+    [
+        "(float[2] a) => (float[2] y) { y = Max(a) }",
+        "(float[2] a) => (float[2] y) <float[2] b> { b = Cos(a) y = Max(b) }",
+    ],
+    ids=["known operators", "declared outputs"],
+)
+def test_a_model_of_which_all_is_known_starts_no_process(text, monkeypatch):
     monkeypatch.setattr(shape_hints, "_inferred", lambda data: pytest.fail("a process"))
-    assert hints_of(read(source(HEAD + "(float[2] a) => (float[2] y) { y = Max(a) }"))) == {}
+    assert hints_of(read(source(HEAD + text))) == {}
+
+
+@each_case("declared", ["", "<float[N] b>"])
+def test_what_is_not_declared_completely_is_inferred(declared, monkeypatch):
+    monkeypatch.setattr(shape_hints, "_inferred", lambda data: {"b": NOTHING_STATED})
+    text = f"(float[2] a) => (float[2] y) {declared} {{ b = Cos(a) y = Cos(b) }}"
+    assert hints_of(read(source(HEAD + text)))
 
 
 def test_a_process_that_fails_gives_no_hints():
