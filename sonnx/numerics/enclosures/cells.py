@@ -121,7 +121,10 @@ class RecurrentCell:
         """The outputs of the operator: the elements of the steps' outputs and last states."""
         values = [*[value for own in outputs for value in own], *[value for own in last for value in own]]
         own = iter(_numbered(values))
-        Y = [np.stack([next(own) for _ in output]) for output in outputs]
+        Y = [
+            np.array([next(own) for _ in output], np.intp).reshape(-1, *states[0].shape)
+            for output, states in zip(outputs, last, strict=True)
+        ]
         states = [tuple(next(own) for _ in each) for each in last]
         return [taken(np.ascontiguousarray(array), values) for array in arrange(Y, states)]
 
