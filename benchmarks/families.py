@@ -25,7 +25,9 @@ from tests.support.growth import LARGEST_EXPONENT, mixtures
 
 MEASURED = """
 import resource, sys
+from sonnx.base.garbage import collect_rarely
 from sonnx.cli.main import run
+collect_rarely()  # as the program does
 code = run(sys.argv[1:])
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 seconds = sum(each.ru_utime + each.ru_stime for each in used)

@@ -65,6 +65,7 @@ class ReportBuilder:
         self.decided: Counter[tuple[str, Verdict]] = Counter()  # the number of results of rules decided by functions
         self.passed: dict[str, int] = {}  # the number of their passes
         self.rules: dict[str, Rule] = {}
+        self.tags: dict[tuple[str, tuple[Tag, ...]], tuple[Tag, ...]] = {}  # those that apply
 
     def add(
         self, results: SubjectResults, where: Where, node: Node | None = None, signature: Signature | None = None
@@ -138,6 +139,13 @@ class ReportBuilder:
 
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""
+        key = rule.slug, rule.tags
+        found = self.tags.get(key)
+        if found is None:
+            found = self.tags[key] = self._found_tags(rule)
+        return found
+
+    def _found_tags(self, rule: Rule) -> tuple[Tag, ...]:
         edition, texts = self.active.edition, list(self.active.editions.texts)
         operator = rule.slug.partition(".")[0]
         text = edition.operators.get(operator, edition.general) if "." in rule.slug else edition.general

@@ -100,30 +100,41 @@ class TermDomain:
         operator = call.operator, call.domain, call.overload, call.operator_set, call.inputs, call.outputs
         attributes = tuple([attribute.identity for attribute in call.attributes])
         given = tuple([operand and operand.number for operand in inputs])
-        key = operator, attributes, given, tuple([_facts(output) for output in outputs])
-        terms = self.store.known_calls.get(key)
+        known, key = self.store.known_calls, (operator, attributes, given)
+        stated = *key, tuple([_facts(output) for output in outputs])
+        terms = known.get(key, known.get(stated))
         if terms is None:
-            terms = self._made(call, inputs, outputs)[: len(outputs)]
+            defined = self._defined(call, inputs, len(outputs))
+            terms = self._stated(call, inputs, outputs)[: len(outputs)] if defined is None else defined
             if all(term.operator != "unknown" for term in terms):
-                self.store.known_calls[key] = terms
+                known[stated if defined is None else key] = terms
         return Transferred(
             [term if stands is not None else None for term, stands in zip(terms, outputs, strict=True)], ""
         )
 
-    def _made(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
-        count = len(outputs)
-        undefined = any(operand is not None and operand.operator == "declared" for operand in inputs)
-        has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
-        if undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(self.store, call, inputs):
-            return [self.store.fresh("unknown", _facts(output), call.operator) for output in outputs]
+    def _defined(self, call: Call, inputs: Sequence[Term | None], count: int) -> list[Term] | None:
+        """The terms of a call whose definition gives its outputs, whatever they are declared to be; else None."""
+        if self._is_open(call, inputs):
+            return None
         facts = [None if operand is None else operand.facts for operand in inputs]
         with np.errstate(all="ignore"):
             after, prepared = self.run.call(call, facts, [NOTHING_STATED] * count)
-            if isinstance(prepared, PreparedNode):
-                known = self._known(call, prepared, inputs, after)
-                if known is not None and len(known) >= count:
-                    return known[:count]
+            known = self._known(call, prepared, inputs, after) if isinstance(prepared, PreparedNode) else None
+        return known[:count] if known is not None and len(known) >= count else None
+
+    def _stated(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
+        """The terms of another call, which may rest on what its outputs are declared to be."""
+        if self._is_open(call, inputs):
+            return [self.store.fresh("unknown", _facts(output), call.operator) for output in outputs]
         return self._unknown(call, inputs, outputs)
+
+    def _is_open(self, call: Call, inputs: Sequence[Term | None]) -> bool:
+        """Whether nothing is known of the outputs, not even that an equal call gives the same."""
+        undefined = any(operand is not None and operand.operator == "declared" for operand in inputs)
+        has_graph = any(keyed.kind in ("graph", "graphs") for keyed in call.attributes)
+        return (
+            undefined or has_graph or call.calls_function or call.operator in RANDOM or _drops(self.store, call, inputs)
+        )
 
     # ------------------------------------------------------------------ calls whose shapes are known
 

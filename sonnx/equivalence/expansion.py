@@ -90,7 +90,7 @@ class Expansion:
         random or call a model-local function nothing is known.
         """
         node, nested = visit.node, [*_nested(visit.node)]
-        if any(_is_random(inner_node) or _called(inner_node) in self.functions for inner_node in nested):
+        if any(may_be_random(inner_node) or _called(inner_node) in self.functions for inner_node in nested):
             return
         domains = sorted({canonical_domain(inner_node.domain) for inner_node in nested})
         versions = tuple([(domain, self.inlining.imports.get(domain)) for domain in domains])
@@ -301,6 +301,6 @@ def _called(node: Node) -> tuple[str, str, str]:
     return canonical_domain(node.domain), node.operator, node.overload
 
 
-def _is_random(node: Node) -> bool:
+def may_be_random(node: Node) -> bool:
     """Whether the output of a node may not be a function of its inputs; a Dropout may train."""
     return node.operator in RANDOM or node.operator == "Dropout"

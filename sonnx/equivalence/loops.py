@@ -17,7 +17,7 @@ from sonnx.equivalence.terms import Term
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.model.ir import Attribute, Graph, Node, Tensor
 from sonnx.model.scopes import canonical_domain
-from sonnx.model.value_names import renamed, unused
+from sonnx.model.value_names import TakenNames, renamed, unused
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 
@@ -36,7 +36,7 @@ class Loops:
         taken: the names of the model; names of new values are added.
     """
 
-    def __init__(self, domain: TermDomain, taken: set[str]) -> None:
+    def __init__(self, domain: TermDomain, taken: TakenNames) -> None:
         self.domain, self.store, self.taken, self.nodes = domain, domain.store, taken, 0
 
     def written_out(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:

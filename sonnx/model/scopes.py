@@ -184,22 +184,41 @@ def captured(node: Node) -> set[str]:
 
 def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
     """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
-    training = (
-        nested_scope for place, graph in model.training for nested_scope in nested_scopes(Scope(place, graph, {}))
-    )
-    for scope in (*scopes(model), *training):
-        yield from scope.graph.initializers
-        yield from scope.graph.sparse_initializers
-        for node in scope.graph.nodes:
-            for attribute in node.attributes:
-                value = attribute.value
-                if isinstance(value, tuple):
-                    yield from _tensors(attribute)
-                elif isinstance(value, Tensor | SparseTensor):
-                    yield value
+    yield from _constants_in(model.graph)
+    for function in model.functions:
+        inner = list[Graph]()
+        yield from _constants_of(function.nodes, inner)
+        for graph in inner:
+            yield from _constants_in(graph)
+    for _, graph in model.training:
+        yield from _constants_in(graph)
     for function in model.functions:
         for attribute in function.defaults:
             yield from _tensors(attribute)
+
+
+def _constants_in(root: Graph) -> Iterator[Tensor | SparseTensor]:
+    """The constants of a graph, then those of the graphs nested in its nodes, at any depth."""
+    waiting = [root]
+    while waiting:
+        graph, inner = waiting.pop(), list[Graph]()
+        yield from graph.initializers
+        yield from graph.sparse_initializers
+        yield from _constants_of(graph.nodes, inner)
+        waiting.extend(reversed(inner))
+
+
+def _constants_of(nodes: Iterable[Node], inner: list[Graph]) -> Iterator[Tensor | SparseTensor]:
+    """The tensors in attributes of nodes; `inner` gets the graphs."""
+    for node in nodes:
+        for attribute in node.attributes:
+            value = attribute.value
+            if isinstance(value, tuple):
+                yield from _tensors(attribute)
+            elif isinstance(value, Tensor | SparseTensor):
+                yield value
+        if holds_graph(node):
+            inner += [graph for _, graph in subgraphs(node)]
 
 
 def stored_tensors(model: Model) -> Iterator[Tensor]:

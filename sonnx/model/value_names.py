@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -12,24 +12,52 @@ from sonnx.model.ir import Attribute, Graph, Node, ValueInfo, subgraphs
 from sonnx.model.scopes import captured
 
 
-def unused(wanted: str, taken: set[str]) -> str:
+class TakenNames(set[str]):
+    """Names that are in use, with the number up to which a search has found all names of a base taken."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        super().__init__(names)
+        self.searched: dict[str, int] = {}
+
+    def free(self, name: str) -> None:
+        """Let others use a name, so that its numbers are searched from the first one again."""
+        self.discard(name)
+        self.searched.pop(_base(name), None)
+
+
+def unused(wanted: str, taken: TakenNames) -> str:
     """The name if it is not taken, else with the smallest free number appended; it is then added to `taken`."""
-    name, number = wanted, 1
-    base = re.sub(r"_\d+$", "", wanted)
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
+    name = wanted
+    if name in taken:
+        base = _base(wanted)
+        number = taken.searched.get(base, 1)
+        while name in taken:
+            number += 1
+            name = f"{base}_{number}"
+        taken.searched[base] = number
     taken.add(name)
     return name
 
 
-def names_in(graph: Graph) -> set[str]:
+def _base(name: str) -> str:
+    """The name without the number at its end."""
+    return re.sub(r"_\d+$", "", name)
+
+
+def names_in(graph: Graph) -> TakenNames:
     """Every name of a value in a graph, without those that only graphs inside its nodes define."""
-    names = {operand.name for operand in (*graph.inputs, *graph.outputs, *graph.value_info)}
-    names.update(initializer.name for initializer in graph.initializers)
-    for node in graph.nodes:
-        names.update(node.inputs, node.outputs, captured(node))
+    names = TakenNames(own_names(graph))
+    names.update(*map(captured, graph.nodes))
     return names
+
+
+def own_names(graph: Graph) -> Iterator[str]:
+    """Every name of a value that a graph itself defines, declares or uses."""
+    for listed in (graph.inputs, graph.outputs, graph.value_info, graph.initializers):
+        yield from [value.name for value in listed]
+    for node in graph.nodes:
+        yield from node.inputs
+        yield from node.outputs
 
 
 def renamed(node: Node, names: Mapping[str, str], *, outputs: bool = False) -> Node:

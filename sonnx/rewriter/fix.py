@@ -68,10 +68,11 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     rules, checks = ActiveRules(catalogue.edition_named(chosen), strict_versions), _Checks(called, strict_versions)
     before = checks.report(original, rules)
     name = options.values_file or f"{fixed_path(Path(called)).name}{VALUES}"
-    written = _Written.of(original, name, attributes)
     folder = Path(file).parent if not isinstance(file, bytes) else Path()
     sources = tuple({folder / tensor.external.location for tensor in stored_tensors(original) if tensor.external})
-    original = _with_values(original, Path(file).parent if not isinstance(file, bytes) else None)
+    written = _Written(name if sources else None, attributes)
+    if sources:
+        original = _with_values(original, Path(file).parent if not isinstance(file, bytes) else None)
     _require_writable(original, before, strict_versions, written)
     bound, bindings = _bound(original, before, options.bind, options.input_shapes, strict_versions)
     context = RewriteContext(
@@ -252,12 +253,6 @@ class _Written(Struct, frozen=True):
     values_file: str | None
     attributes: SharedAttributes
     """Those of all models that are read, so that calls which stay the same are known."""
-
-    @classmethod
-    def of(cls, original: Model, name: str, attributes: SharedAttributes) -> _Written:
-        """As the original is written: the other file is kept where it has one."""
-        outside = any(tensor.external is not None for tensor in stored_tensors(original))
-        return cls(name if outside else None, attributes)
 
     def file_of(self, model: Model) -> tuple[bytes, ValuesFile | None]:
         """The bytes of a model, and the other file."""

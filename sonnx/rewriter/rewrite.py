@@ -122,13 +122,14 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
         """Whether the rewrite is tried on a node; of an invalid one only where it serves a rule that makes it so."""
         if site.node.operator in site.context.kept and site.in_standard_domain:
             return False
-        if site.invalid and not any(map(self.description.serves, site.invalid)):
+        about = self.description
+        if site.invalid and not any(map(about.serves, site.invalid)):
             return False
-        only = self.description.operators
+        only = about.operators
         if only and (site.node.operator not in only or not site.in_standard_domain):
             return False
         if self.trigger is Trigger.RULE_FAILS:
-            return bool(site.failing_of(*self.rules))
+            return bool(site.failing and site.failing_of(*about.rules))
         return self.triggered(site.context)
 
     def applied(self, edits: Sequence[Edit]) -> Iterator[AppliedRewrite]:
@@ -142,7 +143,7 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
     ) -> AppliedRewrite:
         """The record of one place it changed."""
         about = self.description
-        changes = changes or (ROUNDED_DIFFERENTLY if self.option else "")
+        changes = changes or (ROUNDED_DIFFERENTLY if about.option else "")
         return AppliedRewrite(self.name, about.title, rules, where, before, after, about.theorem, changes, value)
 
 

@@ -8,48 +8,37 @@ and none is used where one contradicts what sonnx computes (`contradicted`).
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from importlib import import_module
 from math import prod
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.base import child_process
-from sonnx.base.budget import memory_limit
-from sonnx.base.child_process import hold_lease
 from sonnx.executor.executor import can_run
+from sonnx.graph.environment import declared_facts
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
-from sonnx.model.ir import Model, Node, Tensor, Type, ValueInfo
+from sonnx.model.ir import NOT_STATED, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
-from sonnx.model.scopes import canonical_domain
+from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.model.writer import Unwritable, write
+from sonnx.rewriter.shape_inference import InferredType
 
-CHILD_CODE = "from sonnx.rewriter.shape_hints import main; main()"
+CHILD_CODE = "from sonnx.rewriter.shape_inference import main; main()"
 SECONDS = 60
-MEGABYTES = 8192
 MAX_ELEMENTS = 1024
 """Elements of an initializer that a shape can depend on; of larger ones the inference gets type and shape only."""
 
 
-class Hint(Struct, frozen=True):
-    """The element type of a value, by its number in ONNX, and its shape, -1 for a dimension that is not known."""
-
-    element: int
-    shape: tuple[int, ...]
-
-    @property
-    def facts(self) -> TensorFacts | None:
-        """The type and shape as stated facts, None where one is not completely known."""
-        name = element_names().get(self.element)
-        return None if name is None or min(self.shape, default=0) < 0 else TensorFacts(name, self.shape)
+def facts_of(inferred: InferredType) -> TensorFacts | None:
+    """A type and a shape as stated facts, None where one is not completely known."""
+    name = element_names().get(inferred.element)
+    return None if name is None or min(inferred.shape, default=0) < 0 else TensorFacts(name, inferred.shape)
 
 
 Hints = Mapping[str, TensorFacts]
-DECODER = msgspec.json.Decoder(dict[str, Hint])
+DECODER = msgspec.json.Decoder(dict[str, InferredType])
 
 
 def unknown_nodes(model: Model) -> Iterable[Node]:
@@ -58,14 +47,25 @@ def unknown_nodes(model: Model) -> Iterable[Node]:
 
 
 def hints_of(model: Model) -> Hints:
-    """What the onnx package infers of the values of the main graph; nothing where sonnx knows every operator."""
-    if next(iter(unknown_nodes(model)), None) is None:
+    """What the onnx package infers of the values of the main graph; nothing where sonnx knows every operator, or the
+    model declares what the others give, and the graph outputs, whose names these may get.
+    """
+    declared = Scope("graph", model.graph, {}).declared
+    names = [name for node in unknown_nodes(model) for name in node.outputs if name]
+    types = [declared.get(name, NOT_STATED) for name in (*names, *(value.name for value in model.graph.outputs))]
+    if not names or (not model.functions and all(map(_is_complete, types))):
         return {}
     try:
         data = write(_without_large_constants(model))
     except (Unwritable, ValueError):
         return {}
     return _inferred(data)
+
+
+def _is_complete(declared: Type) -> bool:
+    """Whether a declaration leaves nothing that a hint could add."""
+    facts = declared_facts(declared)
+    return not isinstance(facts.type, Unknown) and first_unknown(facts.shape) is None
 
 
 def contradicted(hints: Hints, facts: Mapping[str, TensorFacts]) -> bool:
@@ -107,21 +107,5 @@ def _inferred(data: bytes) -> Hints:
         return {}
     finally:
         child.end()
-    known = ((name, hint.facts) for name, hint in found.items())
+    known = ((name, facts_of(inferred)) for name, inferred in found.items())
     return {name: facts for name, facts in known if facts is not None}
-
-
-def main() -> None:
-    """The program of the child: a model as input, the types of its values as output; argument: a lease."""
-    hold_lease(sys.argv[1:])
-    with memory_limit(MEGABYTES):
-        onnx = import_module("onnx")
-        model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
-        graph = import_module("onnx.shape_inference").infer_shapes(model, data_prop=True).graph
-    found = {}
-    for value in (*graph.value_info, *graph.output):
-        tensor = value.type.tensor_type
-        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            sizes = tuple(each.dim_value if each.HasField("dim_value") else -1 for each in tensor.shape.dim)
-            found[value.name] = Hint(tensor.elem_type, sizes)
-    sys.stdout.buffer.write(msgspec.json.encode(found))

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, quote
 from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.expansion import may_be_random
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner, can_run, required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
-from sonnx.model.scopes import Scope, canonical_domain, function_key, is_same
+from sonnx.model.scopes import Scope, canonical_domain, function_key, is_same, scopes
 from sonnx.numerics.formats import Array
 from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.rewriter.passes import every_rewrite
@@ -34,6 +35,8 @@ class Differs(AssertionError):
 def compared_as_terms(found: Validation, original: Model, rewritten: Model, domain: RunDomain) -> Validation:
     """The validation with the answer for all inputs; `domain` has what is known of calls.
 
+    Functions that differ in declarations only are the same one, as their terms would be.
+
     Raises:
         Differs: the models are different functions.
     """
@@ -41,6 +44,8 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, doma
     names |= {tensor.name for tensor in original.graph.initializers}
     unused = tuple([value for value in original.graph.inputs if value.name not in names])
     whole = replace(rewritten, graph=replace(rewritten.graph, inputs=(*rewritten.graph.inputs, *unused)))
+    if _differ_in_declarations(original, whole) and _is_function(original):
+        return replace(found, for_all_inputs=Answer.IDENTICAL)
     sides = [side_of(model, name, "", None) for model, name in ((original, "original"), (whole, "rewritten"))]
     try:
         options = EquivalenceOptions(edition=domain.rules.edition.name, runs=0)
@@ -141,12 +146,25 @@ def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int)
 
 def _computes_alike(one: ExecutablePart, other: ExecutablePart) -> bool:
     """Whether two models differ in declarations only, so that a run of one is a run of the other."""
-    stripped = [replace(part.model, graph=replace(part.model.graph, value_info=())) for part in (one, other)]
-    return one.outputs == other.outputs and is_same(*stripped)
+    return one.outputs == other.outputs and _differ_in_declarations(one.model, other.model)
+
+
+def _differ_in_declarations(one: Model, other: Model) -> bool:
+    """Whether the value_info of their main graphs is all that two models differ in, if in anything."""
+    stripped = [replace(model, graph=replace(model.graph, value_info=())) for model in (one, other)]
+    return is_same(*stripped)
+
+
+def _is_function(model: Model) -> bool:
+    """Whether the outputs follow from the inputs: nothing is read before it exists, and no node may be random."""
+    every = [*scopes(model)]
+    made = every[0].defined_at.keys() >= {value.name for value in model.graph.outputs}
+    nodes = (node for scope in every for node in scope.graph.nodes)
+    return made and not every[0].early_uses and not any(map(may_be_random, nodes))
 
 
 def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Validation:
-    """One set of inputs more; values in both models, or the same error condition."""
+    """One set of inputs more; values in both models, or the same error condition; one result is that of both."""
     if isinstance(one, ErrorCondition):
         if not isinstance(other, ErrorCondition):
             raise _NoValue(one.rule, str(one))
@@ -160,8 +178,11 @@ def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Valid
         raise Differs(
             f"the rewritten model meets the error condition {other.rule}, the original does not; nothing is written"
         )
-    elements, bitwise = _equal_elements(one, other), found.bitwise and _equal_bits(one, other)
-    return replace(found, inputs=found.inputs + 1, elements=found.elements + elements, bitwise=bitwise)
+    elements, bitwise = found.elements + sum(values.size for values in one.values()), found.bitwise
+    if one is not other:
+        _require_equal(one, other)
+        bitwise = bitwise and _equal_bits(one, other)
+    return replace(found, inputs=found.inputs + 1, elements=elements, bitwise=bitwise)
 
 
 def _run(given: Mapping[str, Array], runner: ModelRunner, part: ExecutablePart) -> RunResult:
@@ -183,8 +204,12 @@ def _equal_bits(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
     return all(first_difference(other[name], values, bits=True) is None for name, values in one.items())
 
 
-def _equal_elements(one: Mapping[str, Array], other: Mapping[str, Array]) -> int:
-    """How many elements were compared, all of them equal."""
+def _require_equal(one: Mapping[str, Array], other: Mapping[str, Array]) -> None:
+    """All elements are equal.
+
+    Raises:
+        Differs: one is not.
+    """
     if one.keys() != other.keys():
         raise Differs(f"the outputs are {', '.join(map(quote, one))} and {', '.join(map(quote, other))}")
     for name, values in one.items():
@@ -192,7 +217,6 @@ def _equal_elements(one: Mapping[str, Array], other: Mapping[str, Array]) -> int
         if difference is not None:
             where = f"{escape(name)} differs {difference.place}: {difference.found}, not {difference.wanted}"
             raise Differs(f"{where}; this is a defect of sonnx, and nothing is written")
-    return sum(values.size for values in one.values())
 
 
 # ------------------------------------------------------------------ models without the nodes that cannot be run

@@ -29,7 +29,7 @@ from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
 from sonnx.rewriter.pieces import Pieces
-from sonnx.rewriter.rewrite import NodeRewriting, NoReplacement, Replacement, Rewrite, Trigger
+from sonnx.rewriter.rewrite import NodeRewriting, NoReplacement, Replacement, Rewrite
 from sonnx.rewriter.site import Site, pieces_of, site_of
 
 MAX_REWRITES_OF_NODE = 100
@@ -77,7 +77,7 @@ class _Rewriting(Struct, dict=True):
     same: dict[str, str] = {}
     applied: list[AppliedRewrite] = []
     rewritten: Counter[int] = field(default_factory=Counter[int])
-    tried: dict[tuple[str, bool], tuple[Rewrite[NodeRewriting], ...]] = {}
+    triggered: dict[tuple[str, bool, frozenset[str], frozenset[str]], tuple[Rewrite[NodeRewriting], ...]] = {}
 
     def __post_init__(self) -> None:
         for value in self.graph.inputs:
@@ -93,14 +93,14 @@ class _Rewriting(Struct, dict=True):
         return self.context.model.graph
 
     @cached_property
-    def taken(self) -> set[str]:
+    def taken(self) -> value_names.TakenNames:
         """Names that new values must not have."""
         return value_names.names_in(self.graph)
 
     @cached_property
-    def taken_by_nodes(self) -> set[str]:
+    def taken_by_nodes(self) -> value_names.TakenNames:
         """Names that new nodes must not have."""
-        return {node.name for node in self.graph.nodes}
+        return value_names.TakenNames(node.name for node in self.graph.nodes)
 
     @cached_property
     def graph_outputs(self) -> frozenset[str]:
@@ -155,23 +155,21 @@ class _Rewriting(Struct, dict=True):
         )
 
     def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
-        for rewrite in self._tried(site.node.operator if site.in_standard_domain else "", bool(site.failing)):
+        for rewrite in self._triggered(site):
             try:
-                replacement = rewrite.apply(site) if rewrite.triggered_at(site) else None
+                replacement = rewrite.apply(site)
             except NoReplacement:
                 continue
             if replacement is not None and self._keeps_graph_outputs(replacement):
                 return rewrite, replacement
         return None
 
-    def _tried(self, operator: str, fails: bool) -> tuple[Rewrite[NodeRewriting], ...]:
-        """The rewrites for an operator, "" for one outside the standard domain, and for nodes where some rule fails."""
-        found = self.tried.get((operator, fails))
+    def _triggered(self, site: Site) -> tuple[Rewrite[NodeRewriting], ...]:
+        """The rewrites that are tried on a node: they follow from its operator and from the rules that fail there."""
+        key = site.node.operator, site.in_standard_domain, site.failing, site.invalid
+        found = self.triggered.get(key)
         if found is None:
-            made = (rewrite for rewrite in self.rewrites if fails or rewrite.trigger is not Trigger.RULE_FAILS)
-            about = ((rewrite, rewrite.description.operators) for rewrite in made)
-            found = tuple([rewrite for rewrite, operators in about if not operators or operator in operators])
-            self.tried[operator, fails] = found
+            found = self.triggered[key] = tuple([rewrite for rewrite in self.rewrites if rewrite.triggered_at(site)])
         return found
 
     def _keeps_graph_outputs(self, replacement: Replacement) -> bool:
@@ -218,7 +216,7 @@ class _Rewriting(Struct, dict=True):
         nodes = tuple(
             value_names.renamed(replacement_node, names, outputs=True) for replacement_node in replacement.nodes
         )
-        self.taken_by_nodes.discard(node.name)
+        self.taken_by_nodes.free(node.name)
         nodes = tuple(
             replace(inner_node, name=value_names.unused(inner_node.name, self.taken_by_nodes))
             if inner_node.name

@@ -109,7 +109,7 @@ def infer_in_forks() -> None:
     only this package knows, and a process of its own takes a second to load it.
     """
     import_module("onnx.shape_inference")
-    from sonnx.rewriter import shape_hints
+    from sonnx.rewriter import shape_hints, shape_inference
 
     class Fork:
         """As a `ChildProcess`: `process` is the fork itself."""
@@ -127,7 +127,7 @@ def infer_in_forks() -> None:
                     try:
                         sys.argv = [sys.argv[0]]
                         sys.stdin, sys.stdout = io.TextIOWrapper(given), io.TextIOWrapper(inferred)
-                        shape_hints.main()
+                        shape_inference.main()
                         sys.stdout.flush()
                         failed = 0
                     finally:

@@ -80,3 +80,26 @@ def test_the_check_after_is_that_of_the_file(name: str, steps: int) -> None:
     alone = sonnx.check(made.model_bytes(), name="model.onnx", limits={"steps": steps, "findings": 100_000})
     assert [finding.verdict for finding in made.after.findings] == [finding.verdict for finding in alone.findings]
     assert made.after.verdict == alone.verdict
+
+
+@pytest.mark.parametrize(
+    ("nodes", "answer"),
+    [
+        ("y = Relu(x)", "identical"),
+        ("y = RandomNormalLike(x)", "not decided"),
+        ("z = Relu(y) y = Relu(z)", "not decided"),
+        ("z = Relu(x)", "not decided"),
+        ("z = RandomNormalLike(x) y = Add(x, z)", "not decided"),
+        ("y = Dropout(x)", "identical"),
+        ("y = If(c) <then_branch = a () => (float[2] p) { p = RandomNormalLike(x) },"
+         " else_branch = b () => (float[2] q) { q = Relu(x) }>", "not decided"),
+    ],
+)  # fmt: skip
+def test_a_model_that_stays_is_the_same_function_if_it_is_one(nodes: str, answer: str) -> None:
+    text = f'<ir_version: 8, opset_import: ["": 13]> g (float[2] x, bool c) => (float[2] y) {{ {nodes} }}'
+    data = onnx.parser.parse_model(text).SerializeToString()
+    kept = ["Dropout"] if "Dropout" in nodes else []
+    found = fix(data, samples=1, select=["names-defined-once"], keep=kept)
+    assert is_same(read(found.model_bytes()), read(data))
+    assert found.validation.for_all_inputs is not None
+    assert found.validation.for_all_inputs.value == answer

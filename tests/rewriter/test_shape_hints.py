@@ -12,7 +12,8 @@ from sonnx.model.reader import read
 from sonnx.rewriter import fix as fix_module
 from sonnx.rewriter import shape_hints
 from sonnx.rewriter.rewrites.declarations import HINTED
-from sonnx.rewriter.shape_hints import Hint, contradicted, hints_of
+from sonnx.rewriter.shape_hints import contradicted, facts_of, hints_of
+from sonnx.rewriter.shape_inference import InferredType
 from tests.support.cases import each_case
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]> g '
@@ -63,14 +64,29 @@ def test_a_contradiction_is_about_what_both_know():
     assert contradicted({"a": hint}, {"a": TensorFacts("float", (2, 4))})
 
 
-@each_case("hint", [Hint(1, (2, -1)), Hint(99, (2,)), Hint(0, ())])
-def test_an_incomplete_hint_says_nothing(hint):
-    assert hint.facts is None
+@each_case("inferred", [InferredType(1, (2, -1)), InferredType(99, (2,)), InferredType(0, ())])
+def test_an_incomplete_hint_says_nothing(inferred):
+    assert facts_of(inferred) is None
 
 
-def test_a_model_of_known_operators_starts_no_process(monkeypatch):
+@each_case(
+    "text",
+    [
+        "(float[2] a) => (float[2] y) { y = Max(a) }",
+        "(float[2] a) => (float[2] y) <float[2] b> { b = Cos(a) y = Max(b) }",
+    ],
+    ids=["known operators", "declared outputs"],
+)
+def test_a_model_of_which_all_is_known_starts_no_process(text, monkeypatch):
     monkeypatch.setattr(shape_hints, "_inferred", lambda data: pytest.fail("a process"))
-    assert hints_of(read(source(HEAD + "(float[2] a) => (float[2] y) { y = Max(a) }"))) == {}
+    assert hints_of(read(source(HEAD + text))) == {}
+
+
+@each_case("declared", ["", "<float[N] b>"])
+def test_what_is_not_declared_completely_is_inferred(declared, monkeypatch):
+    monkeypatch.setattr(shape_hints, "_inferred", lambda data: {"b": NOTHING_STATED})
+    text = f"(float[2] a) => (float[2] y) {declared} {{ b = Cos(a) y = Cos(b) }}"
+    assert hints_of(read(source(HEAD + text)))
 
 
 def test_a_process_that_fails_gives_no_hints():

@@ -55,7 +55,8 @@ def fix_command(options: argparse.Namespace) -> int:
         called = STANDARD_INPUT if piped else options.model
         name = "" if output is None else f"{output.name}{VALUES}"
         result = fix(source, **keywords_of(FixOptions, options), name=called, values_file=name)
-    record, values = result.to_json(None if output is None else str(output)), result.values
+    recorded, values = report is not None or options.format == "json", result.values
+    record = result.to_json(None if output is None else str(output)) if recorded else ""
     if output is not None:
         if values is not None:
             require_free(Path(options.model), [output.parent / values.name], options.force)

@@ -33,7 +33,7 @@ def constant_condition(site: Site) -> Replacement | None:
     branch = site.attributes[taken].value if taken in site.attributes else None
     if not isinstance(branch, Graph) or branch.sparse_initializers or len(branch.outputs) != len(node.outputs):
         return None
-    around = {*node.inputs, *node.outputs, *captured(node)}
+    around = value_names.TakenNames((*node.inputs, *node.outputs, *captured(node)))
     own = [name for branch_node in branch.nodes for name in branch_node.outputs if name] + [
         initializer.name for initializer in branch.initializers
     ]
@@ -57,7 +57,7 @@ def function_call(site: Site) -> Replacement | None:
         return None
     inputs = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
     names = dict(zip(function.inputs, inputs, strict=True))
-    taken = {*names.values(), *node.outputs}
+    taken = value_names.TakenNames((*names.values(), *node.outputs))
     results = dict(zip(function.outputs, node.outputs, strict=False))
     for name in dict.fromkeys(name for function_node in function.nodes for name in function_node.outputs if name):
         names[name] = results.get(name) or value_names.unused(name, taken)

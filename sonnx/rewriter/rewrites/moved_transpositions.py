@@ -131,7 +131,7 @@ class _Moves(Struct, dict=True):
         return {value.name for value in self.graph.outputs}.union(*map(captured, self.graph.nodes))
 
     @cached_property
-    def taken(self) -> set[str]:
+    def taken(self) -> value_names.TakenNames:
         return value_names.names_in(self.graph)
 
     @cached_property

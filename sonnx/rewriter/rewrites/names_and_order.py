@@ -85,10 +85,10 @@ def unique_names(context: RewriteContext) -> ModelChange | None:
     edits: list[Edit] = []
     graph = _without_copies(context.model.graph, edits)
     if any(scope.outer for scope in nested_scopes(Scope("graph", graph, {}))):
-        taken = {
-            name for scope in nested_scopes(Scope("graph", graph, {})) for name in value_names.names_in(scope.graph)
-        }
-        graph = _unhidden_inside(graph, "graph", frozenset(), taken, edits)
+        taken = value_names.TakenNames(
+            name for scope in nested_scopes(Scope("graph", graph, {})) for name in value_names.own_names(scope.graph)
+        )
+        graph = _unhidden_inside(graph, "graph", set(), taken, edits)
     return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
 
@@ -108,17 +108,26 @@ def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
     return replace(graph, initializers=tuple(kept)) if len(kept) < len(graph.initializers) else graph
 
 
-def _unhidden_inside(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:
-    """The graph with unique names in the graphs of its nodes; `around` are the names its nodes see from outside."""
-    seen = around.union(_inputs_and_constants(graph))
+def _unhidden_inside(
+    graph: Graph, place: str, around: set[str], taken: value_names.TakenNames, edits: list[Edit]
+) -> Graph:
+    """The graph with unique names in the graphs of its nodes; `around` are the names its nodes see from outside, with
+    those of the graph while its nodes are visited.
+    """
+    own = {name for name in _inputs_and_constants(graph) if name not in around}
+    around |= own
     nodes: list[Node] = []
     for index, node in enumerate(graph.nodes):
-        nodes.append(_unhidden_in_node(node, f"{place}/node[{index}]", seen, taken, edits))
-        seen |= {*node.outputs}
+        nodes.append(_unhidden_in_node(node, f"{place}/node[{index}]", around, taken, edits))
+        own.update([name for name in node.outputs if name not in around])
+        around.update(node.outputs)
+    around -= own
     return replace(graph, nodes=tuple(nodes))
 
 
-def _unhidden_in_node(node: Node, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Node:
+def _unhidden_in_node(
+    node: Node, place: str, around: set[str], taken: value_names.TakenNames, edits: list[Edit]
+) -> Node:
     def unhidden(graph: Graph, name: str) -> Graph:
         changed = _unhidden_inside(graph, f"{place}/{name}", around, taken, edits)
         return _unhidden(changed, f"{place}/{name}", around, taken, edits)
@@ -126,7 +135,7 @@ def _unhidden_in_node(node: Node, place: str, around: frozenset[str], taken: set
     return value_names.with_subgraphs(node, unhidden)
 
 
-def _unhidden(graph: Graph, place: str, around: frozenset[str], taken: set[str], edits: list[Edit]) -> Graph:
+def _unhidden(graph: Graph, place: str, around: set[str], taken: value_names.TakenNames, edits: list[Edit]) -> Graph:
     names = {}
     for name in _hiding(graph, around):
         names[name] = value_names.unused(name, taken)
@@ -134,7 +143,7 @@ def _unhidden(graph: Graph, place: str, around: frozenset[str], taken: set[str],
     return value_names.with_renamed_outputs(graph, names) if names else graph
 
 
-def _hiding(graph: Graph, around: frozenset[str]) -> list[str]:
+def _hiding(graph: Graph, around: set[str]) -> list[str]:
     """Outputs of nodes that hide a value around the graph, name nothing else here or below, and are not used before."""
     number = Counter(name for node in graph.nodes for name in node.outputs)
     scope = Scope("", graph, {})
@@ -146,8 +155,8 @@ def _hiding(graph: Graph, around: frozenset[str]) -> list[str]:
         for name in (*node.inputs, *captured(node))
         if defined.get(name, -1) >= index
     }
-    hidden = around - {"", *_inputs_and_constants(graph)} - early - below
-    return [name for name in number if name in hidden and number[name] == 1]
+    stay = {"", *_inputs_and_constants(graph), *early, *below}
+    return [name for name in number if name in around and name not in stay and number[name] == 1]
 
 
 def _inputs_and_constants(graph: Graph) -> list[str]:
