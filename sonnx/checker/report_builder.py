@@ -140,12 +140,12 @@ class ReportBuilder:
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""
         key = rule.slug, rule.tags
-        found = self.tags.get(key)
-        if found is None:
-            found = self.tags[key] = self._found_tags(rule)
-        return found
+        tags = self.tags.get(key)
+        if tags is None:
+            tags = self.tags[key] = self._applying_tags(rule)
+        return tags
 
-    def _found_tags(self, rule: Rule) -> tuple[Tag, ...]:
+    def _applying_tags(self, rule: Rule) -> tuple[Tag, ...]:
         edition, texts = self.active.edition, list(self.active.editions.texts)
         operator = rule.slug.partition(".")[0]
         text = edition.operators.get(operator, edition.general) if "." in rule.slug else edition.general

@@ -28,10 +28,10 @@ def main() -> None:
         onnx = import_module("onnx")
         model = onnx.ModelProto.FromString(sys.stdin.buffer.read())
         graph = import_module("onnx.shape_inference").infer_shapes(model, data_prop=True).graph
-    found = {}
+    inferred = {}
     for value in (*graph.value_info, *graph.output):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type") and tensor.HasField("shape"):
             sizes = tuple(each.dim_value if each.HasField("dim_value") else -1 for each in tensor.shape.dim)
-            found[value.name] = InferredType(tensor.elem_type, sizes)
-    sys.stdout.buffer.write(msgspec.json.encode(found))
+            inferred[value.name] = InferredType(tensor.elem_type, sizes)
+    sys.stdout.buffer.write(msgspec.json.encode(inferred))

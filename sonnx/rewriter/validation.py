@@ -158,9 +158,9 @@ def _differ_in_declarations(one: Model, other: Model) -> bool:
 def _is_function(model: Model) -> bool:
     """Whether the outputs follow from the inputs: nothing is read before it exists, and no node may be random."""
     every = [*scopes(model)]
-    made = every[0].defined_at.keys() >= {value.name for value in model.graph.outputs}
+    defined = every[0].defined_at.keys() >= {value.name for value in model.graph.outputs}
     nodes = (node for scope in every for node in scope.graph.nodes)
-    return made and not every[0].early_uses and not any(map(may_be_random, nodes))
+    return defined and not every[0].early_uses and not any(map(may_be_random, nodes))
 
 
 def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Validation:

@@ -167,10 +167,10 @@ class _Rewriting(Struct, dict=True):
     def _triggered(self, site: Site) -> tuple[Rewrite[NodeRewriting], ...]:
         """The rewrites that are tried on a node: they follow from its operator and from the rules that fail there."""
         key = site.node.operator, site.in_standard_domain, site.failing, site.invalid
-        found = self.triggered.get(key)
-        if found is None:
-            found = self.triggered[key] = tuple([rewrite for rewrite in self.rewrites if rewrite.triggered_at(site)])
-        return found
+        rewrites = self.triggered.get(key)
+        if rewrites is None:
+            rewrites = self.triggered[key] = tuple([rewrite for rewrite in self.rewrites if rewrite.triggered_at(site)])
+        return rewrites
 
     def _keeps_graph_outputs(self, replacement: Replacement) -> bool:
         """Whether every graph output keeps its name: what takes its place must be free to get that name."""
