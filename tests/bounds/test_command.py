@@ -57,6 +57,19 @@ def test_json_follows_its_schema(model: str, capsys: Any) -> None:
     assert code == (0 if made["decisions"][0]["same"] else 3)
 
 
+@pytest.mark.parametrize(
+    ("more", "edition", "said"),
+    [([], "2026-11", "edition     2026-11\n"), (["--unchecked"], None, "edition     the model was not checked\n")],
+)
+def test_the_edition_stands_only_where_the_model_was_checked(
+    model: str, more: list[str], edition: str | None, said: str, capsys: Any
+) -> None:
+    run(["bound", model, "--input", "x=[-1,1]", "--format", "json", *more])
+    assert json.loads(capsys.readouterr().out)["edition"] == edition
+    run(["bound", model, "--input", "x=[-1,1]", *more])
+    assert said in capsys.readouterr().out
+
+
 def test_text_says_the_hypotheses_and_what_they_exclude(model: str, capsys: Any) -> None:
     assert run(["bound", model, "--input", "x=[-1,1]"]) == 0
     text = capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
+from sonnx.base.errors import UsageError
 from sonnx.bounds.analysis import decide, shares
 from sonnx.bounds.result import DecisionBounds
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
@@ -72,6 +73,13 @@ def test_the_largest_element(low: Any, high: Any, error: Any, expected: Any) -> 
     [found] = decide(value(low, high, error), [], argmax=True)
     assert (found.what, found.same) == (expected[0], expected[3])
     assert (found.low, found.high) == pytest.approx(expected[1:3])
+    assert found.error == 0 or len(low) > 1
+
+
+@pytest.mark.parametrize("pair", [(-1, 0), (0, -1), (0, 3), (3, 0), (1, 1)])
+def test_the_elements_of_a_difference_are_two_of_the_output(pair: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match="the output has elements 0 to 2"):
+        decide(value([0, 1, 2], [1, 2, 3], [0, 0, 0]), [pair], argmax=False)
 
 
 def test_the_largest_of_many_elements_that_are_close() -> None:
@@ -82,14 +90,17 @@ def test_the_largest_of_many_elements_that_are_close() -> None:
     assert (found.what, found.same, found.low) == ("argmax = 7", False, pytest.approx(-0.25))
 
 
-def test_shares_are_of_the_first_output() -> None:
-    """The second output has more nodes with errors."""
+def test_shares_and_decisions_are_of_the_first_output() -> None:
+    """The second output has more nodes with errors, and its elements are nearer to each other."""
     nodes = [
         helper.make_node("Mul", ["x", "x"], ["y"], name="square"),
         helper.make_node("Exp", ["x"], ["e"]), helper.make_node("Add", ["e", "x"], ["z"], name="sum"),
     ]  # fmt: skip
     kind = TensorProto.FLOAT, [2]
     data = graph(nodes, {"x": kind}, {"y": kind, "z": kind}).SerializeToString()
-    found = sonnx.bound(data, {"x": (np.ones(2), np.full(2, 1.5))}, unchecked=True)
+    box = {"x": (np.array([1, 2]), np.array([1.5, 2.5]))}
+    found = sonnx.bound(data, box, argmax=True, unchecked=True)
+    [largest] = found.decisions
+    assert (largest.low, largest.high) == pytest.approx((1.75, 5.25), rel=0.2)
     assert [node.partition(" (")[0] for node, _ in found.shares] == ["node 'square'"]
     assert found.shares[0][1] == pytest.approx(1)
