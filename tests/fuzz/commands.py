@@ -4,6 +4,7 @@
 
 Each model is a number (`damaged_calls.model`).  The commands run in one process, which is started again where it ends,
 takes too long, or has grown; `compare` and `audit` start processes or hash the installation, so they take fewer models.
+A model that conforms is given without --unchecked, so that an error of the tool is not taken for one of the model.
 What each command ended with is a line of the journal; a campaign that is started again goes on behind the last.
 """
 
@@ -93,12 +94,14 @@ def serve(first: int, last: int, only: str | None) -> None:
             data = model(number)
             Path(path).write_bytes(data)
             Path(path).with_name("changed.onnx").write_bytes(changed(data, number))
+            conforms = False
             for name, arguments in commands(path, number):
                 if only not in (None, name) or (only is None and number % EVERY.get(name, 1)):
                     continue
                 say("begins", number, name)
                 started = time.process_time()
-                ended, reason = code([name, *arguments])
+                ended, reason = code([name, *(part for part in arguments if part != "--unchecked" or not conforms)])
+                conforms = conforms or (name == "check" and ended == 0)
                 say("ended", number, name, ended, round(time.process_time() - started, 3), reason)
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10 > LARGEST:
                 return
