@@ -13,7 +13,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.box import Box, Interval
-from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty, is_read_once
+from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.checker.checker import stated_facts
 from sonnx.executor.array_sizes import require_arrays, require_known_arrays
@@ -151,7 +151,7 @@ def tightened(run: Run, name: str) -> Value:
     largest ones.
     """
     value, domain = run.values[name], run.domain
-    if value.unbounded or is_read_once(value) or value.low.size > MAX_TIGHTENED:
+    if value.unbounded or domain.is_read_once(value) or value.low.size > MAX_TIGHTENED:
         return value
     domain.work = 0
     every = np.argsort(-value.high.reshape(-1), kind="stable")[: domain.room(value)]

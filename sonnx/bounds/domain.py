@@ -95,6 +95,7 @@ class BoundsDomain:
         self.tighten, self.relax, self.rounds = tighten, relax and not at_point, rounds
         self.conditions: list[Condition] = []
         self.refined: dict[int, Value] = {}
+        self.origins: dict[int, int | None] = {}
         self.rows = self.work = 0
         self.coarse: list[str] = []
         """The values that keep their forward errors, because their rows are too many numbers."""
@@ -112,6 +113,26 @@ class BoundsDomain:
             return False
         self.work += rows * _ancestors_size(value)
         return True
+
+    def is_read_once(self, value: Value) -> bool:
+        """Whether each element depends on elements that vary independently, on each of them by one path.
+
+        Then following rows back finds no more than the forward pass, which is exact there but for its roundings.
+        """
+        origins = [self._origin(operand) for operand in value.transfer.inputs] if value.transfer is not None else []
+        return None not in origins and len(set(origins)) == len(origins)
+
+    def _origin(self, value: Value) -> int | None:
+        """The serial number of the value, made by no node, that a chain of elementwise functions starts from; None for
+        other values.
+        """
+        passed = list[int]()
+        while value.serial not in self.origins and value.transfer is not None and _is_elementwise(value):
+            passed.append(value.serial)
+            value = value.transfer.inputs[0]
+        origin = self.origins.get(value.serial, None if value.transfer is not None else value.serial)
+        self.origins |= dict.fromkeys(passed, origin)
+        return origin
 
     def declared(self, type_: Type) -> Value:
         """What a declaration states; nothing of the values."""
@@ -251,7 +272,7 @@ class BoundsDomain:
     def _refine(self, value: Value, wanted: Callable[[Value], Array]) -> Value:
         """See `enclosures.values.Refine`: the adjoint pass and the relaxation for the elements marked."""
         value = self.refined.get(value.serial, value)
-        if value.is_point or value.transfer is None or not self.tighten or is_read_once(value):
+        if value.is_point or value.transfer is None or not self.tighten or self.is_read_once(value):
             return value
         marked = np.flatnonzero(wanted(value))
         if not len(marked) or not self.affords(value, len(marked)):
@@ -396,22 +417,10 @@ def _rounded(inputs: Sequence[Value], outputs: Sequence[Value | None]) -> bool:
     )  # fmt: skip
 
 
-def is_read_once(value: Value) -> bool:
-    """Whether each element depends on elements that vary independently, on each of them by one path.
-
-    Then following rows back finds no more than the forward pass, which is exact there but for its roundings.
-    """
-    origins = [_origin(operand) for operand in value.transfer.inputs] if value.transfer is not None else []
-    return None not in origins and len(set(origins)) == len(origins)
-
-
-def _origin(value: Value) -> int | None:
-    """The serial number of the value, made by no node, that an elementwise chain starts from; None for other values."""
-    while value.transfer is not None:
-        if len(value.transfer.inputs) != 1 or not isinstance(value.transfer.relaxation, Lines):
-            return None
-        value = value.transfer.inputs[0]
-    return value.serial
+def _is_elementwise(value: Value) -> bool:
+    """Whether a function of single elements of one value made the value."""
+    transfer = value.transfer
+    return transfer is not None and len(transfer.inputs) == 1 and isinstance(transfer.relaxation, Lines)
 
 
 def _ancestors_size(value: Value) -> int:

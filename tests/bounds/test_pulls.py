@@ -13,7 +13,6 @@ import sonnx
 from sonnx.bounds import adjoint, kinks
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import Interval
-from sonnx.bounds.domain import is_read_once
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
@@ -154,8 +153,9 @@ def test_rows_show_no_more_than_the_forward_pass_where_each_element_is_read_once
     model = read(onnx.parser.parse_model(text).SerializeToString())
     x = np.arange(-3.0, 3.0).reshape(2, 3) / 4
     box = {"x": Interval(x - 1, x + 1), "u": Interval(x, x + 3)}
-    y = Analyser(model, hypotheses_named("ieee-any")).run(box).values["y"]
-    assert is_read_once(y) == once
+    run = Analyser(model, hypotheses_named("ieee-any")).run(box)
+    y = run.values["y"]
+    assert run.domain.is_read_once(y) == once
     rows = adjoint.one_hot(y.shape, np.arange(y.low.size))
     low, high = (ends.reshape(y.shape) for ends in kinks.ranges(y, rows, kinks.ROUNDS))
     error = adjoint.errors(y, rows).reshape(y.shape)
