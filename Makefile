@@ -28,11 +28,13 @@ demo: $(VENV)/installed
 test: $(VENV)/installed
 	$(MAKE) --no-print-directory --jobs=2 lint pytest
 
-# `make test` in TIMES fresh clones, every second time beside two busy processes with MEGABYTES of free memory: a table.
+# `make test` in TIMES fresh clones, every second time, or each time with EVERY=1, beside two busy processes with MEGABYTES of
+# free memory: a table.
 TIMES ?= 10
+EVERY ?= 2
 MEGABYTES ?= 2048
 repeated-test:
-	$(PYTHON) -m benchmarks.repeated_test --times $(TIMES) --megabytes $(MEGABYTES)
+	$(PYTHON) -m benchmarks.repeated_test --times $(TIMES) --every $(EVERY) --megabytes $(MEGABYTES)
 
 pytest: $(VENV)/installed
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder

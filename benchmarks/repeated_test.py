@@ -1,6 +1,7 @@
 """`make test` again and again in fresh clones, every second time beside two busy processes with little memory.
 
     python -m benchmarks.repeated_test --times 10
+    python -m benchmarks.repeated_test --times 3 --every 1      # each time beside them
 
 A row for each run: what ran beside it, its exit code, and its seconds.  The environment of each clone is installed
 before the clock starts.  A process that holds memory leaves only so much free beside the busy ones (Linux).
@@ -26,9 +27,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--megabytes", type=int, default=2048)
+    parser.add_argument("--every", type=int, default=2, help="so many runs have one beside busy processes, the last")
     options = parser.parse_args()
     print("| run | beside | free memory | exit code | seconds |\n|---|---|---|---|---|", flush=True)
-    codes = [_run(number, options.megabytes) for number in range(1, options.times + 1)]
+    codes = [
+        _run(number, options.megabytes, BUSY * (number % options.every == 0)) for number in range(1, options.times + 1)
+    ]
     return int(any(codes))
 
 
@@ -38,9 +42,8 @@ def _available() -> int:
     return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("MemAvailable"))
 
 
-def _run(number: int, megabytes: int) -> int:
-    """One run in a clone of its own; its exit code."""
-    busy = BUSY * (number % 2 == 0)
+def _run(number: int, megabytes: int, busy: int) -> int:
+    """One run in a clone of its own, beside busy processes; its exit code."""
     held = max(0, _available() - megabytes) if busy else 0
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
@@ -56,9 +59,9 @@ def _run(number: int, megabytes: int) -> int:
             with (Path(folder) / "log").open("w") as log:
                 code = subprocess.run(["make", "test"], cwd=clone, stdout=log, stderr=log, check=False).returncode
         finally:
-            for each in beside:
-                each.kill()
-                each.wait()
+            for process in beside:
+                process.kill()
+                process.wait()
         seconds = time.monotonic() - started
         memory = f"{megabytes} MB" if held else "all"
         print(f"| {number} | {busy} busy processes | {memory} | {code} | {seconds:.0f} |", flush=True)
