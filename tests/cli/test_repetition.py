@@ -66,7 +66,7 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
     "a clock that is set back": {"PYTHONPATH": "clock"},
 }
 PYTHONS = [sys.executable, *filter(None, [os.environ.get("SONNX_OTHER_PYTHON")])]
-"""With SONNX_OTHER_PYTHON, an interpreter of another version that has the packages of requirements.txt."""
+"""With SONNX_OTHER_PYTHON, an interpreter of another version that has the packages of requirements.txt and this one."""
 
 
 def outcome(line: str, folder: Path, more: Mapping[str, str], python: str = sys.executable) -> dict[str, bytes]:
