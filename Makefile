@@ -43,7 +43,7 @@ pytest: $(VENV)/installed
 deep:
 	SONNX_DEEP=1 $(MAKE) pytest
 
-# The lists of which `make test` takes a part and that nothing else takes whole; three minutes on two cores.
+# The lists of which `make test` takes a part and that nothing else takes whole; five minutes on two cores.
 WHOLE_OPERATORS := $(patsubst %,operators/test_%.py, cells convtranspose definitions elementwise empty_tensors every_type \
   formulas kernels resize)
 WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, networks random_models recorded_bounds transfers)
