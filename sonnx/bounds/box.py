@@ -127,10 +127,8 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
     """
     inputs = wanted(model)
     known = {value.name for value in inputs}
-    missing, extra = (
-        [value.name for value in inputs if value.name not in ends],
-        [name for name in ends if name not in known],
-    )
+    missing = [value.name for value in inputs if value.name not in ends]
+    extra = [name for name in ends if name not in known]
     if missing or extra:
         problem = (
             f"lacks the input {quote(missing[0])}" if missing else f"names {quote(extra[0])}, not an input of the model"

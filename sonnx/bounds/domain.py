@@ -127,9 +127,9 @@ class BoundsDomain:
         other values.
         """
         passed = list[int]()
-        while value.serial not in self.origins and value.transfer is not None and _is_elementwise(value):
+        while value.serial not in self.origins and (operand := _argument(value)) is not None:
             passed.append(value.serial)
-            value = value.transfer.inputs[0]
+            value = operand
         origin = self.origins.get(value.serial, None if value.transfer is not None else value.serial)
         self.origins |= dict.fromkeys(passed, origin)
         return origin
@@ -417,10 +417,11 @@ def _rounded(inputs: Sequence[Value], outputs: Sequence[Value | None]) -> bool:
     )  # fmt: skip
 
 
-def _is_elementwise(value: Value) -> bool:
-    """Whether a function of single elements of one value made the value."""
+def _argument(value: Value) -> Value | None:
+    """The value of which an elementwise function made this one; None where nothing or another operator made it."""
     transfer = value.transfer
-    return transfer is not None and len(transfer.inputs) == 1 and isinstance(transfer.relaxation, Lines)
+    elementwise = transfer is not None and len(transfer.inputs) == 1 and isinstance(transfer.relaxation, Lines)
+    return transfer.inputs[0] if transfer is not None and elementwise else None
 
 
 def _ancestors_size(value: Value) -> int:

@@ -103,9 +103,11 @@ class TermDomain:
         known, key = self.store.known_calls, (operator, attributes, given)
         stated = *key, tuple([_facts(output) for output in outputs])
         terms = known.get(key, known.get(stated))
-        if terms is None:
+        if terms is None and self._is_open(call, inputs):
+            terms = [self.store.fresh("unknown", _facts(output), call.operator) for output in outputs]
+        elif terms is None:
             defined = self._defined(call, inputs, len(outputs))
-            terms = self._stated(call, inputs, outputs)[: len(outputs)] if defined is None else defined
+            terms = self._unknown(call, inputs, outputs)[: len(outputs)] if defined is None else defined
             if all(term.operator != "unknown" for term in terms):
                 known[stated if defined is None else key] = terms
         return Transferred(
@@ -114,19 +116,11 @@ class TermDomain:
 
     def _defined(self, call: Call, inputs: Sequence[Term | None], count: int) -> list[Term] | None:
         """The terms of a call whose definition gives its outputs, whatever they are declared to be; else None."""
-        if self._is_open(call, inputs):
-            return None
         facts = [None if operand is None else operand.facts for operand in inputs]
         with np.errstate(all="ignore"):
             after, prepared = self.run.call(call, facts, [NOTHING_STATED] * count)
             known = self._known(call, prepared, inputs, after) if isinstance(prepared, PreparedNode) else None
         return known[:count] if known is not None and len(known) >= count else None
-
-    def _stated(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
-        """The terms of another call, which may rest on what its outputs are declared to be."""
-        if self._is_open(call, inputs):
-            return [self.store.fresh("unknown", _facts(output), call.operator) for output in outputs]
-        return self._unknown(call, inputs, outputs)
 
     def _is_open(self, call: Call, inputs: Sequence[Term | None]) -> bool:
         """Whether nothing is known of the outputs, not even that an equal call gives the same."""

@@ -32,6 +32,6 @@ def main() -> None:
     for value in (*graph.value_info, *graph.output):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            sizes = tuple(each.dim_value if each.HasField("dim_value") else -1 for each in tensor.shape.dim)
+            sizes = tuple(size.dim_value if size.HasField("dim_value") else -1 for size in tensor.shape.dim)
             inferred[value.name] = InferredType(tensor.elem_type, sizes)
     sys.stdout.buffer.write(msgspec.json.encode(inferred))
