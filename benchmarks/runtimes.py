@@ -25,7 +25,7 @@ How far {runtime} is from the exact values. The inputs of each model are generat
 set of ordinary numbers of [-1, 1), and for the models of DIR a second one of small multiples of one half; then each
 node runs alone on class inputs, as many as the default budget allows.
 [Below](#conformance-of-runtimes) is the conformance of several runtimes, operator by operator, from runs of a suite.
-[comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
+[comparing a runtime](running.md#comparing-a-runtime-with-the-exact-values) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """
 CONFORMANCE = "## Conformance of runtimes\n"

@@ -93,7 +93,7 @@ def files_of(name: str) -> list[Path]:
     return [file.relative_to(ROOT) for file in files]
 
 
-def annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def annotation_places(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Where the annotations begin and end; no value depends on them."""
     nodes: list[ast.expr | None] = []
     for node in ast.walk(ast.parse(source)):
@@ -141,7 +141,7 @@ def _run(copy: Path, *words: str) -> None:
 
 def _changes_a_value(item: Any) -> bool:
     [change] = item.mutations
-    inside = annotations((ROOT / change.module_path).read_text("utf-8"))
+    inside = annotation_places((ROOT / change.module_path).read_text("utf-8"))
     return not any(begin <= change.start_pos < end for begin, end in inside)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.cases import each_case
 from tests.support.paths import ROOT
 from tools import mutants
-from tools.mutants import TESTS, Result, Survivor, annotations, files_of
+from tools.mutants import TESTS, Result, Survivor, annotation_places, files_of
 
 
 @each_case(
@@ -42,7 +42,7 @@ def test_files_of_a_name() -> None:
 def test_annotations_are_found() -> None:
     source = "x: int | None = 1 | 2\n\ndef f(a: int | str, *b: int, c: int = 3) -> list[int]:\n    return a\n"
     lines = source.splitlines()
-    texts = [lines[line - 1][begin:end] for (line, begin), (_, end) in annotations(source)]
+    texts = [lines[line - 1][begin:end] for (line, begin), (_, end) in annotation_places(source)]
     assert sorted(texts) == ["int", "int", "int | None", "int | str", "list[int]"]
 
 
