@@ -96,8 +96,8 @@ formal: $(VENV)/installed
 formal-terms: $(VENV)/installed
 	$(BIN)/python -m tests.support.second_encoder $(FORMAL)/second_encoder $(FORMAL)/rules.v
 
-# A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and the tables of docs/runtimes.md and
-# docs/suite.md; an hour and more. Reports of other versions of a runtime in build/reports stay.
+# A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and their tables in
+# docs/measurements; an hour and more. Reports of other versions of a runtime in build/reports stay.
 RUNTIMES ?= onnxruntime reference openvino tract
 conformance:
 	rm -rf build/suite
@@ -105,7 +105,7 @@ conformance:
 	nice -n 19 $(BIN)/python -m benchmarks.conformance build/suite build/reports $(RUNTIMES:%=--run %) --write
 
 # A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
-# of docs/suite.md; half an hour.
+# in docs/measurements; half an hour.
 wrong-kernels: $(VENV)/installed
 	rm -rf build/suite
 	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json
