@@ -71,7 +71,7 @@ CONTENTS = {
     "Reference": ["glossary", "above/CHANGELOG", "*"],
 }
 """The contents, by what a reader wants; the last pattern takes all remaining pages."""
-FOLDED = ("operators", "theorems", "decisions", "traceability")
+FOLDED = ("operators", "theorems", "decisions", "measurements", "traceability")
 """Folders whose pages are listed below their index."""
 
 
