@@ -110,12 +110,12 @@ def functions() -> Mapping[CodeType, str]:
     """The functions and methods of the translator, by their code, with their full names."""
     named = {}
     for module in MODULES:
-        owners = [module, *(each for each in vars(module).values() if isinstance(each, type))]
-        for owner in owners:
-            if owner is not module and owner.__module__ != module.__name__:
-                continue
-            prefix = module.__name__ if owner is module else f"{module.__name__}.{owner.__name__}"
-            for name, value in vars(owner).items():
+        kinds = [
+            each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+        ]
+        owners = {module.__name__: vars(module)} | {f"{module.__name__}.{kind.__name__}": vars(kind) for kind in kinds}
+        for prefix, members in owners.items():
+            for name, value in members.items():
                 function = value.fget if isinstance(value, property) else value
                 if isinstance(function, FunctionType) and function.__code__.co_filename == module.__file__:
                     named[function.__code__] = f"{prefix}.{name}"
