@@ -64,6 +64,7 @@ CONTENTS = {
         "profile-format",
         "rule-language",
         "reading-guide",
+        "flows",
         "above/CONTRIBUTING",
         "above/SECURITY",
         "releasing",
