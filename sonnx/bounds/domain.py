@@ -17,11 +17,12 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
-from sonnx.executor.preparation import NodeValidity
+from sonnx.executor.node_validity import NodeValidity
+from sonnx.executor.prepared_call import PreparedCall, operand_facts
 from sonnx.graph.call import Call
-from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
+from sonnx.graph.environment import NOTHING_STATED, declared_facts
 from sonnx.graph.interpreter import Transferred
-from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
@@ -187,7 +188,7 @@ class BoundsDomain:
             raise NotBounded(f"{node}: calls of functions and operators of other domains have no bounds")
         self.memory.validity.require(call)
         inputs = [None if operand is None else self.refined.get(operand.serial, operand) for operand in inputs]
-        application = self._application(call, inputs, len(outputs))
+        application = self._application(call, inputs)
         present = [operand for operand in inputs if operand is not None]
         if inputs and inputs[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
@@ -233,39 +234,20 @@ class BoundsDomain:
             introduced=spread(made.introduced, shape), serial=new_serial(),
         )  # fmt: skip
 
-    def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
+    def _application(self, call: Call, inputs: Sequence[Value | None]) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
-        facts = [None if operand is None else operand.facts for operand in inputs]
-        key = call, tuple(facts), outputs
+        facts = operand_facts(inputs)
+        key = call, tuple(facts)
         application = self.memory.applications.get(key)
         if application is not None:
             return application
-        operator = find_operator(call.operator)
-        attributes = {attribute.name: attribute for attribute in call.attributes}
-        version, names, signature = call.version or call.operator_set or 0, dict[str, Any](), call.signature
-        if signature is not None:
-            version = signature.version
-            names = environment(signature, call.attributes, facts, [NOTHING_STATED] * outputs)
-            explicit = explicit_attributes(
-                operator.explicit_attributes if operator is not None else None, signature, names
-            )
-            if explicit and not isinstance(explicit, Unknown):
-                attributes |= {attribute.name: attribute for attribute in explicit}
-                names = environment(signature, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
-        if "broadcast" in attributes or (
-            operator is not None and operator.axis_broadcasting and version < NUMPY_SINCE and "axis" in attributes
-        ):
+        prepared = PreparedCall.of(call, facts).explicit()
+        application, operator = prepared.application(), prepared.operator
+        aligns = operator is not None and operator.axis_broadcasting and application.version < NUMPY_SINCE
+        if "broadcast" in prepared.attributes or (aligns and "axis" in prepared.attributes):
             raise NotExecutable("broadcasting along an axis, as before operator set 7, has no bounds")
-        made_application = Application(
-            call.operator,
-            version,
-            signature.text if signature is not None else "onnx",
-            names,
-            attributes,
-            outputs=outputs,
-        )
-        self.memory.applications[key] = made_application
-        return made_application
+        self.memory.applications[key] = application
+        return application
 
     # ------------------------------------------------------------------ better bounds where they matter
 
