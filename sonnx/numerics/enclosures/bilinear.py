@@ -100,12 +100,12 @@ class Operands:
     @cached_property
     def a_varies(self) -> bool:
         """Whether A is more than one known array."""
-        return self.A.low is not self.A.high or not self.A.is_point
+        return not _is_known(self.A)
 
     @cached_property
     def b_varies(self) -> bool:
         """Whether B is more than one known array."""
-        return self.B.low is not self.B.high or not self.B.is_point
+        return not _is_known(self.B)
 
     @property
     def follows_b(self) -> bool:
@@ -199,10 +199,8 @@ def multiplied(
 ) -> Transfer:
     """Scale * product(A, B) + added, for numbers `scale` that float64 has."""
     pair = Operands(A, B, product)
-    constant = None
-    if added is not None and added.value.low is added.value.high and added.value.is_point:
-        if scale == added.scale == 1.0:
-            constant, added = added, None
+    constant = added if added is not None and scale == added.scale == 1.0 and _is_known(added.value) else None
+    added = added if constant is None else None
     made = _enclosed(context, pair, constant)
     if scale != 1.0:
         made = _times(context, made, scale)
@@ -308,6 +306,11 @@ def _plus(context: Context, made: ProductBounds, added: Addend) -> tuple[Product
     fixed = below(made.fixed[0] + spread(known[0], whole_shape)), above(made.fixed[1] + spread(known[1], whole_shape))
     errors = made.errors._replace(linear=grown(made.errors.linear + error, 1))
     return made._replace(low=below(made.low + low), high=above(made.high + high), errors=errors, fixed=fixed), part
+
+
+def _is_known(value: Value) -> bool:
+    """Whether a value is one array that float64 has."""
+    return value.low is value.high and value.is_point
 
 
 def _steps(context: Context, scale: float) -> int:
