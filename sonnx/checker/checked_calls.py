@@ -16,7 +16,6 @@ from sonnx.graph.views import Views
 from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import Model
 from sonnx.model.symbols import bind_symbols
-from sonnx.profile import catalogue
 from sonnx.profile.signature import Signature
 
 
@@ -47,10 +46,8 @@ def checked_calls(model: Model, request: CheckRequest) -> list[CheckedCall]:
     Raises:
         UsageError: a symbol that the model does not have.
     """
-    tailoring = request.tailoring
-    strict = request.strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = ActiveRules(catalogue.edition_named(request.edition), strict, tailoring)
+    rules = request.active_rules()
     sized, domain = bind_symbols(model, request.bind, request.input_shapes), _RecordingDomain(rules)
     with steps_of_model(model.limits["steps"]):
-        interpret(sized, domain, Calls(sized, rules.edition, strict=strict))
+        interpret(sized, domain, Calls(sized, rules.edition, strict=rules.strict))
     return domain.calls

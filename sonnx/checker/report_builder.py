@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from sys import maxsize
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ from sonnx.profile.signature import Signature
 
 if TYPE_CHECKING:
     from sonnx.checker.graph_outline import Outline
-    from sonnx.checker.tailoring import Tailoring
 
 MAX_SHOWN_INPUTS = 8
 """Inputs of a variadic input that a finding names."""
@@ -36,11 +35,24 @@ class Subject(Struct, frozen=True):
     bound: tuple[tuple[str, int], ...] = ()
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     strict_versions: bool = False
-    tailoring: Tailoring | None = None
     outline: Outline | None = None
     open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     """Notes besides those on results, the last ones of the report."""
+
+    @classmethod
+    def of(cls, model: Model, name: str, *, strict_versions: bool = False) -> Self:
+        """A model whose symbols are not bound and whose file was not hashed."""
+        return cls(name, strict_versions=strict_versions, open_inputs=open_inputs(model))
+
+
+def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The graph inputs with a dimension that is not a number, each dimension as text, `?` where none is stated."""
+    return tuple(
+        (value.name, tuple("?" if d is None or d == -1 else str(d) for d in value.type.shape))
+        for value in model.graph.inputs
+        if value.type.shape is not None and not all(isinstance(d, int) and d >= 0 for d in value.type.shape)
+    )
 
 
 class _Row(NamedTuple):
@@ -191,7 +203,7 @@ class ReportBuilder:
             sha256=about.sha256,
             outline=about.outline,
             strict_versions=about.strict_versions,
-            tailoring=about.tailoring,
+            tailoring=self.active.tailoring,
         )
 
 

@@ -18,8 +18,7 @@ from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, StoredValue, envir
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, output_facts
 from sonnx.language.domain import written_key
-from sonnx.language.evaluator import TensorFacts as Facts
-from sonnx.language.evaluator import Unknown, UnknownCause
+from sonnx.language.evaluator import TensorFacts, Unknown, UnknownCause
 from sonnx.model.ir import Attribute
 from sonnx.profile.definitions import Editions, Output, Rule
 from sonnx.profile.signature import Signature
@@ -89,8 +88,8 @@ class SymbolicDomain(FactsDomain):
         self.symbols = symbols
 
     def call(  # type: ignore[override]  # another result than the check's
-        self, call: Call, inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
-    ) -> Transferred[Facts, CallProofs]:
+        self, call: Call, inputs: Sequence[TensorFacts | None], outputs: Sequence[TensorFacts | None]
+    ) -> Transferred[TensorFacts, CallProofs]:
         """The proofs about a call, and the facts of its outputs after it."""
         if call.signature is None or call.in_function:
             return Transferred(outputs, CallProofs(None))
@@ -109,8 +108,11 @@ class CallProof:
         self.unstated: list[SymbolicNumber] = []
 
     def prove(
-        self, attributes: Sequence[Attribute], inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
-    ) -> tuple[CallProofs, list[Facts]]:
+        self,
+        attributes: Sequence[Attribute],
+        inputs: Sequence[TensorFacts | None],
+        outputs: Sequence[TensorFacts | None],
+    ) -> tuple[CallProofs, list[TensorFacts]]:
         """The proofs of the rules, and the facts of the outputs after the call."""
         declared = [NOTHING_STATED if tensor_facts is None else tensor_facts for tensor_facts in outputs]
         if is_over():
@@ -153,7 +155,7 @@ class CallProof:
         return names
 
     def _value(self, value: Any) -> Value:
-        if isinstance(value, Facts):
+        if isinstance(value, TensorFacts):
             return RecordValue({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
                 "holds_sparse": value.holds_sparse,

@@ -20,12 +20,13 @@ from sonnx.base.escaping import plural
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
+from sonnx.checker.report_builder import Subject
 from sonnx.checker.request import open_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import Interpretation, interpret
-from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model
 from sonnx.model.sources import name_of
 from sonnx.model.symbols import bind_symbols
@@ -102,7 +103,7 @@ class _ProvedCall:
     nodes: int = 0
 
 
-def _calls(found: Interpretation[Facts, CallProofs]) -> list[_ProvedCall]:
+def _calls(found: Interpretation[TensorFacts, CallProofs]) -> list[_ProvedCall]:
     """The different calls outside functions; equal calls on equal facts share one result."""
     calls: dict[CallProofs, _ProvedCall] = {}
     for scope, visit in found.visits():
@@ -118,7 +119,7 @@ class _Results:
 
     def __init__(
         self,
-        found: Interpretation[Facts, CallProofs],
+        found: Interpretation[TensorFacts, CallProofs],
         symbols: Symbols,
         rules: ActiveRules,
         name: str,
@@ -229,7 +230,9 @@ class _Results:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
             bound = bind_symbols(self.found.model, dict(numbers)) if numbers else self.found.model
-            report = self.reports[numbers] = evaluate_model(bound, self.name, self.rules.edition.name)
+            report = self.reports[numbers] = evaluate_model(
+                bound, ActiveRules(self.rules.edition), Subject.of(bound, self.name)
+            )
         for finding in report.findings:
             if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
                 return finding.actual if finding.verdict is Verdict.FAIL else None

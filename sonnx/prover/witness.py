@@ -17,8 +17,7 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.environment import environment
 from sonnx.language.domain import constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import RUN_TIME
-from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
@@ -41,8 +40,8 @@ class CallInstance:
     """The facts of one call of an operator; None stands for an input or output that is left out."""
 
     signature: Signature
-    inputs: tuple[Facts | None, ...]
-    outputs: tuple[Facts | None, ...]
+    inputs: tuple[TensorFacts | None, ...]
+    outputs: tuple[TensorFacts | None, ...]
     attributes: tuple[Attribute, ...]
 
     def names(self) -> dict[str, Any]:
@@ -80,17 +79,17 @@ def _trimmed(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names[:end])
 
 
-def _type(facts: Facts) -> Type:
+def _type(facts: TensorFacts) -> Type:
     return Type("tensor", str(facts.type), _extents(facts))
 
 
-def _extents(facts: Facts) -> tuple[int, ...]:
+def _extents(facts: TensorFacts) -> tuple[int, ...]:
     """The shape, which is known for every tensor of an instance."""
     assert isinstance(facts.shape, tuple)  # noqa: S101  see `_Reader.tensor`
     return tuple(extent for extent in facts.shape if isinstance(extent, int))
 
 
-def _constant(name: str, facts: Facts) -> Tensor:
+def _constant(name: str, facts: TensorFacts) -> Tensor:
     element, values = str(facts.type), facts.values
     assert isinstance(values, tuple)  # noqa: S101  the caller's condition
     if not any(values):
@@ -99,7 +98,7 @@ def _constant(name: str, facts: Facts) -> Tensor:
     return Tensor(name, element, _extents(facts), ("raw_data",), memoryview(data))
 
 
-def _zeros(name: str, facts: Facts) -> Tensor:
+def _zeros(name: str, facts: TensorFacts) -> Tensor:
     """A constant of zeros, or of empty strings."""
     element, size = str(facts.type), prod(_extents(facts))
     if element == "string":
@@ -121,15 +120,15 @@ class _Reader:
     def listed(self, name: str, length: int) -> tuple[int, ...]:
         return tuple(self.number(f"{name}.{index}") for index in range(length))
 
-    def tensor(self, name: str) -> Facts:
+    def tensor(self, name: str) -> TensorFacts:
         shape = self.listed(name, self.number(f"{name}.rank"))
-        return Facts(ELEMENT_TYPES[self.number(f"{name}.type")], shape, RUN_TIME)
+        return TensorFacts(ELEMENT_TYPES[self.number(f"{name}.type")], shape, RUN_TIME)
 
-    def constant(self, parameter: Parameter) -> Facts:
+    def constant(self, parameter: Parameter) -> TensorFacts:
         facts = self.tensor(input_key(parameter.name))
         return facts._replace(values=self.listed(parameter.name, self.number(f"{parameter.name}.length")))
 
-    def formal(self, formal: Input | Output) -> list[Facts | None]:
+    def formal(self, formal: Input | Output) -> list[TensorFacts | None]:
         if isinstance(formal, Input) and formal.variadic:
             return [self.tensor(f"{formal.name}[{i}]") for i in range(self.number(f"{formal.name}.count"))]
         if formal.optional and not self.number(given_key(formal.name)):
@@ -148,7 +147,7 @@ class _Reader:
         """Whether the variables allow a value to be a constant."""
         return name not in inputs_asked_constant(self.signature) or bool(self.number(constant_key(name)))
 
-    def filled(self, facts: Facts, element: int) -> Facts:
+    def filled(self, facts: TensorFacts, element: int) -> TensorFacts:
         """A tensor of one repeated value, a constant where a check reads values of its type."""
         if facts.type not in READABLE:
             return facts
@@ -271,7 +270,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _tensor(facts: Facts | None) -> str:
+def _tensor(facts: TensorFacts | None) -> str:
     if facts is None:
         return "none"
     constant = f" = {list(facts.values)}" if isinstance(facts.values, tuple) else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sonnx.checker.checker import evaluate_model
+from sonnx.checker.request import CheckRequest, check_model
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import NOT_STATED, Model, Type, joined
 from sonnx.model.reader import read
@@ -21,7 +21,7 @@ from tests.support.cases import spread
 def verdicts(model: Model) -> Counter[tuple[str, str]]:
     """How often each rule gets each verdict."""
     found = Counter[tuple[str, str]]()
-    for count in evaluate_model(model, "model.onnx").counts:
+    for count in check_model(model, "", CheckRequest(), "model.onnx").counts:
         found[count.rule, str(count.verdict)] += count.number
     return found
 

@@ -9,9 +9,8 @@ import onnx
 import onnx.parser
 import pytest
 
-from sonnx.checker.checker import NOT_DRAWN
 from sonnx.checker.graph_outline import Outline, is_drawable, outline
-from sonnx.checker.request import CheckRequest, check_model
+from sonnx.checker.request import NOT_DRAWN, CheckRequest, check_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
