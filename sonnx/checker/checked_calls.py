@@ -34,9 +34,9 @@ class _RecordingDomain(FactsDomain):
         super().__init__(rules)
         self.calls: list[CheckedCall] = []
 
-    def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
-        rule_results = super().own_results(made, demands, views)
-        self.calls.append(CheckedCall(made, dict(views.names), tuple(rule_results)))
+    def own_results(self, signature: Signature, demands: Demands, views: Views) -> list[RuleResult]:
+        rule_results = super().own_results(signature, demands, views)
+        self.calls.append(CheckedCall(signature, dict(views.names), tuple(rule_results)))
         return rule_results
 
 

@@ -74,16 +74,16 @@ class _Check:
         self._decide("model", Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
             self._function(function, f"function[{index}]")
-        for facts_scope in self.facts.scopes:
-            self._scope(facts_scope)
+        for visited in self.facts.scopes:
+            self._scope(visited)
         for place, graph in self.model.training:
             for scope in nested_scopes(Scope(escape(place), graph, {})):
                 self._values(scope, {})
         signatures = self.facts.calls.signatures()
-        domains = {node.domain for found in self.facts.scopes for node in found.scope.graph.nodes}
+        domains = {node.domain for visited in self.facts.scopes for node in visited.scope.graph.nodes}
         for text in notes(self.model, domains, signatures, self.rules.edition):
             self.builder.add_note(text)
-        return self.builder.report(about, sum(len(found.visits) for found in self.facts.scopes), signatures)
+        return self.builder.report(about, sum(len(visited.visits) for visited in self.facts.scopes), signatures)
 
     def _decide(self, kind: str, where: Where, *subject: Any) -> bool:
         """Decide the rules of graph.toml about a subject: one pass of each rule, or one failure for each defect.
@@ -114,15 +114,15 @@ class _Check:
         for attribute in function.defaults:
             self._attribute(attribute, place)
 
-    def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
-        scope = found.scope
+    def _scope(self, visited: ScopeResult[TensorFacts, SubjectResults]) -> None:
+        scope = visited.scope
         where = Where(scope.place, "graph", scope.graph.name)
         self._decide("graph", where, scope)
-        self._values(scope, found.declared)
+        self._values(scope, visited.declared)
         self._default_inputs(scope)
-        quiet = Counter([visit.result for visit in found.visits if not visit.result.reported])
+        quiet = Counter([visit.result for visit in visited.visits if not visit.result.reported])
         self.builder.uses.update(quiet)
-        for visit in found.visits if quiet.total() < len(found.visits) else ():
+        for visit in visited.visits if quiet.total() < len(visited.visits) else ():
             if visit.result.reported:
                 node, call = visit.node, visit.call
                 place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
@@ -228,10 +228,10 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
-        known = self.faultless.get(attribute.identity)
-        if known is not None:
+        number_of_tensors = self.faultless.get(attribute.identity)
+        if number_of_tensors is not None:
             for rule, _ in self.rules.decided_about("tensor"):
-                self.builder.add_pass(rule, known)
+                self.builder.add_pass(rule, number_of_tensors)
             return
         tensors, sparse = [value for value in attribute.items if isinstance(value, Tensor)], is_sparse(attribute)
         if not tensors and not sparse:

@@ -102,13 +102,13 @@ class ReportBuilder:
         if places is None:
             places = self.places[names, signature] = _places(names, signature)
         inputs, outputs = node.inputs, node.outputs
-        found = list[tuple[str, str]]()
-        for name, given, number in places:
-            if number < len(outputs):
-                found.append((name, outputs[number]))
-            elif given < len(inputs):
-                found.append((name, inputs[given]))
-        return tuple(found)
+        operands = list[tuple[str, str]]()
+        for name, input_index, output_index in places:
+            if output_index < len(outputs):
+                operands.append((name, outputs[output_index]))
+            elif input_index < len(inputs):
+                operands.append((name, inputs[input_index]))
+        return tuple(operands)
 
     def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
@@ -226,16 +226,18 @@ def _places(names: tuple[str, ...], signature: Signature) -> list[tuple[str, int
     A formal that is not an input, or not an output, has a place there that no node has.
     """
     items = [f"{name}[{index}]" for name in names if "[" not in name for index in range(MAX_SHOWN_INPUTS)]
-    given, made = dict[str, int](), {formal.name: index for index, formal in enumerate(signature.outputs)}
+    input_index, output_index = dict[str, int](), {formal.name: index for index, formal in enumerate(signature.outputs)}
     shown = dict.fromkeys((*names, *items))
     for index, formal in enumerate(signature.inputs):
         if formal.variadic:
             first = len(formal.name) + 1
-            given |= {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
+            input_index |= {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
         else:
-            given[formal.name] = index
+            input_index[formal.name] = index
     return [
-        (name, given.get(name, maxsize), made.get(name, maxsize)) for name in shown if name in given or name in made
+        (name, input_index.get(name, maxsize), output_index.get(name, maxsize))
+        for name in shown
+        if name in input_index or name in output_index
     ]
 
 

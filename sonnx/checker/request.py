@@ -133,5 +133,5 @@ def _drawing(model: Model) -> tuple[Outline | None, tuple[str, ...]]:
     """The outline of the graph, None where the graph is too large to draw, which is noted."""
     from sonnx.checker.graph_outline import is_drawable, outline  # most runs do not draw
 
-    graph = outline(model)
-    return (graph, ()) if is_drawable(graph) else (None, (NOT_DRAWN,))
+    drawing = outline(model)
+    return (drawing, ()) if is_drawable(drawing) else (None, (NOT_DRAWN,))

@@ -163,7 +163,7 @@ def _rule(name: str, subject: str, statement: str, remedy: str, because: str = "
 def _types(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Expression]]:
     if written.element_types is None:
         return
-    listed = _listed(written.element_types, "element_types", edition.element_types, edition)
+    listed = _within_edition(written.element_types, "element_types", edition.element_types, edition)
     text = parse(f"value.type in {list(listed)}")
     statement = f"Every element type is one of {', '.join(listed)}."
     yield _rule("element-types", "value", statement, "Convert the tensor to one of these.", require=text), text
@@ -209,7 +209,7 @@ def _expressions(rules: Iterable[OwnRule]) -> Iterator[tuple[Rule, Expression]]:
 def _operators(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Decision]]:
     if written.operators is None:
         return
-    listed = frozenset(_listed(written.operators, "operators", edition.operators, edition))
+    listed = frozenset(_within_edition(written.operators, "operators", edition.operators, edition))
 
     def allowed(call: Call) -> Iterator[Violation]:
         if call.domain not in STANDARD or call.operator not in listed:
@@ -274,7 +274,7 @@ def _limit(count: Callable[[Model], int], most: int, what: str) -> Decision:
 _RESERVED_NAMES = frozenset({"operators", "operator-sets", "element-types", *SIZES, *COUNTS})
 
 
-def _listed(listed: tuple[str, ...], key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
+def _within_edition(listed: tuple[str, ...], key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
     """A list of names that the edition has."""
     allowed = set(known)
     if not listed:
