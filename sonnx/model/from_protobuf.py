@@ -122,7 +122,9 @@ class Builder(Struct, frozen=True):
     def imports(self, messages: Sequence[Message]) -> tuple[Import, ...]:
         """Operator sets, in the order of the file."""
         self._count("entries", messages)
-        return tuple(Import(decoded(one.domain), one.version if one.HasField("version") else None) for one in messages)
+        return tuple(
+            Import(decoded(entry.domain), entry.version if entry.HasField("version") else None) for entry in messages
+        )
 
     def graph(self, message: Message) -> Graph:
         """A graph with its subgraphs."""
@@ -213,10 +215,10 @@ class Builder(Struct, frozen=True):
             return self._attribute(message, kind)
         known = self.attributes if kind == "tensor" else self.shared
         key = message.SerializeToString()
-        found = known.get(key)
-        if found is None:
-            found = known[key] = self._attribute(message, kind)
-        return found
+        attribute = known.get(key)
+        if attribute is None:
+            attribute = known[key] = self._attribute(message, kind)
+        return attribute
 
     def _attribute(self, message: Message, kind: str) -> Attribute:
         present = [descriptor.name for descriptor, _ in message.ListFields()]
@@ -236,7 +238,7 @@ class Builder(Struct, frozen=True):
             return tuple(stated[:])
         if kind in ("tensors", "sparse_tensors", "type_protos"):
             self._count("values", stated)
-        return tuple(self.item(kind[:-1], one) for one in stated) if kind.endswith("s") else self.item(kind, stated)
+        return tuple(self.item(kind[:-1], item) for item in stated) if kind.endswith("s") else self.item(kind, stated)
 
     def item(self, kind: str, stated: Message) -> Item:
         """A string, tensor, sparse tensor, graph or type."""
@@ -257,9 +259,9 @@ class Builder(Struct, frozen=True):
 
 def _repeated_keys(message: Message, parts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The repeated keys of the metadata of a graph or function and of its parts; see `Graph.repeated_keys`."""
-    found = [("", key) for key in repeated_keys(message)]
+    keys = [("", key) for key in repeated_keys(message)]
     for part in parts:
-        for index, one in enumerate(getattr(message, part)):
-            if len(one.metadata_props) > 1:
-                found += [(f"{part}[{index}]", key) for key in repeated_keys(one)]
-    return tuple(found)
+        for index, owner in enumerate(getattr(message, part)):
+            if len(owner.metadata_props) > 1:
+                keys += [(f"{part}[{index}]", key) for key in repeated_keys(owner)]
+    return tuple(keys)

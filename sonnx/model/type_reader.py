@@ -106,7 +106,7 @@ class Types(Struct, frozen=True):
                 return Type(kind, element, None, sparse)
             listed = inner.shape.dim[:]
             enforce(self.limits, "dimensions", len(listed))
-            shape = tuple([one.dim_value or dimension(one) for one in listed])  # 0 may be an absent number
+            shape = tuple([entry.dim_value or dimension(entry) for entry in listed])  # 0 may be an absent number
             denotations = list(map(_DENOTATION, listed))
             return Type(kind, element, shape, sparse, tuple(map(decoded, denotations)) if any(denotations) else ())
         if which not in _INNER_TYPE:
