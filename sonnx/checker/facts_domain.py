@@ -39,7 +39,7 @@ from sonnx.graph.transfer import complete_types, member_names, members, output_f
 from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
-from sonnx.language.explainer import show
+from sonnx.language.explainer import value_text
 from sonnx.language.steps import are_left
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
@@ -213,7 +213,7 @@ def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
     if absent is None:
         return "nothing"
     value = evaluate(absent, names)
-    return absent.text if first_unknown((value,)) else show(value)
+    return absent.text if first_unknown((value,)) else value_text(value)
 
 
 def _input_results(call: Call, signature: Signature, rules: ActiveRules) -> Iterator[RuleResult]:
@@ -304,7 +304,7 @@ def _with_derived(result: RuleResult, signature: Signature, demand: Expression, 
     if not derived:
         return result
     said = "; ".join(
-        f"the constants of the model determine {name} = {show(values)}" for name, values in derived.items()
+        f"the constants of the model determine {name} = {value_text(values)}" for name, values in derived.items()
     )
     return replace(result, actual=f"{result.actual}; {said}", names=tuple(dict.fromkeys((*result.names, *derived))))
 

@@ -28,7 +28,7 @@ from sonnx.language.type_checker import (
 )
 from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.definitions import Edition, Editions, Formal, OperatorDefinition, Rule, Tag, at, expand, is_slug
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.profile_data import in_use
@@ -364,7 +364,7 @@ def selfcheck() -> tuple[list[str], bool]:
     lines = [
         f"editions {len(editions.editions)}, texts {len(editions.texts)}, errata {len(catalogue.errata())}",
         f"rules {len(rules_by_slug())}, operators with rules {len(catalogue.operators())}",
-        f"built-in functions {len(built_ins())}, cases {len(cases())}",
+        f"built-in functions {len(built_ins())}, cases {len(all_cases())}",
         *(f"problem: {problem}" for problem in texts),
         "this installation is sound" if not texts else f"{len(texts)} problems",
     ]

@@ -22,7 +22,7 @@ from sonnx.graph.transfer import demands
 from sonnx.graph.views import Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
-from sonnx.language.explainer import explain
+from sonnx.language.explainer import explanation_of
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
@@ -94,7 +94,7 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         if decided is None:
             own = dict(self.tailoring.decided) if self.tailoring else {}
             chosen = [rule for rule in self.graph if rule.subject == subject]
-            decided = tuple([(rule, own.get(rule) or graph_rules.decide(rule)) for rule in chosen])
+            decided = tuple([(rule, own.get(rule) or graph_rules.decision_of(rule)) for rule in chosen])
             self._decided_by_subject[subject] = decided
         return decided
 
@@ -329,7 +329,7 @@ def _of_unknown(value: Unknown) -> Verdict:
 
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
     breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and evaluate(rule.onnx, names) is False)
-    actual = "" if listing.is_full(rule, Verdict.FAIL) else explain(demand, names)
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else explanation_of(demand, names)
     said = actual or f"{demand.text} does not hold"
     return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
 

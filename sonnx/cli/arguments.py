@@ -11,7 +11,7 @@ from sonnx.base.options import amount as number_of
 from sonnx.cli.options import reader
 
 
-def amount(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[str], int]:
+def amount_argument(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[str], int]:
     """The type of an argument whose value is a number of something, in decimal digits."""
     return reader(number_of(what, least, largest))
 

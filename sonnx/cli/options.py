@@ -35,7 +35,7 @@ def keywords_of(kind: type[Options], parsed: argparse.Namespace) -> dict[str, An
     return values
 
 
-def written(kind: type[Options], parsed: argparse.Namespace, without: Collection[str] = ()) -> list[str]:
+def written_options(kind: type[Options], parsed: argparse.Namespace, without: Collection[str] = ()) -> list[str]:
     """The options that have another value than their default, as they are written on the command line."""
     return [
         flag_of(option.name, argument)
@@ -52,7 +52,7 @@ def require_effect(
     Raises:
         UsageError: one of them is given.
     """
-    without_effect = written(kind, parsed, without) + [f"--{name}" for name in more if getattr(parsed, name)]
+    without_effect = written_options(kind, parsed, without) + [f"--{name}" for name in more if getattr(parsed, name)]
     if without_effect:
         raise UsageError(f"{without_effect[0]} {why}")
 

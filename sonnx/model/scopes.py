@@ -21,7 +21,7 @@ from sonnx.model.ir import (
     Tensor,
     Type,
     ValueInfo,
-    joined,
+    joined_type,
     subgraphs,
 )
 
@@ -74,7 +74,7 @@ class Scope(Struct, frozen=True, dict=True):
             several: dict[str, dict[Type, None]] = {}
             for value in declarations:
                 several.setdefault(value.name, {})[value.type] = None
-            types.update((name, joined(tuple(stated))) for name, stated in several.items() if len(stated) > 1)
+            types.update((name, joined_type(tuple(stated))) for name, stated in several.items() if len(stated) > 1)
         return types
 
     @cached_property
@@ -182,7 +182,7 @@ def captured(node: Node) -> set[str]:
     return names
 
 
-def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
+def all_constants(model: Model) -> Iterator[Tensor | SparseTensor]:
     """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
     yield from _tensors_of_graph(model.graph)
     for function in model.functions:
@@ -223,7 +223,7 @@ def _tensors_of_nodes(nodes: Iterable[Node], inner: list[Graph]) -> Iterator[Ten
 
 def stored_tensors(model: Model) -> Iterator[Tensor]:
     """Every tensor with values of constants; of a sparse constant its values and its indices."""
-    for constant in constants(model):
+    for constant in all_constants(model):
         if isinstance(constant, Tensor):
             yield constant
         else:

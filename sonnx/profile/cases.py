@@ -103,7 +103,7 @@ def like_default(file: str) -> frozenset[str]:
 
 
 @of_profile
-def cases() -> tuple[RuleCase, ...]:
+def all_cases() -> tuple[RuleCase, ...]:
     """All cases, in the order of the files' names and of their headings."""
     return tuple(case for path in sorted((in_use().folder / "cases").glob("*.md")) for case in _file(path))
 
@@ -112,7 +112,7 @@ def cases() -> tuple[RuleCase, ...]:
 def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[RuleCase]]:
     """The cases that name a rule with one of these expectations, by its slug."""
     by_slug: dict[str, list[RuleCase]] = {}
-    for case in cases():
+    for case in all_cases():
         for slug in case.rules(*expectations):
             by_slug.setdefault(slug, []).append(case)
     return by_slug

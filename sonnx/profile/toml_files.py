@@ -182,7 +182,7 @@ TOML = FileFormat("TOML", _toml, 1 << 20)
 JSON = FileFormat("JSON", _json, 1 << 28)
 
 
-def read_file(
+def read_project_file(
     path: str | os.PathLike[str],
     kind: type[T],
     make: Callable[[T, str, str], MadeT],
@@ -223,7 +223,7 @@ def read_value(path: str | os.PathLike[str], file_format: FileFormat = TOML) -> 
         raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
 
 
-def sentence(text: str, place: str) -> str:
+def one_line(text: str, place: str) -> str:
     """One line of printable text, not empty."""
     text = text.strip()
     if not text or not text.isprintable():

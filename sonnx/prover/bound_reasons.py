@@ -13,7 +13,7 @@ from sonnx.language.domain import Expression
 from sonnx.language.structure import computes, demands_of_each, fields, functions
 from sonnx.profile.definitions import Rule
 from sonnx.prover.any_size import always_there, connected_shapes, of_each_tensor, partial, texts
-from sonnx.prover.signature_family import SignatureFamily, active_rules
+from sonnx.prover.signature_family import SignatureFamily, rules_of_edition
 
 OTHER_FORM = "No argument from the form of the texts covers larger calls, because they have "
 """Begins each reason."""
@@ -47,7 +47,7 @@ def restricts(family: SignatureFamily) -> str:
 def implied(family: SignatureFamily, rule: Rule) -> str:
     """Why it is proved in bounds that a rule follows from others."""
     own = {family_rule.name: family_rule for family_rule in family.rules}
-    general = {candidate.slug: demand for candidate, demand in active_rules(family.edition).general}
+    general = {candidate.slug: demand for candidate, demand in rules_of_edition(family.edition).general}
     names = (rule.name, *family.implied_by(rule))
     about_own = [(name, _beyond_types(own[name], (family.demand(own[name]),))) for name in names if name in own]
     about_all = [(name, _more_than_types(general[name])) for name in names if name not in own]

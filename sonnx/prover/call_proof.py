@@ -24,7 +24,7 @@ from sonnx.profile.definitions import Editions, Output, Rule
 from sonnx.profile.signature import Signature
 from sonnx.prover.smt_functions import FactNotStated
 from sonnx.prover.smt_interpretation import SmtCondition, SmtInterpretation
-from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_lists import list_of
 from sonnx.prover.smt_values import (
     PartialValue,
     RecordValue,
@@ -36,7 +36,7 @@ from sonnx.prover.smt_values import (
     bool_term,
     implies,
     negate,
-    real,
+    real_constant,
     same,
     variable,
 )
@@ -165,15 +165,19 @@ class CallProof:
             return self.symbols.number(value.symbol)
         if isinstance(value, tuple):
             unknown = next((each for each in value if isinstance(each, Unknown) and not each.symbol), None)
-            return listing([self._value(each) for each in value]) if unknown is None else unknown
+            return list_of([self._value(each) for each in value]) if unknown is None else unknown
         if isinstance(value, float):
-            return real(value) if isfinite(value) else Unknown(UnknownCause.NOT_STATED, f"{value} is not a real number")
+            return (
+                real_constant(value)
+                if isfinite(value)
+                else Unknown(UnknownCause.NOT_STATED, f"{value} is not a real number")
+            )
         return value
 
     def _shape(self, shape: tuple[int | Unknown, ...] | Unknown) -> Value:
         if isinstance(shape, Unknown):
             return shape
-        return listing([self._extent(extent) for extent in shape])
+        return list_of([self._extent(extent) for extent in shape])
 
     def _extent(self, extent: int | Unknown) -> int | SymbolicNumber:
         if isinstance(extent, int):
@@ -197,7 +201,7 @@ class CallProof:
         fixed = isinstance(inner, SymbolicList) and not isinstance(stated.shape, Unknown) and _fixed(inner)
         if fixed and len(inner.items) == len(stated.shape):
             pairs = zip(fields["shape"].items, stated.shape, inner.items, strict=True)
-            fields["shape"] = listing(
+            fields["shape"] = list_of(
                 [
                     computed if isinstance(declared, Unknown) and not declared.symbol else value
                     for (_, value), declared, (_, computed) in pairs

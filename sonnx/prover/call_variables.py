@@ -1,7 +1,7 @@
 """The facts of one operator call as variables: tensors of symbolic rank, lists of symbolic length, parameters.
 
 The hypotheses about every call are the ranges of the variables, and the general rules of the profile, which are
-interpreted from its data files like the rules of the operator (`general_rules`).
+interpreted from its data files like the rules of the operator (`general_rules_of_call`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sonnx.prover.smt_values import (
     implies,
     interval_constraints,
     less,
-    real,
+    real_constant,
     variable,
 )
 from sonnx.prover.terms import conjunction, disjunction
@@ -272,7 +272,7 @@ class CallVariables:
         if isinstance(instead, str):
             instead = SymbolicString(self.interpretation.text(instead))
         if isinstance(instead, float):
-            instead = real(instead)
+            instead = real_constant(instead)
         merged = merge(written, inner, instead)
         there = merge(written, defined, stands)
         self.names[name] = merged if there is True else PartialValue(merged, there, f"{name} has no value")
@@ -343,7 +343,7 @@ def _inputs_among(signature: Signature, names: set[str]) -> frozenset[str]:
     return frozenset(formal.name for formal in signature.inputs if formal.name in names)
 
 
-def general_rules(call: CallVariables, active_rules: ActiveRules) -> Iterator[tuple[str, Truth]]:
+def general_rules_of_call(call: CallVariables, active_rules: ActiveRules) -> Iterator[tuple[str, Truth]]:
     """The general rules about the values, parameters, inputs and groups of one call, each with its slug."""
     signature, interpretation = call.signature, call.interpretation
     types = SymbolicList(tuple((True, name) for name in active_rules.edition.element_types), packed=True)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sonnx.base.escaping import plural
 from sonnx.prover import solvers
 from sonnx.prover.model_proof import ModelQuestion
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import questions_of
 from sonnx.prover.theorem import Theorem
 
 FORMAT = 1
@@ -54,7 +54,7 @@ def certified_questions(found: Iterable[Theorem]) -> tuple[CertifiedQuestion, ..
     """The different questions of theorems, named after the first obligation with the text."""
     texts: dict[str, list[tuple[str, str, str]]] = {}
     for theorem in found:
-        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
+        for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
             texts.setdefault(question.text, []).append(
                 (f"{theorem.id}.{number}", f"{theorem.id}: {question.name}", theorem.expected)
             )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # it loads z3, which reports do not need
     from sonnx.prover.theorem import Theorem
 
 
-def functions(theorem: Theorem) -> tuple[str, ...]:
+def function_names(theorem: Theorem) -> tuple[str, ...]:
     """The functions a theorem is about, by name."""
     return tuple(dict.fromkeys(source.__name__ for source in theorem.sources if not isinstance(source, str)))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.errors import UsageError
 from sonnx.prover import solvers
-from sonnx.prover.queries import ask_solvers, questions, refuted
+from sonnx.prover.queries import ask_solvers, questions_of, refuted
 from sonnx.prover.recorded_answers import Entry, recorded
 from sonnx.prover.results import SOLVERS, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
@@ -85,7 +85,7 @@ def prove(
 
 def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entry | None = None) -> TheoremResult:
     """The result of one theorem; where an entry of the record has the answers, no solver is asked."""
-    asked = tuple(questions(theorem, solver, theorem.obligations))
+    asked = tuple(questions_of(theorem, solver, theorem.obligations))
     known = recorded(entry, asked)
     if known is not None:
         return TheoremResult(theorem, known, source_hash(theorem), recorded=True)
@@ -102,7 +102,7 @@ def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entr
 def refutes(theorem: Theorem, mutant: Mutant, cache: SolverCache | None = None) -> bool:
     """Whether at least one obligation of a mutant is refuted, so that the theorem detects the change."""
     known = cache or SolverCache(None)
-    asked = questions(theorem, "z3", mutant.obligations)
+    asked = questions_of(theorem, "z3", mutant.obligations)
     return any(refuted([known.ask("z3", question.text, small=False)]) for question in asked if not question.decided)
 
 

@@ -21,7 +21,7 @@ from sonnx.profile import signature as signatures
 from sonnx.profile.catalogue import editions, operator
 from sonnx.profile.signature import Signature, active_condition
 from sonnx.prover.smt_interpretation import SmtInterpretation
-from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_lists import list_of
 from sonnx.prover.smt_values import RecordValue, Value, bool_term, interval_constraints, variable
 from sonnx.prover.theorem import Obligation, by_form
 
@@ -56,7 +56,7 @@ class SymbolicCall:
 
     def numbers(self, name: str, count: int, low: int | None = None) -> Value:
         """A list of so many variables."""
-        return listing([self.number(f"{name}.{i}", low) for i in range(count)])
+        return list_of([self.number(f"{name}.{i}", low) for i in range(count)])
 
     def tensor(self, name: str, rank: int) -> RecordValue:
         """A tensor of a rank, its extents variables."""

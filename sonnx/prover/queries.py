@@ -12,7 +12,7 @@ import z3
 
 from sonnx.prover.results import ObligationResult, SolverAnswer
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, export, script
+from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, question_text, script
 from sonnx.prover.theorem import Obligation, ObligationFactory, Theorem
 
 
@@ -37,7 +37,7 @@ class Question:
     @cached_property
     def text(self) -> str:
         """Whether the obligation can fail, in SMT-LIB."""
-        return export(self.obligation)
+        return question_text(self.obligation)
 
     @cached_property
     def hash(self) -> str:
@@ -57,7 +57,7 @@ def commented(question: Question) -> str:
     return "".join(f"; {' '.join(line.split())}\n" for line in lines) + question.text
 
 
-def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> Iterator[Question]:
+def questions_of(theorem: Theorem, solver: str, obligations: ObligationFactory) -> Iterator[Question]:
     """Questions for one solver, or with "all" for z3 and the solver that confirms theorems of this sort."""
     asked = ("z3", CONFIRMING_SOLVER[theorem.sort]) if solver == "all" else (solver,)
     if theorem.reason_single and solver != "z3":

@@ -12,7 +12,7 @@ import z3
 from sonnx.language.evaluator import Unknown
 from sonnx.model.ir import WIDTH
 from sonnx.prover import smt_values as values
-from sonnx.prover.smt_lists import EMPTY, length, merge, of_length, pack
+from sonnx.prover.smt_lists import EMPTY, length, merge, of_length, without_gaps
 from sonnx.prover.smt_values import (
     UNDEFINED,
     PartialValue,
@@ -114,7 +114,7 @@ class Functions(DefinednessObligations):
         return values.equal(left, right)
 
     def _equal_lists(self, left: SymbolicList, right: SymbolicList) -> Truth:
-        one, other = pack(left), pack(right)
+        one, other = without_gaps(left), without_gaps(right)
         parts = [values.equal(length(one), length(other))]
         for (present, item), (_, twin) in zip(one.items, other.items, strict=False):
             if parts[0] is False:

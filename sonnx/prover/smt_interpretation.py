@@ -16,7 +16,7 @@ from sonnx.language.evaluator import Unknown, UnknownCause
 from sonnx.language.steps import OutOfFuel, current_steps
 from sonnx.prover import smt_values as values
 from sonnx.prover.smt_functions import FactNotStated, Functions
-from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, listing, merge, pack
+from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, list_of, merge, without_gaps
 from sonnx.prover.smt_values import (
     UNDEFINED,
     PartialValue,
@@ -30,7 +30,7 @@ from sonnx.prover.smt_values import (
     implies,
     less,
     negate,
-    real,
+    real_constant,
 )
 
 _ARITHMETIC = {"+": values.add, "-": values.subtract, "*": values.multiply, "//": values.divide, "%": values.remainder}
@@ -115,10 +115,10 @@ class SmtInterpretation(Functions):
     # Parts of an expression
 
     def constant(self, value: int | float | str) -> Value:
-        return real(value) if isinstance(value, float) else value
+        return real_constant(value) if isinstance(value, float) else value
 
     def listing(self, items: Sequence[Value]) -> Value:
-        return listing(items)
+        return list_of(items)
 
     def field(self, value: Value, name: str) -> Value:
         record = self.use(value)
@@ -148,7 +148,7 @@ class SmtInterpretation(Functions):
         return filtered(
             [
                 (all_of([present, values.at_most(first, index), less(index, last)]), item)
-                for index, (present, item) in enumerate(pack(known).items)
+                for index, (present, item) in enumerate(without_gaps(known).items)
             ]
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import z3
 
+from sonnx.prover import smt_values
 from sonnx.prover.smt_values import (
     UNDEFINED,
     PartialValue,
@@ -16,7 +17,6 @@ from sonnx.prover.smt_values import (
     Truth,
     UndefinedValue,
     Value,
-    add,
     all_of,
     any_of,
     bool_term,
@@ -30,7 +30,7 @@ from sonnx.prover.smt_values import (
 EMPTY = SymbolicList((), packed=True, length=0)
 
 
-def listing(values: Sequence[Value]) -> SymbolicList:
+def list_of(values: Sequence[Value]) -> SymbolicList:
     """A list of known length."""
     return SymbolicList(tuple((True, value) for value in values), packed=True, length=len(values))
 
@@ -55,7 +55,7 @@ def length(known: SymbolicList) -> int | SymbolicNumber:
         return known.length
     total: int | SymbolicNumber = 0
     for present, _ in known.items:
-        total = add(total, 1 if present is True else choose(bool_term(present), 1, 0))
+        total = smt_values.add(total, 1 if present is True else choose(bool_term(present), 1, 0))
     return total
 
 
@@ -97,13 +97,13 @@ def _merge_lists(condition: z3.BoolRef, left: SymbolicList, right: SymbolicList)
     return filtered(items)
 
 
-def pack(known: SymbolicList) -> SymbolicList:
+def without_gaps(known: SymbolicList) -> SymbolicList:
     """The same list without gaps: place j has the item before which j items are present."""
     if known.packed:
         return known
     before: list[int | SymbolicNumber] = [0]
     for present, _ in known.items:
-        before.append(add(before[-1], 1 if present is True else choose(bool_term(present), 1, 0)))
+        before.append(smt_values.add(before[-1], 1 if present is True else choose(bool_term(present), 1, 0)))
     total = before[-1]
     values = [_at_place(known, before, place) for place in range(len(known.items))]
     return of_length(total, values)
@@ -121,7 +121,7 @@ def _at_place(known: SymbolicList, before: Sequence[int | SymbolicNumber], place
 
 def item_at(known: SymbolicList, index: int | SymbolicNumber) -> Value:
     """The item at an index inside the list."""
-    filled = pack(known)
+    filled = without_gaps(known)
     if isinstance(index, int):
         return filled.items[index][1] if 0 <= index < len(filled.items) else UNDEFINED
     result: Value = UNDEFINED
@@ -135,5 +135,5 @@ def concatenate(left: SymbolicList, right: SymbolicList) -> SymbolicList:
     """The items of one list, then those of the other."""
     items = (*left.items, *right.items)
     if right.packed and all(present is True for present, _ in left.items):
-        return SymbolicList(items, packed=True, length=add(len(left.items), length(right)))
+        return SymbolicList(items, packed=True, length=smt_values.add(len(left.items), length(right)))
     return filtered(items)

@@ -176,7 +176,7 @@ def variable(name: str, low: int | None = None, high: int | None = None) -> Symb
     return SymbolicNumber(z3.Int(name), low, high, (1, (name,)))
 
 
-def real(value: float) -> SymbolicNumber:
+def real_constant(value: float) -> SymbolicNumber:
     """A constant that is not an integer, exactly."""
     return SymbolicNumber(z3.RealVal(str(Fraction(value))), floor(value), ceil(value))
 

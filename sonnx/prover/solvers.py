@@ -36,7 +36,7 @@ CONFIRMING_SOLVER: dict[Sort, str] = {"int": "cvc5", "bits": "bitwuzla", "float"
 """The second solver for each theory."""
 
 
-def export(obligation: Obligation) -> str:
+def question_text(obligation: Obligation) -> str:
     """The question whether the goal can fail, in SMT-LIB 2.6: unsat means proved."""
     return script([*obligation.hypotheses, z3.Not(obligation.goal)])
 

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct, field
 
 from sonnx.base.escaping import escape, plural
-from sonnx.base.outward import at_most
+from sonnx.base.outward import upper_bound_text
 from sonnx.base.reported import ABSENT_IF_EMPTY, ADDED, HIDDEN, OptionalText, Result, as_written, reported, reported_as
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.result import Answer
 from sonnx.profile.definitions import Rule
 from sonnx.profile.text_types import Limit, Number, Sha256, Slug
-from sonnx.profile.toml_files import JSON, read_file
+from sonnx.profile.toml_files import JSON, read_project_file
 
 
 class CountedFindings(Struct, frozen=True):
@@ -200,7 +200,9 @@ class Validation(Struct, frozen=True):
         if not self.box:
             return "no difference is bounded: no box of inputs was given" if self.changing_values else ""
         listed = [
-            f"{escape(name)} by at most {at_most(most)}" for name, most in self.bounds.items() if most is not None
+            f"{escape(name)} by at most {upper_bound_text(most)}"
+            for name, most in self.bounds.items()
+            if most is not None
         ]
         without = [escape(name) for name, most in self.bounds.items() if most is None]
         parts = [f"implementations of both models differ in {', '.join(listed)}"] if listed else []
@@ -280,4 +282,6 @@ def read(path: str | os.PathLike[str]) -> ReadRecord:
     Raises:
         UsageError: the file cannot be read, or is not such a record.
     """
-    return read_file(path, as_written(FixRecord), lambda content, file, digest: ReadRecord(file, digest, content), JSON)
+    return read_project_file(
+        path, as_written(FixRecord), lambda content, file, digest: ReadRecord(file, digest, content), JSON
+    )

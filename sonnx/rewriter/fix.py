@@ -26,7 +26,7 @@ from sonnx.model.ir import Model
 from sonnx.model.limits import BY_NAME, Limits
 from sonnx.model.reader import read
 from sonnx.model.scopes import is_same, stored_tensors
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.values_file import ValuesFile, with_file_size, with_values_inside, with_values_outside
 from sonnx.model.writer import Unwritable, write
@@ -60,7 +60,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     """
     if options.box and not options.within_bound:
         raise UsageError("--box requires --within-bound; without it no value changes")
-    file = encoded(source)
+    file = path_or_bytes(source)
     chosen = catalogue.edition_named(options.edition).name
     called, strict_versions = name_of(file, options.name), options.strict_versions
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
