@@ -114,7 +114,7 @@ class CallProof:
         outputs: Sequence[TensorFacts | None],
     ) -> tuple[CallProofs, list[TensorFacts]]:
         """The proofs of the rules, and the facts of the outputs after the call."""
-        declared = [NOTHING_STATED if tensor_facts is None else tensor_facts for tensor_facts in outputs]
+        declared = [NOTHING_STATED if facts is None else facts for facts in outputs]
         if is_over():
             asked = [(rule, demand) for rule, demand in demands(self.signature, self.editions) if demand is not None]
             late = [RuleProof(rule, "open", demand.text, reason=NO_TIME) for rule, demand in asked]
@@ -247,8 +247,8 @@ class CallProof:
         if numbers is None:
             return RuleProof(rule, "open", demand, reason=NO_TIME if is_over() else NO_ANSWER)
         if self.unstated and not isinstance(condition.holds, bool):
-            known = {str(number.term) for number in self.unstated}
-            if known & names_in(condition.holds):
+            unstated = {str(number.term) for number in self.unstated}
+            if unstated & names_in(condition.holds):
                 return RuleProof(rule, "open", demand, reason="it depends on a dimension the model does not state")
         matters = self.symbols.that_matter(fails, numbers)
         return RuleProof(
@@ -278,19 +278,19 @@ class CallProof:
         involved = names_in(extent.term)
         if any(name.startswith(UNSTATED_PREFIX) for name in involved):
             return Unknown(UnknownCause.NOT_STATED, "it depends on a dimension the model does not state")
-        known = self.symbols.known
-        name = next((name for name, number in known.items() if same(number, extent)), "")
+        dimensions = self.symbols.known
+        name = next((name for name, number in dimensions.items() if same(number, extent)), "")
         if not name:
             for constant in sorted(constants_in(extent.term)):
                 if self.symbols.always(extent.term == constant):
                     return constant
-            over_same = [name for name, number in known.items() if names_in(number.term) <= involved]
-            name = next((name for name in over_same if self.symbols.always(extent.term == known[name].term)), "")
+            over_same = [name for name, number in dimensions.items() if names_in(number.term) <= involved]
+            name = next((name for name in over_same if self.symbols.always(extent.term == dimensions[name].term)), "")
         if not name:
             name = self.symbols.name_dimension(extent)
         return Unknown(UnknownCause.NOT_STATED, f"the dimension is {name!r}", name)
 
 
-def _fixed(known: SymbolicList) -> bool:
+def _fixed(listed: SymbolicList) -> bool:
     """Whether the rank does not depend on symbols."""
-    return all(present is True for present, _ in known.items)
+    return all(present is True for present, _ in listed.items)

@@ -165,9 +165,9 @@ class CallVariables:
     def _variadic(self, formal: Input) -> None:
         count = variable(f"{formal.name}.count", 0, self.bounds.count)
         self.ranges += interval_constraints(count)
-        symbolic_list = of_length(count, [self.tensor(f"{formal.name}[{index}]") for index in range(self.bounds.count)])
-        self.names[formal.name] = symbolic_list
-        for index, (present, record) in enumerate(symbolic_list.items):
+        tensors = of_length(count, [self.tensor(f"{formal.name}[{index}]") for index in range(self.bounds.count)])
+        self.names[formal.name] = tensors
+        for index, (present, record) in enumerate(tensors.items):
             self.tensors[f"{formal.name}[{index}]"] = TensorVariables(formal.name, present, record)
 
     def _single(self, formal: Input | Output, called: str) -> None:
@@ -205,8 +205,8 @@ class CallVariables:
             self.ranges.append(bool_term(implies(self.interpretation.equal(element_type, text), all_of(fits))))
         self.names[written_key(name)] = self.names[constant_key(name)] = there
         single = not parameter.kind.endswith("s")
-        one = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
-        self.names[name] = one if single else listed
+        first = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
+        self.names[name] = first if single else listed
 
     def _listed(self, name: str, kind: str = "ints") -> SymbolicList:
         length = variable(f"{name}.length", 0, self.bounds.values)

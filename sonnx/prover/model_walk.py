@@ -90,8 +90,8 @@ def _proof(
 ) -> ModelProof:
     rules = ActiveRules(catalogue.editions().editions[edition])
     symbols = Symbols(symbols_of(model), assume)
-    found = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
-    return _Results(found, symbols, rules, name, solver, questions).proof()
+    interpretation = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
+    return _Results(interpretation, symbols, rules, name, solver, questions).proof()
 
 
 @dataclass(slots=True)
@@ -103,10 +103,10 @@ class _ProvedCall:
     nodes: int = 0
 
 
-def _calls(found: Interpretation[TensorFacts, CallProofs]) -> list[_ProvedCall]:
+def _calls(interpretation: Interpretation[TensorFacts, CallProofs]) -> list[_ProvedCall]:
     """The different calls outside functions; equal calls on equal facts share one result."""
     calls: dict[CallProofs, _ProvedCall] = {}
-    for scope, visit in found.visits():
+    for scope, visit in interpretation.visits():
         if scope.function is None:
             place, node = scope.node_place(visit.position), visit.node
             where = Where(place, "node", node.name, node.operator, visit.call.operator_set)
@@ -119,14 +119,14 @@ class _Results:
 
     def __init__(
         self,
-        found: Interpretation[TensorFacts, CallProofs],
+        interpretation: Interpretation[TensorFacts, CallProofs],
         symbols: Symbols,
         rules: ActiveRules,
         name: str,
         solver: str,
         questions: bool,
     ) -> None:
-        self.found, self.symbols, self.rules, self.name = found, symbols, rules, name
+        self.interpretation, self.symbols, self.rules, self.name = interpretation, symbols, rules, name
         self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if solver == "all" else (solver,)
         self.kept = questions or len(self.solvers) > 1
         self.questions: list[ModelQuestion] = []
@@ -138,8 +138,10 @@ class _Results:
 
     def proof(self) -> ModelProof:
         """The proof as data."""
-        calls = _calls(self.found)
-        in_functions = sum(len(scope.visits) for scope in self.found.scopes if scope.scope.function is not None)
+        calls = _calls(self.interpretation)
+        in_functions = sum(
+            len(scope.visits) for scope in self.interpretation.scopes if scope.scope.function is not None
+        )
         judged = [row for row in calls if row.result.signature is not None]
         for proved_call in judged:
             for rule_proof in proved_call.result.proofs:
@@ -229,7 +231,7 @@ class _Results:
         if report is None:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
-            bound = bind_symbols(self.found.model, dict(numbers)) if numbers else self.found.model
+            bound = bind_symbols(self.interpretation.model, dict(numbers)) if numbers else self.interpretation.model
             report = self.reports[numbers] = evaluate_model(
                 bound, ActiveRules(self.rules.edition), Subject.of(bound, self.name)
             )

@@ -72,8 +72,8 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
 
     No solver is asked about an obligation that is computed, or whose answer would say nothing.
     """
-    given = [() if question.decided else _answers(question, cache) for question in asked]
-    stand = [bool(answers) and not refuted(answers) for answers in given]
+    answers_by_question = [() if question.decided else _answers(question, cache) for question in asked]
+    stand = [bool(answers) and not refuted(answers) for answers in answers_by_question]
     vacuous = iter(_vacuous([question.obligation.hypotheses for question in compress(asked, stand)], cache))
     return tuple(
         ObligationResult(
@@ -84,7 +84,7 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
             "" if question.obligation.computed else question.obligation.trivial,
             next(vacuous) if stands else "",
         )
-        for question, answers, stands in zip(asked, given, stand, strict=True)
+        for question, answers, stands in zip(asked, answers_by_question, stand, strict=True)
     )
 
 

@@ -149,8 +149,8 @@ class SignatureFamily:
         outputs = {
             output.name: at(output.implied_by, self.signature.version) or () for output in self.signature.outputs
         }
-        textses = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
-        return tuple(dict.fromkeys(name for names in textses for name in names)) if all(textses) else ()
+        absences = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
+        return tuple(dict.fromkeys(name for names in absences for name in names)) if all(absences) else ()
 
     def _members(self, rule: Rule) -> tuple[str, ...]:
         return self.signature.groups.get(rule.name.removesuffix(ALLOWED), ())
@@ -158,11 +158,11 @@ class SignatureFamily:
     def _of_one_type(self, rule: Rule) -> tuple[str, ...]:
         """An earlier rule about types, if both are about values that must have one type."""
         members = set(self._members(rule))
-        for other in self.rules[: self.rules.index(rule)] if members else ():
-            others = set(self._members(other))
-            joined = any(members <= set(names) and others & set(names) for names in self.signature.one_type)
-            if joined and self._types_of(other) <= self._types_of(rule):
-                return other.name, *(
+        for earlier in self.rules[: self.rules.index(rule)] if members else ():
+            alike = set(self._members(earlier))
+            joined = any(members <= set(names) and alike & set(names) for names in self.signature.one_type)
+            if joined and self._types_of(earlier) <= self._types_of(rule):
+                return earlier.name, *(
                     slug.slug for slug, _ in rules_of_edition(self.edition).general_rules_about("group")
                 )
         return ()
@@ -175,8 +175,10 @@ class SignatureFamily:
         """The names, if all these rules, of the operator or general, are in force here; else none."""
         if not names:
             return ()
-        known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in rules_of_edition(self.edition).general}
-        return names if known.issuperset(names) else ()
+        in_force = {rule.name for rule in self.rules} | {
+            rule.slug for rule, _ in rules_of_edition(self.edition).general
+        }
+        return names if in_force.issuperset(names) else ()
 
     def condition(self, rule: Rule) -> SmtCondition:
         """The SMT interpretation of the rule."""
@@ -187,8 +189,8 @@ class SignatureFamily:
         demand = self.demand(rule)
         read = {name for name, field in reads(demand) if field == "values"} if demand else set[str]()
         for name in sorted(self.variables.with_values & read):
-            known = readable(self.variables.tensors[name].record.fields["type"].term)
-            yield bool_term(self.variables.names.get(constant_key(name), known))
+            is_readable = readable(self.variables.tensors[name].record.fields["type"].term)
+            yield bool_term(self.variables.names.get(constant_key(name), is_readable))
 
     def holds(self, rule: Rule) -> Truth:
         """The rule holds."""
@@ -335,8 +337,8 @@ class SignatureFamily:
             member = (candidate.version, edition)
             if member in self.members:
                 key = (id(self.described), *member, self.folded)
-                one = SignatureFamily(self.described, candidate, edition, (member,), folded=self.folded)
-                yield _MEMBERS.setdefault(key, one)
+                single = SignatureFamily(self.described, candidate, edition, (member,), folded=self.folded)
+                yield _MEMBERS.setdefault(key, single)
 
 
 def _text(expression: Expression | None) -> str:
@@ -357,16 +359,16 @@ def signatures(described: OperatorDefinition) -> Iterator[tuple[Signature, str]]
 def families(described: OperatorDefinition, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
     """The signatures of an operator in families of equal key."""
     if id(described) not in _SINGLE:
-        signature_families = (
+        singles = (
             SignatureFamily(described, signature, name, ((signature.version, name),))
             for signature, name in signatures(described)
         )
-        _SINGLE[id(described)] = tuple(signature_families)
+        _SINGLE[id(described)] = tuple(singles)
     groups: dict[Hashable, list[SignatureFamily]] = {}
     for family in _SINGLE[id(described)]:
         groups.setdefault(key(family), []).append(family)
     for group in groups.values():
-        members = tuple(member for signature_family in group for member in signature_family.members)
+        members = tuple(member for single in group for member in single.members)
         yield SignatureFamily(described, group[0].signature, group[0].edition, members)
 
 

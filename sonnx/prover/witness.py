@@ -52,20 +52,18 @@ class CallInstance:
         """A model of this node, in which everything else conforms: every shape and type is declared."""
         names = tuple(f"x{index}" if operand is not None else "" for index, operand in enumerate(self.inputs))
         results = tuple(f"y{index}" if output is not None else "" for index, output in enumerate(self.outputs))
-        given = [(name, operand) for name, operand in zip(names, self.inputs, strict=True) if operand is not None]
+        connected = [(name, operand) for name, operand in zip(names, self.inputs, strict=True) if operand is not None]
         node = Node("node", self.signature.operator, "", "", _trimmed(names), _trimmed(results), self.attributes)
         produced = [(name, output) for name, output in zip(results, self.outputs, strict=True) if output is not None]
         graph = Graph(
             name="witness",
             inputs=tuple(
-                ValueInfo(name, _type(tensor_facts))
-                for name, tensor_facts in given
-                if not isinstance(tensor_facts.values, tuple)
+                ValueInfo(name, _type(tensor)) for name, tensor in connected if not isinstance(tensor.values, tuple)
             ),
-            outputs=tuple(ValueInfo(name, _type(tensor_facts)) for name, tensor_facts in produced),
+            outputs=tuple(ValueInfo(name, _type(tensor)) for name, tensor in produced),
             value_info=(),
             initializers=tuple(
-                _constant(name, tensor_facts) for name, tensor_facts in given if isinstance(tensor_facts.values, tuple)
+                _constant(name, tensor) for name, tensor in connected if isinstance(tensor.values, tuple)
             ),
             sparse_initializers=(),
             nodes=(node,),
@@ -180,8 +178,8 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
     reader = _Reader(signature, codes, values)
     return CallInstance(
         signature=signature,
-        inputs=tuple(tensor_facts for formal in signature.inputs for tensor_facts in reader.formal(formal)),
-        outputs=tuple(tensor_facts for formal in signature.outputs for tensor_facts in reader.formal(formal)),
+        inputs=tuple(operand for formal in signature.inputs for operand in reader.formal(formal)),
+        outputs=tuple(operand for formal in signature.outputs for operand in reader.formal(formal)),
         attributes=tuple(
             reader.attribute(attribute)
             for attribute in signature.attributes
@@ -195,10 +193,10 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
 
 def dependents(signature: Signature, name: str) -> frozenset[str]:
     """The names of the rules that rely on a rule, also through others."""
-    texts = {name}
-    while more := {rule.name for rule in signature.rules if texts & set(rule.relies)} - texts:
-        texts |= more
-    return frozenset(texts - {name})
+    names = {name}
+    while more := {rule.name for rule in signature.rules if names & set(rule.relies)} - names:
+        names |= more
+    return frozenset(names - {name})
 
 
 def judge(
@@ -239,21 +237,23 @@ def confirm_broken(
     """
     call, report = judge(signature, codes, values, edition)
     failing = {finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL}
-    others = {finding.rule for finding in report.findings if finding.verdict not in (Verdict.FAIL, Verdict.ASSUMED)}
+    not_failing = {
+        finding.rule for finding in report.findings if finding.verdict not in (Verdict.FAIL, Verdict.ASSUMED)
+    }
     relying = {
         f"{signature.operator}.{name}" for text in (rule.name, *following) for name in dependents(signature, text)
     }
     also = {f"{signature.operator}.{name}" for name in following} & failing
-    if failing != {rule.slug} | also or others != relying & others:
+    if failing != {rule.slug} | also or not_failing != relying & not_failing:
         raise ReplayFailed(f"{call_text(call)} should break {rule.slug} only in {edition}: {_findings(report)}")
     reason = next(finding.actual for finding in report.findings if finding.rule == rule.slug)
     with_them = f"with {', '.join(sorted(also))}" if also else "only"
     return f"{call_text(call)} breaks {rule.slug} {with_them}: {reason}"
 
 
-def _findings(found: Report) -> str:
-    listed = [f"{finding.rule} {finding.verdict}: {finding.actual}" for finding in found.findings]
-    return "; ".join(listed) or f"the verdict of the check is {found.verdict}, without a finding"
+def _findings(report: Report) -> str:
+    listed = [f"{finding.rule} {finding.verdict}: {finding.actual}" for finding in report.findings]
+    return "; ".join(listed) or f"the verdict of the check is {report.verdict}, without a finding"
 
 
 def call_text(call: CallInstance) -> str:

@@ -158,7 +158,7 @@ class Validation(Struct, frozen=True):
     """Kinds of rewrites that had to be made before the original could be run: they are not compared."""
     because: OptionalText = ""
     """Why the original itself cannot be run."""
-    not_executable: tuple[str, ...] = field(default=(), name="left_out")
+    left_out: tuple[str, ...] = ()
     """Operators that the executor does not know."""
     changing_values: tuple[str, ...] = field(default=(), name="beyond")
     """Rewrites that change values, made after what was compared."""
@@ -179,7 +179,7 @@ class Validation(Struct, frozen=True):
     @reported_as("done")
     def complete(self) -> bool:
         """Whether the values of the original were compared in full, for all inputs that were requested."""
-        return self.inputs > 0 and not self.missing and not (self.after or self.not_executable or self.changing_values)
+        return self.inputs > 0 and not self.missing and not (self.after or self.left_out or self.changing_values)
 
     @property
     @reported_as("summary")
@@ -218,7 +218,7 @@ class Validation(Struct, frozen=True):
             return f"not validated: {self.missing}"
         parts = [
             f"validated: {self.elements} elements of "
-            f"{plural(self.outputs, 'value' if self.not_executable else 'output')} are the same "
+            f"{plural(self.outputs, 'value' if self.left_out else 'output')} are the same "
             f"{'in every bit' if self.bitwise else 'except for the bits of NaNs'}, "
             f"for {plural(self.inputs, 'set')} of generated inputs with special values"
         ]
@@ -226,8 +226,8 @@ class Validation(Struct, frozen=True):
             parts.append(f"{self.without_value} more have no value in either model")
         if self.after:
             parts.append(f"compared after {', '.join(self.after)}: the original cannot be run ({self.because})")
-        if self.not_executable:
-            unknown = ", ".join(map(escape, self.not_executable))
+        if self.left_out:
+            unknown = ", ".join(map(escape, self.left_out))
             parts.append(f"sonnx cannot run {unknown}: inputs of these nodes were compared, for arbitrary outputs")
         if self.changing_values:
             parts.append(f"compared before the rewrites that round in another way: {', '.join(self.changing_values)}")

@@ -80,12 +80,6 @@ def test_a_function_that_is_imported_by_its_name_alone_has_one_definition() -> N
     assert several.keys() >= PROTOCOLS.keys(), "a protocol is listed whose name has one definition"
 
 
-OF_OTHER_CLASSES = {
-    ("sonnx.rewriter.validation", "not_executable"): "the operators that cannot be executed; the class is their error",
-}
-"""Locals that are named like a class and are of another one, each with the reason why the name is right."""
-
-
 def test_no_local_is_named_like_a_class_of_another_meaning() -> None:
     """Of names of several words: single words such as `text` or `place` say what a value is for, whatever its class."""
     classes = {node.name for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
@@ -97,8 +91,7 @@ def test_no_local_is_named_like_a_class_of_another_meaning() -> None:
         for name, stated in _stated_classes(function)
         if name in class_of and stated not in (class_of[name], f"_{class_of[name]}")
     }  # fmt: skip
-    assert {row for row in misnamed if row[:2] not in OF_OTHER_CLASSES} == set()
-    assert {row[:2] for row in misnamed} == OF_OTHER_CLASSES.keys()
+    assert misnamed == set()
 
 
 def test_no_local_is_named_like_a_type_variable() -> None:
