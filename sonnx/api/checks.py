@@ -16,7 +16,7 @@ from sonnx.checker.request import check_model, open_model, unbound
 from sonnx.model.files import is_one, models_of
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport
 
@@ -35,7 +35,7 @@ def check(source: Source, options: CheckOptions) -> CheckReport:
         UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
             one another.
     """
-    file = encoded(source)
+    file = path_or_bytes(source)
     model, digest = open_model(file, options.reads_whole_file, options.limits)
     report = check_model(model, digest, options.request(), name_of(file, options.name), options.drawn)
     if options.box:

@@ -12,7 +12,7 @@ from sonnx.executor.input_files import inputs_from_files, outputs_from_files
 from sonnx.executor.options import ExecutionOptions, PreparationOptions
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport
 from sonnx.report.run import ExpectedOutput, PreparedModel, RunReport
@@ -27,7 +27,7 @@ def prepare(source: Source, options: PreparationOptions) -> PreparedModel:
     Raises:
         UsageError: an unknown edition.
     """
-    file = encoded(source)
+    file = path_or_bytes(source)
     model = bind_symbols(read(file, limits=options.limits), options.bind, options.input_shapes)
     path = None if isinstance(file, bytes) else file
     try:

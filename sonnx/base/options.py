@@ -26,8 +26,8 @@ from sonnx.base.errors import UsageError
 from sonnx.base.reported import json_data
 
 MAX_AMOUNT = 10**9 - 1
-Value = TypeVar("Value")
-Other = TypeVar("Other")
+First = TypeVar("First")
+Second = TypeVar("Second")
 Third = TypeVar("Third")
 Result = TypeVar("Result")
 OptionsOf = TypeVar("OptionsOf", bound="Options")
@@ -71,9 +71,9 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 force_setattr(self, name, Path(value))
 
     @classmethod
-    def of(cls, others: object) -> Self:
+    def of(cls, options: object) -> Self:
         """The options that this analysis shares with another one, with the values that they have there."""
-        return cls(**{name: getattr(others, name) for name in cls.__struct_fields__ if hasattr(others, name)})
+        return cls(**{name: getattr(options, name) for name in cls.__struct_fields__ if hasattr(options, name)})
 
     @classmethod
     def arguments(cls) -> Iterator[tuple[FieldInfo, Argument]]:
@@ -155,16 +155,16 @@ class Decorator(Protocol[Keywords, OptionsOf_co]):
     def __call__(self, function: Callable[[OptionsOf_co], Result], /) -> Callable[Keywords, Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Value, OptionsOf_co], Result], /
-    ) -> Callable[Concatenate[Value, Keywords], Result]: ...
+        self, function: Callable[[First, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[First, Keywords], Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Value, Other, OptionsOf_co], Result], /
-    ) -> Callable[Concatenate[Value, Other, Keywords], Result]: ...
+        self, function: Callable[[First, Second, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[First, Second, Keywords], Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Value, Other, Third, OptionsOf_co], Result], /
-    ) -> Callable[Concatenate[Value, Other, Third, Keywords], Result]: ...
+        self, function: Callable[[First, Second, Third, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[First, Second, Third, Keywords], Result]: ...
 
 
 def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) -> Decorator[Keywords, OptionsOf]:
@@ -176,9 +176,9 @@ def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) ->
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         @wraps(function)
-        def public(*given: Any, **keywords: Any) -> Result:
-            options = kind(*given[subjects:], **keywords)
-            return copy_context().run(function, *given[:subjects], options)
+        def public(*positional: Any, **keywords: Any) -> Result:
+            options = kind(*positional[subjects:], **keywords)
+            return copy_context().run(function, *positional[:subjects], options)
 
         del public.__wrapped__  # its signature is not that of the public function
         public.__doc__ = f"{function.__doc__}\n\n{documentation(kind)}"
@@ -198,9 +198,9 @@ def require_processes(options: Any, *needing: str) -> None:
     Raises:
         UsageError: one of them is given.
     """
-    given = [name for name in needing if getattr(options, name) is not None]
-    if options.jobs == 0 and given:
-        raise UsageError(f"--{given[0]} needs a child process, and --jobs 0 allows none")
+    needed = [name for name in needing if getattr(options, name) is not None]
+    if options.jobs == 0 and needed:
+        raise UsageError(f"--{needed[0]} needs a child process, and --jobs 0 allows none")
 
 
 # ------------------------------------------------------------------ readers of values

@@ -16,12 +16,12 @@ def rounded_down(number: float, digits: int) -> float:
     return float(_decimal(number, digits, ROUND_FLOOR))
 
 
-def at_most(number: float, digits: int = 3) -> str:
+def upper_bound_text(number: float, digits: int = 3) -> str:
     """An upper bound with so many decimal digits."""
     return _text(_decimal(number, digits, ROUND_CEILING), digits)
 
 
-def at_least(number: float, digits: int = 3) -> str:
+def lower_bound_text(number: float, digits: int = 3) -> str:
     """A lower bound with so many decimal digits."""
     return _text(_decimal(number, digits, ROUND_FLOOR), digits)
 

@@ -16,7 +16,6 @@ from sonnx.graph.views import Views
 from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import Model
 from sonnx.model.symbols import bind_symbols
-from sonnx.profile import catalogue
 from sonnx.profile.signature import Signature
 
 
@@ -35,9 +34,9 @@ class _RecordingDomain(FactsDomain):
         super().__init__(rules)
         self.calls: list[CheckedCall] = []
 
-    def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
-        rule_results = super().own_results(made, demands, views)
-        self.calls.append(CheckedCall(made, dict(views.names), tuple(rule_results)))
+    def own_results(self, signature: Signature, demands: Demands, views: Views) -> list[RuleResult]:
+        rule_results = super().own_results(signature, demands, views)
+        self.calls.append(CheckedCall(signature, dict(views.names), tuple(rule_results)))
         return rule_results
 
 
@@ -47,10 +46,8 @@ def checked_calls(model: Model, request: CheckRequest) -> list[CheckedCall]:
     Raises:
         UsageError: a symbol that the model does not have.
     """
-    tailoring = request.tailoring
-    strict = request.strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = ActiveRules(catalogue.edition_named(request.edition), strict, tailoring)
+    rules = request.active_rules()
     sized, domain = bind_symbols(model, request.bind, request.input_shapes), _RecordingDomain(rules)
     with steps_of_model(model.limits["steps"]):
-        interpret(sized, domain, Calls(sized, rules.edition, strict=strict))
+        interpret(sized, domain, Calls(sized, rules.edition, strict=rules.strict))
     return domain.calls

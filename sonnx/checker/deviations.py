@@ -158,13 +158,13 @@ def _inexact(
     seen: set[int] = set()
     for covered, match_ in zip(record.findings, matches, strict=True):
         stated = {report.findings[index].actual for index in match_}
-        other = next((taken[index] for index in match_ if index in taken), "")
+        justified_by = next((taken[index] for index in match_ if index in taken), "")
         if not match_:
             yield f"the report has no such failure at {covered.place}"
         elif len(stated) > 1:
             yield f"{covered.place} has {len(stated)} different failures of {record.rule}: name each with `states`"
-        elif other:
-            yield f"the failure at {covered.place} is already justified by {other!r}"
+        elif justified_by:
+            yield f"the failure at {covered.place} is already justified by {justified_by!r}"
         elif seen.intersection(match_):
             yield f"the failure at {covered.place} is named twice"
         seen.update(match_)

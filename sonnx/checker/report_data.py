@@ -35,7 +35,7 @@ _PLACE = Where.__struct_fields__
 _shared, _place = attrgetter(*_SHARED), attrgetter(*_PLACE)
 
 
-def encode(report: Report) -> Data:
+def report_as_data(report: Report) -> Data:
     """The report as JSON data."""
     heads: dict[tuple[Any, ...], int] = {}
     rows = [
@@ -46,8 +46,8 @@ def encode(report: Report) -> Data:
     return {"report": rest, "shared": [_plain(head) for head in heads], "findings": rows}
 
 
-def decode(data: Data) -> Report:
-    """The report `encode` was given.
+def report_from_data(data: Data) -> Report:
+    """The report that `report_as_data` was given.
 
     Raises:
         ValueError: the data are not those of a report.

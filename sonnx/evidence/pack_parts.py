@@ -24,7 +24,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
 from sonnx.prover.dependencies import bears_on
-from sonnx.prover.queries import Question, questions
+from sonnx.prover.queries import Question, questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
@@ -126,7 +126,7 @@ def _queries(theorem: Theorem) -> tuple[Query, ...]:
     """The queries of a theorem; a process that makes several packs builds their terms once."""
     return tuple(
         Query(question.name, question.obligation.computed, question.hash, dict(_texts(question)))
-        for question in questions(theorem, "z3", theorem.obligations)
+        for question in questions_of(theorem, "z3", theorem.obligations)
     )
 
 

@@ -67,7 +67,7 @@ def _another_version(document: Any) -> str:
     )
 
 
-def differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
+def pack_differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
     """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
 
     Args:

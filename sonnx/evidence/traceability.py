@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sonnx.checker.graph_rules import decide
+from sonnx.checker.graph_rules import decision_of
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases_by_rule
 from sonnx.profile.definitions import Rule
@@ -59,7 +59,7 @@ def code(rule: Rule) -> tuple[str, ...]:
     if rule.require is None and rule.kind == "project":
         return (rule.slug.partition(".")[0].replace("deviation", "deviations"),)
     if rule.require is None:
-        function = decide(rule)
+        function = decision_of(rule)
         return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
     texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None

@@ -27,7 +27,7 @@ from sonnx.evidence.command_cases import output_cases, pair_cases
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile import catalogue
-from sonnx.profile.cases import RuleCase, cases
+from sonnx.profile.cases import RuleCase, all_cases
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.rewrites import rewrite_descriptions
 from sonnx.suite.judge import KINDS
@@ -187,7 +187,7 @@ def _listed(found: dict[str, set[str]]) -> str:
 
 def run_cases() -> Iterator[ProcedureResult]:
     """Every case under every edition it names."""
-    for case in cases():
+    for case in all_cases():
         for edition in case.expected:
             actual = wrong(case, edition)
             named = sorted({f"rule {rule}" for rules in case.expected[edition].values() for rule in rules})

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import Facts, check_facts, stated_facts
+from sonnx.checker.checker import StatedFacts, check_facts, stated_facts
 from sonnx.checker.report import NotConforming, Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
@@ -89,7 +89,7 @@ class ModelRunner:
         self.model, self.all_values = model, all_values
         self.folder = Path(path).parent if path else None
         active = active_rules(edition) if domain is None else domain.rules
-        self.checked: Facts | None = None
+        self.checked: StatedFacts | None = None
         self.report: Report | None = None
         if not unchecked:
             name = PurePath(path).name if path else "model"
@@ -168,7 +168,9 @@ def active_rules(edition: str | None) -> ActiveRules:
     return ActiveRules(catalogue.edition_named(edition))
 
 
-def check_conforming(model: Model, active: ActiveRules, name: str, folder: Path | None = None) -> tuple[Facts, Report]:
+def check_conforming(
+    model: Model, active: ActiveRules, name: str, folder: Path | None = None
+) -> tuple[StatedFacts, Report]:
     """The facts and the report of the check of a model that conforms.
 
     Where the check of the file leaves something undecided, the external data that a run reads anyway may decide it.

@@ -68,17 +68,15 @@ class Calls:
         key = (node.operator, node.domain, node.overload, *connected, attributes, scope.kind)
         call = self._known.get(key)
         if call is None:
-            call = self._known[key] = self._made(scope, node, *connected)
+            call = self._known[key] = self._new_call(scope, node, *connected)
         return call
 
     def signatures(self) -> list[Signature]:
         """The different signatures, in the order of their first call."""
-        made = (call.signature for call in self._known.values())
-        return list(
-            {(candidate.operator, candidate.version): candidate for candidate in made if candidate is not None}.values()
-        )
+        called = [call.signature for call in self._known.values() if call.signature is not None]
+        return list({(signature.operator, signature.version): signature for signature in called}.values())
 
-    def _made(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
+    def _new_call(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
         domain = canonical_domain(node.domain)
         function = self.functions.get((domain, node.operator, node.overload))
         status = "" if domain or function else self.edition.status(node.operator)

@@ -85,11 +85,11 @@ class Values(Generic[ValueT]):
 
     def number(self, value: ValueT) -> int:
         """The number of a value."""
-        extent = self._numbers.get(value)
-        if extent is None:
-            extent = self._numbers[value] = len(self._known)
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = len(self._known)
             self._known.append(value)
-        return extent
+        return number
 
     def __getitem__(self, number: int) -> ValueT | None:
         """The value of a number, None for `OMITTED`."""
@@ -215,16 +215,16 @@ class _Run(Generic[ValueT, ResultT]):
         )
 
     def replaced(
-        self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
+        self, scope_result: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
     ) -> Iterator[Visit[ValueT, ResultT]]:
         """A visit for each node that the transformer leaves in its place."""
         assert self.transformer is not None  # noqa: S101  the caller asks
-        waiting, place, values = deque(nodes), Place(self, found), found.values
+        waiting, place, values = deque(nodes), Place(self, scope_result), scope_result.values
         while waiting:
             index, node = waiting.popleft()
             node = self.transformer.before(node)
             before = {name: values.get(name, self.undeclared) for name in node.outputs}
-            [visit] = self.visits(found, [(index, node)])
+            [visit] = self.visits(scope_result, [(index, node)])
             values.update(before)  # the transformer may give these names other values
             instead = self.transformer.after(visit, place)
             if instead is None:
@@ -267,10 +267,10 @@ class _Run(Generic[ValueT, ResultT]):
         return number
 
     def visits(
-        self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
+        self, scope_result: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
     ) -> Iterator[Visit[ValueT, ResultT]]:
         """Evaluate the call of each node, or remember it; the names of its outputs have the values after it."""
-        values, scope, undeclared = found.values, found.scope, self.undeclared
+        values, scope, undeclared = scope_result.values, scope_result.scope, self.undeclared
         kind = self.kinds.setdefault(scope.kind, len(self.kinds))
         remembered = self.transferred
         for index, node in nodes:
@@ -300,7 +300,7 @@ class _Run(Generic[ValueT, ResultT]):
         return (
             call,
             inputs,
-            tuple([OMITTED if value_t is None else self.values.number(value_t) for value_t in after]),
+            tuple([OMITTED if output is None else self.values.number(output) for output in after]),
             result,
         )
 

@@ -62,8 +62,8 @@ def read(
     The file system is asked for the size of each file of external data: in `folder`, by default that of the file.
     For bytes without a folder it is not asked.
 
-    A file of more than `WHOLE` bytes is mapped, and its weights are read on demand.  It must not be changed while the
-    model is in use: if it is shortened, the system ends the process.
+    A file of more than `MAX_BYTES_READ_AT_ONCE` bytes is mapped, and its weights are read on demand.  It must not be
+    changed while the model is in use: if it is shortened, the system ends the process.
 
     Raises:
         Unreadable: the file does not exist, does not parse, has no graph, or exceeds a limit.
@@ -239,15 +239,15 @@ def _reason(source: memoryview, error: DecodeError) -> str:
     """Why protobuf refused a message, and where; its own message does not say where."""
     try:
         wire_format.check(source, _layout())
-    except wire_format.Malformed as found:
-        return str(found)
+    except wire_format.Malformed as malformed:
+        return str(malformed)
     return f"is not an ONNX model: {str(error).rpartition(': ')[2]}"
 
 
 def _described(source: memoryview) -> str:
     """The description of bytes that are not a model: another format, or the first message that defines all fields."""
-    if known := other_format(source):
-        return known
+    if other := other_format(source):
+        return other
     kinds = ("GraphProto", "TensorProto", "NodeProto", "FunctionProto", "ValueInfoProto", "TypeProto")
     return next((f"is a {kind}, not a ModelProto" for kind in kinds if _reads_as(source, kind)), "")
 
@@ -297,8 +297,8 @@ def _located_in(value: Message, place: str) -> Iterator[UnknownField]:
     if hasattr(value, "ListFields"):
         yield from _located(value, place)
         return
-    for index, one in enumerate(value):
-        yield from _located(one, f"{place}[{index}]")
+    for index, item in enumerate(value):
+        yield from _located(item, f"{place}[{index}]")
 
 
 FILE_SIGNATURES = (

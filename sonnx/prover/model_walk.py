@@ -20,12 +20,13 @@ from sonnx.base.escaping import plural
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
+from sonnx.checker.report_builder import Subject
 from sonnx.checker.request import open_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import Interpretation, interpret
-from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model
 from sonnx.model.sources import name_of
 from sonnx.model.symbols import bind_symbols
@@ -89,8 +90,8 @@ def _proof(
 ) -> ModelProof:
     rules = ActiveRules(catalogue.editions().editions[edition])
     symbols = Symbols(symbols_of(model), assume)
-    found = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
-    return _Results(found, symbols, rules, name, solver, questions).proof()
+    interpretation = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
+    return _Results(interpretation, symbols, rules, name, solver, questions).proof()
 
 
 @dataclass(slots=True)
@@ -102,10 +103,10 @@ class _ProvedCall:
     nodes: int = 0
 
 
-def _calls(found: Interpretation[Facts, CallProofs]) -> list[_ProvedCall]:
+def _calls(interpretation: Interpretation[TensorFacts, CallProofs]) -> list[_ProvedCall]:
     """The different calls outside functions; equal calls on equal facts share one result."""
     calls: dict[CallProofs, _ProvedCall] = {}
-    for scope, visit in found.visits():
+    for scope, visit in interpretation.visits():
         if scope.function is None:
             place, node = scope.node_place(visit.position), visit.node
             where = Where(place, "node", node.name, node.operator, visit.call.operator_set)
@@ -118,14 +119,14 @@ class _Results:
 
     def __init__(
         self,
-        found: Interpretation[Facts, CallProofs],
+        interpretation: Interpretation[TensorFacts, CallProofs],
         symbols: Symbols,
         rules: ActiveRules,
         name: str,
         solver: str,
         questions: bool,
     ) -> None:
-        self.found, self.symbols, self.rules, self.name = found, symbols, rules, name
+        self.interpretation, self.symbols, self.rules, self.name = interpretation, symbols, rules, name
         self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if solver == "all" else (solver,)
         self.kept = questions or len(self.solvers) > 1
         self.questions: list[ModelQuestion] = []
@@ -137,8 +138,10 @@ class _Results:
 
     def proof(self) -> ModelProof:
         """The proof as data."""
-        calls = _calls(self.found)
-        in_functions = sum(len(scope.visits) for scope in self.found.scopes if scope.scope.function is not None)
+        calls = _calls(self.interpretation)
+        in_functions = sum(
+            len(scope.visits) for scope in self.interpretation.scopes if scope.scope.function is not None
+        )
         judged = [row for row in calls if row.result.signature is not None]
         for proved_call in judged:
             for rule_proof in proved_call.result.proofs:
@@ -228,8 +231,10 @@ class _Results:
         if report is None:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
-            bound = bind_symbols(self.found.model, dict(numbers)) if numbers else self.found.model
-            report = self.reports[numbers] = evaluate_model(bound, self.name, self.rules.edition.name)
+            bound = bind_symbols(self.interpretation.model, dict(numbers)) if numbers else self.interpretation.model
+            report = self.reports[numbers] = evaluate_model(
+                bound, ActiveRules(self.rules.edition), Subject.of(bound, self.name)
+            )
         for finding in report.findings:
             if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
                 return finding.actual if finding.verdict is Verdict.FAIL else None

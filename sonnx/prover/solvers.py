@@ -36,7 +36,7 @@ CONFIRMING_SOLVER: dict[Sort, str] = {"int": "cvc5", "bits": "bitwuzla", "float"
 """The second solver for each theory."""
 
 
-def export(obligation: Obligation) -> str:
+def question_text(obligation: Obligation) -> str:
     """The question whether the goal can fail, in SMT-LIB 2.6: unsat means proved."""
     return script([*obligation.hypotheses, z3.Not(obligation.goal)])
 
@@ -180,11 +180,11 @@ def proof(text: str) -> Proof:
         solver, result = _run_cvc5(cvc5, text, proofs=True)
         if result != "unsat":
             return Proof(result)
-        found = solver.getProof()
-        made = solver.proofToString(found[0], cvc5.ProofFormat.CPC)
+        proofs = solver.getProof()
+        written = solver.proofToString(proofs[0], cvc5.ProofFormat.CPC)
     except RuntimeError:
         return Proof("refused")
-    return Proof(result, made.decode("utf-8"), *_count_steps(found))
+    return Proof(result, written.decode("utf-8"), *_count_steps(proofs))
 
 
 def _count_steps(proofs: list[Any]) -> tuple[int, int]:

@@ -42,15 +42,15 @@ class Point(NamedTuple):
 
 def symbols_of(model: Model) -> tuple[str, ...]:
     """The symbols of a model, in the order of their first use."""
-    found: dict[str, None] = {}
+    symbols: dict[str, None] = {}
     seen: set[int] = set()
     for graph in _graphs(model.graph):
         for values in (graph.inputs, graph.outputs, graph.value_info):
             for value in values:
                 if id(value.type) not in seen:  # equal types are mostly one object
                     seen.add(id(value.type))
-                    found.update({name: None for name in value.type.shape or () if isinstance(name, str)})
-    return tuple(found)
+                    symbols.update({name: None for name in value.type.shape or () if isinstance(name, str)})
+    return tuple(symbols)
 
 
 def _graphs(graph: Graph) -> Iterator[Graph]:
@@ -79,7 +79,7 @@ class Symbols:
         self.interpretation = SmtInterpretation()
         self.queries = 0
         self.terms: dict[str, SymbolicNumber] = {}
-        texts = [text for given in assume for text in _separated(given)]
+        texts = [text for listed in assume for text in _separated(listed)]
         stated = [(text, _condition(text, self.names)) for text in texts]
         bounded = self._bounded([expression for _, expression in stated])
         self.written = _written(self.names)
@@ -122,7 +122,7 @@ class Symbols:
 
     def _bounded(self, stated: Sequence[Expression]) -> set[str]:
         """The symbols that an assumption about them alone makes non-negative; the others are at least 1."""
-        texts: set[str] = set()
+        bounded: set[str] = set()
         for name in self.names:
             unsigned = {name: SymbolicNumber(z3.Int("d"))}
             alone = [bool_term(self.holds(expression, unsigned)) for expression in stated if expression.names == {name}]
@@ -130,8 +130,8 @@ class Symbols:
             solver.set("rlimit", EFFORT)
             solver.add(*alone, z3.Int("d") < 0)
             if alone and solver.check() == z3.unsat:
-                texts.add(name)
-        return texts
+                bounded.add(name)
+        return bounded
 
     def holds(self, expression: Expression, names: Mapping[str, SymbolicNumber]) -> Truth:
         """A condition as a term."""
@@ -187,8 +187,8 @@ class Symbols:
 
     def points_where(self, condition: z3.BoolRef) -> tuple[list[Point], list[Point]]:
         """Those of some small values for which the condition holds, and those for which it fails."""
-        found = [(value_at(condition, point), point) for point in self._points]
-        return [p for value, p in found if value is True], [p for value, p in found if value is False]
+        evaluated = [(value_at(condition, point), point) for point in self._points]
+        return [p for value, p in evaluated if value is True], [p for value, p in evaluated if value is False]
 
     @cached_property
     def _written(self) -> list[z3.IntNumRef]:
@@ -221,7 +221,7 @@ class Symbols:
         solver = self.solver()
         solver.add(bool_term(condition))
         terms = [number.term for number in self.numbers.values()]
-        if not _found(solver, terms):
+        if not _has_model(solver, terms):
             return None
         model = solver.model()
         if terms:
@@ -236,8 +236,8 @@ class Symbols:
         """The symbols of `values` that suffice: with these values the condition holds, whatever the others are."""
         kept = [name for name in self.names if isinstance(condition, bool) or self.inner[name] in names_in(condition)]
         for name in reversed(kept):
-            fewer = [text for text in kept if text != name]
-            fixed = [self.numbers[text].term == values[text] for text in fewer]
+            fewer = [other for other in kept if other != name]
+            fixed = [self.numbers[other].term == values[other] for other in fewer]
             if self.ask([*fixed, negate(condition)]) == z3.unsat:
                 kept = fewer
         return tuple(kept)
@@ -270,7 +270,7 @@ def _answer(solver: z3.Solver, assumptions: Sequence[z3.BoolRef] = ()) -> z3.Che
     return solver.check(*assumptions)
 
 
-def _found(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
+def _has_model(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
     """Whether the assertions have a model; small ones are tried first, because the solver finds them sooner."""
     return any(_answer(solver, [] if size is None else [term <= size for term in terms]) == z3.sat for size in SIZES)
 

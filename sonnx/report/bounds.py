@@ -8,7 +8,7 @@ from math import ceil, floor, inf, log10
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.base.outward import at_least, at_most
+from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import json_text
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, TensorBounds
@@ -99,7 +99,10 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
     numbers: tuple[str, ...] = ("",) * 5
     if not tensor.unbounded and tensor.low.size:
         above = (tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(), tensor.error.max())
-        numbers = (at_least(float(tensor.low.min()), 6), *(at_most(float(number), 6) for number in above))
+        numbers = (
+            lower_bound_text(float(tensor.low.min()), 6),
+            *(upper_bound_text(float(number), 6) for number in above),
+        )
     text = f"in [{numbers[0]}, {numbers[1]}], error at most {numbers[4]}" if numbers[0] else "no elements"
     return CaseResult(
         "bounded", escape(tensor.name), *_standing(not tensor.unbounded, "bounded", "not bounded"),
@@ -110,14 +113,15 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
 
 def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
     for decision in bounds.decisions:
-        text = f"in [{at_least(decision.low, 6)}, {at_most(decision.high, 6)}], error at most {at_most(decision.error)}"
+        ends = f"[{lower_bound_text(decision.low, 6)}, {upper_bound_text(decision.high, 6)}]"
+        text = f"in {ends}, error at most {upper_bound_text(decision.error)}"
         yield _asked("decision", decision.what, decision.same, "the same", "not shown", text)
 
 
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
     if bounds.max_error is not None and bounds.outputs:
         error = bounds.outputs[0].largest_error
-        text = f"the error is at most {at_most(error, 6)}; asked: {bounds.max_error:.6g}"
+        text = f"the error is at most {upper_bound_text(error, 6)}; asked: {bounds.max_error:.6g}"
         yield _asked("error", "error", error <= bounds.max_error, "holds", "not shown", text)
     if bounds.split is not None:
         yield _asked("split", "split", bounds.split.finished, "shown", "open", bounds.split.text)

@@ -12,7 +12,7 @@ from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape_once, plural
 from sonnx.base.reported import HIDDEN, Tool
 from sonnx.checker.report import NoVerdict
-from sonnx.prover.dependencies import functions, page_of
+from sonnx.prover.dependencies import function_names, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
@@ -202,7 +202,7 @@ def _section(page: str, members: Sequence[TheoremResult], listed: Collection[str
 
 
 def _criterion(theorem: Theorem) -> Criterion:
-    about = ", ".join(functions(theorem))
+    about = ", ".join(function_names(theorem))
     tags = tuple(filter(None, (theorem.id.partition(".")[0], theorem.erratum)))
     kind, subject = STATED_KINDS[theorem.expected], f"about {about}" if about else ""
     return Criterion(theorem.statement, kind, theorem.because, "", subject, tags)

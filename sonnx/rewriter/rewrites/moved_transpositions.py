@@ -132,7 +132,7 @@ class _Moves(Struct, dict=True):
 
     @cached_property
     def taken(self) -> value_names.TakenNames:
-        return value_names.names_in(self.graph)
+        return value_names.taken_names(self.graph)
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
