@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sonnx.base.files import whole_bytes
 from sonnx.base.resources import own_hash
 from sonnx.bounds import adjoint, sub_boxes
-from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
+from sonnx.bounds.analysis import Analyser, Run, decision_bounds, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
 from sonnx.bounds.sub_boxes import SubBox
@@ -104,7 +104,7 @@ class BisectionProblem:
         """What is known of a part."""
         run = self.analyser.run(box)
         output = tightened(run, self.model.graph.outputs[0].name)
-        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
+        decisions = tuple(decision_bounds(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
         return SubBox(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output))
 
     def halves(self, part: SubBox) -> list[SubBox]:
