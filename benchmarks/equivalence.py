@@ -35,7 +35,8 @@ from sonnx.base.files import sha256
 from sonnx.equivalence.decision import compare_models, side_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer, Equivalence
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
 from tests.support import equivalence_mutants

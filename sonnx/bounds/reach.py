@@ -12,7 +12,7 @@ from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser, Run
 from sonnx.bounds.bound import box_of
 from sonnx.bounds.box import MAX_WHOLE, Box, box_of_arrays
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.reach import StatedRanges
 from sonnx.model.ir import Model, Node, Tensor
 from sonnx.numerics.class_recognition import Excludes

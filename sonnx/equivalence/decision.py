@@ -30,7 +30,7 @@ from sonnx.equivalence.result import (
 from sonnx.equivalence.stated import axioms
 from sonnx.equivalence.terms import Store, Term, empty_store
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.executor.probes import probe
 from sonnx.model.ir import NOT_STATED, Model, Type

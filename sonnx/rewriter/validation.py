@@ -18,7 +18,8 @@ from sonnx.equivalence.expansion import may_be_random
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, can_run, required_inputs
+from sonnx.executor.executor import ModelRunner, can_run
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key, is_same, scopes
