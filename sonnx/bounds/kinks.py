@@ -121,9 +121,12 @@ class Network:
                 left.append(np.full(number, lines.left))
                 lower.append(lines.lower_slope.reshape(-1)[elements])
             own = Lines(
-                lines.lower_slope.reshape(-1)[elements], lines.lower_offset.reshape(-1)[elements],
-                lines.upper_slope.reshape(-1)[elements], lines.upper_offset.reshape(-1)[elements], lines.left,
-            )  # fmt: skip
+                lower_slope=lines.lower_slope.reshape(-1)[elements],
+                lower_offset=lines.lower_offset.reshape(-1)[elements],
+                upper_slope=lines.upper_slope.reshape(-1)[elements],
+                upper_offset=lines.upper_offset.reshape(-1)[elements],
+                left=lines.left,
+            )
             layers[value.serial] = Layer(value, elements, own, *parts[:2], slice(kinks, kinks + number))
             kinks, waiting = kinks + number, waiting + parts[2]
         in_order = {serial: layers[serial] for serial in sorted(layers)}
@@ -133,8 +136,9 @@ class Network:
         """A choice as `adjoint.upper` takes it."""
         return {
             serial: Chosen(layer.elements, *(array[:, layer.at] for array in choice))
-            for serial, layer in self.layers.items() if layer.at.stop > layer.at.start
-        }  # fmt: skip
+            for serial, layer in self.layers.items()
+            if layer.at.stop > layer.at.start
+        }
 
     def evaluated(self, rows: Array, choice: Choice) -> Evaluation:
         """Follow rows back to the inputs, and from the worst inputs forward again."""

@@ -273,7 +273,7 @@ def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Arra
 class _Body:
     """A graph inside a node, which may run many times.
 
-    Its first plan knows the values that are inputs, and so which branches are taken.  Later ones know types and shapes,
+    Its first plan knows the values of its inputs, and so which branches are taken.  Later ones know types and shapes,
     and hold for all further values of these; where the executor cannot run one, each run has a plan of its own.
     """
 

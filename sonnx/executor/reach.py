@@ -18,7 +18,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import text_of_input
 from sonnx.executor.node_errors import place_of
 from sonnx.model.ir import Node
-from sonnx.numerics.class_recognition import Excludes, excluded, occurring, recognized
+from sonnx.numerics.class_recognition import Excludes, excluded, occurring_classes, recognized
 from sonnx.numerics.formats import TEXT, Array, TensorSpec, widened
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.profile.text_types import Limit
@@ -169,7 +169,7 @@ class ReachSearch:
             return
         self.searched += 1
         new = {
-            value: self.open[value] & occurring(values[value])
+            value: self.open[value] & occurring_classes(values[value])
             for value, (shape, kind) in self.specs.items()
             if self.open[value] and (values[value].shape, values[value].dtype) == (shape, kind)
         }

@@ -95,7 +95,7 @@ def _pb(path: Path) -> dict[str, Array]:
     return {tensor.name: decode(tensor, None)}
 
 
-def write_folder(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
+def write_tensors(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
     """Write values to a folder: `outputs.npz`, or `output_0.pb`, `output_1.pb`, … in order; returns the names.
 
     All files are complete before the first one is moved to the folder.

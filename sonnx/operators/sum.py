@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Kernel
-from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
+from sonnx.numerics.blocks import BLOCK_ELEMENTS, block_pieces, merged
 from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each, elementwise_definition
@@ -84,7 +84,7 @@ def _many(inputs: Sequence[Array], out: Array, block: int) -> int:
     """The sum of three addends and more; how many elements took the exact path."""
     shape, Z = merged(inputs, out.shape)
     count = 0
-    for pieces, piece in walk(Z, out.reshape(shape), block):
+    for pieces, piece in block_pieces(Z, out.reshape(shape), block):
         array, cut, size = total_of(iter(pieces))
         if not size.any():
             piece[...] = to_nearest(array, piece.dtype)
