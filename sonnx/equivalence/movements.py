@@ -18,7 +18,7 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.language.evaluator import TensorFacts
 from sonnx.language.known_numbers import KnownNumbers
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, patterns
 
 MAX_ELEMENTS = 1 << 25
@@ -117,7 +117,7 @@ def _padded(store: Store, prepared: PreparedNode, source: Term, others: Sequence
     assert value is not None  # noqa: S101  for the type checker
     [numbered] = _numbered([source], np.int32, first=1)
     [array] = prepared.definition(application, [numbered, *given])
-    constant = store.constant(value.reshape(1), facts_of(value.reshape(1)))
+    constant = store.constant(value.reshape(1), facts_of_array(value.reshape(1)))
     [(shape, _)] = prepared.output_specs or ()
     return moved(store, [constant, source], np.ascontiguousarray(array).reshape(-1), shape)
 
@@ -166,7 +166,7 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
 
 def constant_of(store: Store, array: Array) -> Term:
     """The term of a constant array."""
-    return store.constant(array, facts_of(array))
+    return store.constant(array, facts_of_array(array))
 
 
 def _in_order(places: Array, extent: int) -> bool:

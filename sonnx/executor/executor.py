@@ -34,7 +34,7 @@ from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Graph, Model, Node, subgraphs
 from sonnx.numerics.application import ExactPathCounts, Kernel
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode, with_external_data
 from sonnx.numerics.formats import NAMES, Array, TensorSpec
 from sonnx.operators import is_executable
@@ -123,7 +123,7 @@ class ModelRunner:
 
     def _plan(self, inputs: Mapping[str, Array]) -> Plan:
         """The plan for inputs with these facts; stated numbers are compared with the sign of a zero."""
-        facts = [(name, facts_of(values)) for name, values in inputs.items()]
+        facts = [(name, facts_of_array(values)) for name, values in inputs.items()]
         key = tuple(
             [(name, tensor_facts.type, tensor_facts.shape, repr(tensor_facts.values)) for name, tensor_facts in facts]
         )
@@ -313,7 +313,7 @@ class _Body:
 
 def _prepared_for(step: Step, domain: RunDomain, inputs: Sequence[Array | None]) -> PreparedNode:
     """A node whose preparation depends on values, ready for these; its rules hold for them."""
-    facts = [None if operand is None else facts_of(operand, all_values=domain.conforming) for operand in inputs]
+    facts = [None if operand is None else facts_of_array(operand, all_values=domain.conforming) for operand in inputs]
     preparation = domain.call(step.call, facts, step.declared or [NOTHING_STATED] * len(step.outputs)).result
     if isinstance(preparation, Exception):
         raise preparation

@@ -26,7 +26,7 @@ from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import TEXT, Array, TensorSpec
 
@@ -137,7 +137,7 @@ def interpreted(
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializers if tensor.external is None}
     constants.difference_update(value.name for value in graph.inputs)
-    facts = {name: facts_of(values) for name, values in initial.items() if name and name not in constants}
+    facts = {name: facts_of_array(values) for name, values in initial.items() if name and name not in constants}
     facts.update({name: facts[name]._replace(values=RUN_TIME) for name in any_values if name in facts})
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
     if not model.functions and all(next(subgraphs(node), None) is None for node in graph.nodes if node.attributes):

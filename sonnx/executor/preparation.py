@@ -42,7 +42,7 @@ from sonnx.numerics.application import (
     ExactPathCounts,
     NoValue,
 )
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import (
     ELEMENTS,
@@ -128,7 +128,7 @@ class RunDomain:
     def constant(self, tensor: Tensor, replaceable: bool) -> TensorFacts:
         """The facts of a constant; a default value that the caller replaces is not asked for."""
         facts = constant_facts(tensor)
-        return facts_of(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
+        return facts_of_array(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
 
     def sparse(self, tensor: SparseTensor) -> TensorFacts:
         """Nothing: the executor does not know sparse tensors."""
@@ -205,10 +205,10 @@ class RunDomain:
                 after[index] = after[index]._replace(type=operator.result_type(prepared.names))
         node = self._ready(prepared, after)
         if node is not None and not call.inputs:
-            return [facts_of(array) for array in node.definition(node.application, ())], node
+            return [facts_of_array(array) for array in node.definition(node.application, ())], node
         if node is not None and node.precomputed and signature.values:
             [shape] = [np.array(prepared.names[parameter.name], np.int64) for parameter in signature.values]
-            return [facts_of(array) for array in node.definition(node.application, [shape])], node
+            return [facts_of_array(array) for array in node.definition(node.application, [shape])], node
         return after, node
 
     def _awaits_values(self, signature: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:

@@ -27,7 +27,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.language.evaluator import RUN_TIME, TensorFacts, first_unknown
 from sonnx.numerics.application import Application
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     UNIT,
@@ -399,7 +399,7 @@ def constant(name: str, array: Array) -> Value:
     else:
         wide_low = wide_high = wide
     zero = nothing(array.shape)
-    return Value(name, facts_of(array), wide_low, wide_high, zero, zero, array)
+    return Value(name, facts_of_array(array), wide_low, wide_high, zero, zero, array)
 
 
 def varying(inputs: Sequence[Value | None]) -> list[Value]:
