@@ -43,8 +43,8 @@ class PairCase(Struct, frozen=True, forbid_unknown_fields=True):
     def wrong(self) -> str:
         """How the answer differs, "" if it does not."""
         first, second = (side_of(read(data), "model.onnx", sha256(data), None) for data in self.models())
-        found = compare_models(first, second, EquivalenceOptions()).answer
-        return "" if found is self.answer else f"answers {found}, not {self.answer}"
+        answer = compare_models(first, second, EquivalenceOptions()).answer
+        return "" if answer is self.answer else f"answers {answer}, not {self.answer}"
 
 
 class OutputCase(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,14 +85,14 @@ def _array(values: tuple[Any, ...], element: str) -> np.ndarray[Any, Any]:
 @cache
 def pair_cases() -> tuple[PairCase, ...]:
     """All pairs, in the order of the file."""
-    return convert(_listed("equivalence_cases.toml"), tuple[PairCase, ...])
+    return convert(_entries("equivalence_cases.toml"), tuple[PairCase, ...])
 
 
 @cache
 def output_cases() -> tuple[OutputCase, ...]:
     """All outputs, in the order of the file."""
-    return convert(_listed("deviation_cases.toml"), tuple[OutputCase, ...])
+    return convert(_entries("deviation_cases.toml"), tuple[OutputCase, ...])
 
 
-def _listed(file: str) -> Any:
+def _entries(file: str) -> Any:
     return tomllib.loads((HERE / file).read_text("utf-8"))["case"]

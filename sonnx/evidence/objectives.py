@@ -71,14 +71,14 @@ def _cells(row: Objective) -> Iterator[str]:
     yield row.source
 
 
-def absent_files(found: Collection[str]) -> tuple[str, ...]:
+def absent_files(present: Collection[str]) -> tuple[str, ...]:
     """The named files of a pack that one with these files has not; a name ending in "/" is a folder with some file."""
     named = {name for standard in standards() for objective in standard.objective for name in objective.files}
-    return tuple(sorted(name for name in named if name.startswith(PACK) and not _is_in(name[len(PACK) :], found)))
+    return tuple(sorted(name for name in named if name.startswith(PACK) and not _is_in(name[len(PACK) :], present)))
 
 
-def _is_in(name: str, found: Collection[str]) -> bool:
-    return any(text.startswith(name) for text in found) if name.endswith("/") else name in found
+def _is_in(name: str, present: Collection[str]) -> bool:
+    return any(text.startswith(name) for text in present) if name.endswith("/") else name in present
 
 
 def objectives_data(absent: Collection[str]) -> dict[str, Any]:

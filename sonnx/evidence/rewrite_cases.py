@@ -81,9 +81,9 @@ def wrong_rewrite(case: RewriteCase, run: Callable[[Sequence[str]], int]) -> str
 
 def _differences(case: RewriteCase) -> Iterator[str]:
     record = json.loads(Path(RECORD).read_bytes())
-    made = tuple(dict.fromkeys(entry["kind"] for entry in record["rewrites"]))
-    if made != case.rewrites:
-        yield f"makes the rewrites {', '.join(made)}, not {', '.join(case.rewrites)}"
+    rewrites = tuple(dict.fromkeys(entry["kind"] for entry in record["rewrites"]))
+    if rewrites != case.rewrites:
+        yield f"makes the rewrites {', '.join(rewrites)}, not {', '.join(case.rewrites)}"
     left = {entry["rule"] for entry in record["rewritten"]["findings"] if entry["verdict"] == "fail"}
     if left != {*case.remaining}:
         yield f"leaves {', '.join(sorted(left)) or 'nothing'}, not {', '.join(sorted(case.remaining)) or 'nothing'}"
@@ -91,9 +91,9 @@ def _differences(case: RewriteCase) -> Iterator[str]:
         yield f"answers {record['validation']['for_all_inputs']!r} for all inputs, not {case.function!r}"
     if record["validation"]["differences"]:
         yield "values differ"
-    found, wanted = _parts(Path(AFTER).read_bytes() if Path(AFTER).is_file() else b""), _parts(from_text(case.after))
+    actual, wanted = _parts(Path(AFTER).read_bytes() if Path(AFTER).is_file() else b""), _parts(from_text(case.after))
     for part in case.only or wanted:
-        if found[part] != wanted[part]:
+        if actual[part] != wanted[part]:
             yield f"writes other {part}"
 
 

@@ -223,6 +223,6 @@ def total_line(run: CheckRun) -> str:
     """The last line for several models."""
     words = [str(report.verdict) for report in run.reports]
     words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
-    order = (*Verdict, *(no_verdict.word for no_verdict in NoVerdict))
+    order = (*Verdict, *(reason.word for reason in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"

@@ -60,8 +60,8 @@ def _templates() -> Environment:
 
 def page(template: str, **context: Any) -> str:
     """A page from a template of the folder, ASCII only, ending in a line feed."""
-    known = {"version": tool_version(), "max_open": MAX_OPEN_PLACES, "max_cases": MAX_OPEN_CASES}
-    text = _templates().get_template(template).render(known | context)
+    constants = {"version": tool_version(), "max_open": MAX_OPEN_PLACES, "max_cases": MAX_OPEN_CASES}
+    text = _templates().get_template(template).render(constants | context)
     return text.rstrip().encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
 
 
@@ -101,10 +101,10 @@ class FindingFilter:
 
     def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
         """The styles by which the filter finds a part of the page; one verdict only can hide it."""
-        known = {name: number for number, (name, _) in enumerate(self.criteria)}
-        found = dict.fromkeys(verdicts)
-        hidden_by = [f"is-{slug(verdict)}" for verdict in found] if len(found) == 1 else []
-        return " ".join([*(f"r{known[name]}" for name in dict.fromkeys(criteria) if name in known), *hidden_by])
+        number_of = {name: number for number, (name, _) in enumerate(self.criteria)}
+        different = dict.fromkeys(verdicts)
+        hidden_by = [f"is-{slug(verdict)}" for verdict in different] if len(different) == 1 else []
+        return " ".join([*(f"r{number_of[name]}" for name in dict.fromkeys(criteria) if name in number_of), *hidden_by])
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,21 +248,21 @@ def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         yield f"{plural(assumed, 'result')} open until run time: see Assumptions", []
 
 
-def _places(section: Section, links: Mapping[str, str], known: FindingFilter) -> Iterator[dict[str, Any]]:
+def _places(section: Section, links: Mapping[str, str], filter_: FindingFilter) -> Iterator[dict[str, Any]]:
     """Each place in the file with all its findings, folded ones included; some have an anchor."""
-    found_at: dict[str, list[CaseResult]] = {}
+    results_at: dict[str, list[CaseResult]] = {}
     for case in section.cases:
         if case.where is not None:
-            found_at.setdefault(case.where.place, []).append(case)
-    for at, results in found_at.items():
+            results_at.setdefault(case.where.place, []).append(case)
+    for at, results in results_at.items():
         node = next((result for result in results if result.where and result.where.kind == "node"), results[0])
         rules = ", ".join(dict.fromkeys(result.criterion for result in results))
         yield {
             "heading": Markup('{}<span class="soft">: {}</span>').format(_case_place(node), rules),
-            "marks": known.marks((result.criterion for result in results), (result.verdict for result in results)),
+            "marks": filter_.marks((result.criterion for result in results), (result.verdict for result in results)),
             "anchor": links.get(at, ""),
             "rows": [
-                (known.marks([result.criterion], [result.verdict]), result, _case_text(result.message, result.details))
+                (filter_.marks([result.criterion], [result.verdict]), result, _case_text(result.message, result.details))
                 for result in results
             ],
         }  # fmt: skip
@@ -281,22 +281,22 @@ def _rules(report: Report) -> Iterator[tuple[str, ...]]:
 # ------------------------------------------------------------------ documents of the other commands
 
 
-def render_document(found: Document) -> str:
+def render_document(shown: Document) -> str:
     """The whole page, ending in a line feed."""
-    listed = [(case.criterion, case.verdict) for _, cases in found.findings for case in cases]
-    numbers = Counter(case.standing for case in found.cases)
+    listed = [(case.criterion, case.verdict) for _, cases in shown.findings for case in cases]
+    numbers = Counter(case.standing for case in shown.cases)
     return page(
         "document.html",
-        title=f"sonnx: {found.subject}",
-        document=found,
+        title=f"sonnx: {shown.subject}",
+        document=shown,
         filter=FindingFilter.of(listed),
-        tiles=found.tiles
+        tiles=shown.tiles
         or [
-            (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
+            (numbers[Standing.GOOD], f"of {plural(len(shown.cases), 'case')} pass"),
             (numbers[Standing.BAD], "do not hold"),
             (numbers[Standing.OPEN], "are open"),
         ],
-        groups=[_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings],
+        groups=[_case_group(shown.criteria[cases[0].criterion], cases) for _, cases in shown.findings],
     )
 
 
