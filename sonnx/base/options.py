@@ -132,8 +132,8 @@ def default_of(option: FieldInfo) -> Any:
 @cache
 def _paths(kind: type[Options]) -> tuple[str, ...]:
     """The fields that have one path, which a caller of the library may give as a text."""
-    known = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
-    return tuple(name for name, argument, default in known if argument.read is Path and default is None)
+    described = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
+    return tuple(name for name, argument, default in described if argument.read is Path and default is None)
 
 
 def _argument(annotation: Any) -> Argument | None:

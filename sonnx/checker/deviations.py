@@ -61,9 +61,9 @@ def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report
 
     A record whose model is not in the run fails in every report.
     """
-    known = {report.sha256 for report in reports}
+    in_run = {report.sha256 for report in reports}
     return tuple(
-        _applied(report, file, on, [record for record in file.records if record.model not in known - {report.sha256}])
+        _applied(report, file, on, [record for record in file.records if record.model not in in_run - {report.sha256}])
         for report in reports
     )
 

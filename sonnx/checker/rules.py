@@ -59,8 +59,8 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     def graph(self) -> tuple[Rule, ...]:
         """The active rules that a function decides."""
         own = [rule for rule, _ in self.tailoring.decided] if self.tailoring else []
-        known = catalogue.graph_rules()
-        return (*(rule for rule in known if self.editions.in_force(rule, self.edition.general)), *own)
+        decided = catalogue.graph_rules()
+        return (*(rule for rule in decided if self.editions.in_force(rule, self.edition.general)), *own)
 
     @cached_property
     def slugs(self) -> frozenset[str]:

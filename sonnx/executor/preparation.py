@@ -294,7 +294,7 @@ class RunDomain:
         operator = operator_of(call.operator, call.domain)
         attributes = {attribute.name: attribute for attribute in call.attributes}
         self._validity.require(call)
-        if call.known is None:
+        if call.definition is None:
             return self._by_stated_signature(call, operator, inputs, attributes)
         signature = call.signature
         if signature is None:

@@ -282,10 +282,12 @@ class _Run(Generic[ValueT, ResultT]):
                 outputs = tuple([values.get(name, undeclared) for name in node.outputs])
             attributes = tuple([attribute.identity for attribute in node.attributes]) if node.attributes else ()
             key = (node.operator, node.domain, node.overload, inputs, outputs, attributes, kind)
-            known = remembered.get(key)
-            if known is None:
-                known = remembered[key] = self.transfer(scope, node, inputs, outputs)
-            call, inputs, after, result = known  # the equal tuple of the first call is kept, not one for each node
+            transferred = remembered.get(key)
+            if transferred is None:
+                transferred = remembered[key] = self.transfer(scope, node, inputs, outputs)
+            call, inputs, after, result = (
+                transferred  # the equal tuple of the first call is kept, not one for each node
+            )
             if after != outputs:
                 values.update(zip(node.outputs, after, strict=True))
                 values[""] = OMITTED

@@ -353,8 +353,8 @@ class Editions(Struct, frozen=True):
 
 def at(values: Versioned[T], version: int) -> T | None:
     """The value at a version, None before the first."""
-    known = [since for since in values if since <= version]
-    return values[max(known)] if known else None
+    begun = [since for since in values if since <= version]
+    return values[max(begun)] if begun else None
 
 
 def expand(names: Sequence[str], families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -221,8 +221,8 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
 def _tiles(report: Report, failures: int, rules: int) -> Iterator[tuple[str, str]]:
     coverage = report.coverage
     yield f"{rules}", f"{'rule fails' if rules == 1 else 'rules fail'}, at {plural(failures, 'place')}"
-    known = f"applicable rules evaluated everywhere; {coverage.known} known"
-    yield f"{coverage.evaluated} of {coverage.applicable}", known
+    evaluated = f"applicable rules evaluated everywhere; {coverage.known} known"
+    yield f"{coverage.evaluated} of {coverage.applicable}", evaluated
     yield f"{coverage.nodes - coverage.nodes_in_profile} of {coverage.nodes}", "nodes outside the profile"
     yield f"{coverage.nodes_not_checked} of {coverage.nodes}", "nodes not checked: no rules of the operator yet"
 
@@ -262,8 +262,8 @@ def _places(section: Section, links: Mapping[str, str], filter_: FindingFilter) 
             "marks": filter_.marks((result.criterion for result in results), (result.verdict for result in results)),
             "anchor": links.get(at, ""),
             "rows": [
-                (filter_.marks([result.criterion], [result.verdict]), result, _case_text(result.message, result.details))
-                for result in results
+                (filter_.marks([each.criterion], [each.verdict]), each, _case_text(each.message, each.details))
+                for each in results
             ],
         }  # fmt: skip
 

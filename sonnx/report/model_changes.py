@@ -210,12 +210,12 @@ def _sentences(change: NodeChange) -> Iterator[str]:
     if len(change.constants) > MAX_CONSTANTS:
         yield f"and {len(change.constants) - MAX_CONSTANTS} more constants"
     if change.status in (NodeStatus.GONE, NodeStatus.NEW):
-        other = "second" if change.status is NodeStatus.GONE else "first"
+        other_model = "second" if change.status is NodeStatus.GONE else "first"
         if change.counterpart:
             exact = "" if change.value is Answer.IDENTICAL else ", up to rounding"
-            yield f"the {other} model has its values{exact}: {quote(change.counterpart)}"
+            yield f"the {other_model} model has its values{exact}: {quote(change.counterpart)}"
         else:
-            yield f"no value of the {other} model is shown equal"
+            yield f"no value of the {other_model} model is shown equal"
     elif change.value is not None:
         yield VALUES[change.value]
 

@@ -138,7 +138,11 @@ class Site(Struct, frozen=True, dict=True):
         for operand, given in zip(candidate.inputs if candidate else (), self.inputs, strict=False):
             if operand.name in members and given is not None and not isinstance(given.type, Unknown):
                 return given.type
-        allowed = at(self.call.known.types[formal.type], candidate.version) if candidate and self.call.known else None
+        allowed = (
+            at(self.call.definition.types[formal.type], candidate.version)
+            if candidate and self.call.definition
+            else None
+        )
         return allowed[0] if allowed and len(allowed) == 1 else None
 
     def required_shape(self, name: str) -> Shape | None:
