@@ -125,7 +125,7 @@ def _written(flag: str, value: Any) -> Iterator[str]:
 
 
 def default_of(option: FieldInfo) -> Any:
-    """The value of an option that is not given."""
+    """The default of an option."""
     return option.default if option.default_factory is NODEFAULT else option.default_factory()
 
 

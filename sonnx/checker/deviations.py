@@ -138,7 +138,7 @@ def _forbidden(record: DeviationRecord, report: Report, matches: Iterable[Sequen
 
 
 def _instead(record: DeviationRecord, report: Report) -> str:
-    """The places without a failure, and the verdict that is there instead."""
+    """Where no failure was found, as the end of a sentence, with the verdict found there."""
     places = [finding.place for finding in record.findings]
     there = {
         finding.verdict for finding in report.findings if finding.rule == record.rule and finding.where.place in places

@@ -51,7 +51,7 @@ SizeLimits = Annotated[
 ]
 
 
-Unchecked = Annotated[bool, Argument("take a model that does not conform to the edition, too")]
+Unchecked = Annotated[bool, Argument("accept a model that does not conform to the edition")]
 
 
 class ModelOptions(Options, frozen=True, kw_only=True):
@@ -107,7 +107,8 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     box: Annotated[
         Collection[str],
         Argument(
-            "the range of an input, as for sonnx bound --input: assumptions that it shows pass", metavar="NAME=BOX"
+            "the range of an input, as for sonnx bound --input: an assumption that follows from it passes",
+            metavar="NAME=BOX",
         ),
     ] = ()
 

@@ -8,7 +8,7 @@ from sonnx.evidence.mutation import CommandMutants, ModuleMutants, MutationRecor
 
 
 def mutation_lines(rules: MutationRecord, commands: CommandMutants) -> Iterator[str]:
-    """The lines of the page."""
+    """The lines of mutation.md, in Markdown."""
     yield from _rules(rules)
     yield ""
     yield from _commands(commands)

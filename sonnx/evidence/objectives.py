@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, convert, to_builtins
 
+from sonnx.evidence.data_files import entries
+
 FORMAT = 1
-DATA = Path(__file__).with_name("objectives.toml")
 PACK, KIT = "pack/", "kit/"
 """What the name of a file begins with: an evidence pack, or a qualification kit."""
 HEADS = ("objective", "asks", "the tool gives", "by", "remains for the applicant", "source")
@@ -48,7 +47,7 @@ class Standard(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def standards() -> tuple[Standard, ...]:
     """All standards, in the order of the file."""
-    return convert(tomllib.loads(DATA.read_text("utf-8"))["standard"], tuple[Standard, ...])
+    return convert(entries("objectives.toml", "standard"), tuple[Standard, ...])
 
 
 def objectives_page() -> str:

@@ -236,7 +236,7 @@ def _exchanged(about: AuditDocument, model: Model, matrix: Sequence[Trace]) -> d
 def _boxed(
     report: Report, model: Model, path: Path | None, check: CheckRequest, options: AuditOptions, folder: Path | None
 ) -> BoxEvidence:
-    """What the box of the options shows."""
+    """The evidence for the box of inputs that the options state."""
     sized = bind_symbols(model, check.bind, check.input_shapes)
     place = None if folder is None else folder / box_evidence.FOLDER
     return box_evidence.evidence(report, sized, path, tuple(options.box), place, DEFAULT_HYPOTHESES)
@@ -297,7 +297,7 @@ def _assumed(report: Report) -> Iterator[AssumedCondition]:
 
 
 def _limits(options: AuditOptions) -> Iterator[str]:
-    """What the pack does not claim."""
+    """The sentences on what the pack does not claim."""
     yield from LIMITS
     parts = (
         (options.rewrites, pack_parts.LIMIT),

@@ -1,4 +1,4 @@
-"""Verification of an evidence pack: it is made again from its own files and the model, and compared byte by byte."""
+"""Verification of an evidence pack: it is rebuilt from its own files and the model, and compared byte for byte."""
 
 from __future__ import annotations
 

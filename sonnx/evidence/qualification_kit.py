@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
+from sonnx.evidence.data_files import entries
 from sonnx.evidence.mutation import MutationRecord, command_mutants, mutation_record
 from sonnx.evidence.mutation_page import cell, mutation_lines
 from sonnx.evidence.objectives import objectives_page, standards
@@ -31,7 +31,6 @@ from sonnx.evidence.verification import (
 )
 
 FORMAT = 1
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Kit:
     configuration: Configuration
 
     def summary(self) -> Iterator[str]:
-        """The lines that are printed."""
+        """The lines that `sonnx qualify` prints."""
         yield f"{len(self.requirements) - len(self.uncovered)} of {len(self.requirements)} requirements are verified"
         for name, results in (("cases", self.cases), ("procedures", self.procedures)):
             yield f"{sum(result.passed for result in results)} of {len(results)} {name} have the expected result"
@@ -111,12 +110,8 @@ def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
     return Kit(
         wanted, cases, procedures, {name: tuple(texts) for name, texts in covered.items()}, tuple(unknown),
         mutation_record(), tuple(lines), sound,
-        _entries("tool_errors.toml", "error"), _entries("known_problems.toml", "problem"), configuration(),
+        tuple(entries("tool_errors.toml", "error")), tuple(entries("known_problems.toml", "problem")), configuration(),
     )  # fmt: skip
-
-
-def _entries(file: str, key: str) -> tuple[Mapping[str, Any], ...]:
-    return tuple(tomllib.loads((HERE / file).read_text("utf-8"))[key])
 
 
 def _conclusion(kit: Kit) -> str:

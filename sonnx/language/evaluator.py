@@ -425,7 +425,7 @@ def _of_shapes(function: Callable[..., Any], shapes: tuple[KnownNumbers, ...]) -
 
 
 def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The different shapes; most are one object."""
+    """The shapes without repetitions; most of them are one object."""
     return tuple(dict.fromkeys({id(shape): shape for shape in shapes}.values()))
 
 

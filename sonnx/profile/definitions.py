@@ -169,7 +169,7 @@ class Parameter(Struct, frozen=True):
     errata: tuple[str, ...] = ()
 
     def required_at(self, version: int) -> bool:
-        """Whether it must be written in a version."""
+        """Whether a node must write the parameter in this version of the operator."""
         ended = self.optional is not None and self.optional <= version
         return self.required is not None and self.required <= version and not ended
 

@@ -137,7 +137,7 @@ class _Results:
         self.waiting: Counter[str] = Counter()
 
     def proof(self) -> ModelProof:
-        """The proof as data."""
+        """The result of the walk as data."""
         calls = _calls(self.interpretation)
         in_functions = sum(
             len(scope.visits) for scope in self.interpretation.scopes if scope.scope.function is not None

@@ -204,7 +204,7 @@ def _file_of(number: int, at: int) -> str:
 
 
 def _figures(outcome: Discharge) -> tuple[int, tuple[OpenBoundCondition, ...], str, tuple[BoxOutput, ...]]:
-    """The last fields of `ShownByBox`."""
+    """The fields of `ShownByBox` about bounds: conditions, those not shown, why there are none, and outputs."""
     bounds = outcome.bounds
     if bounds is None:
         return 0, (), outcome.report.notes[-1], ()

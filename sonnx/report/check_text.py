@@ -40,7 +40,7 @@ def render(run: CheckRun) -> str:
 
 
 def render_in(style: Style, run: CheckRun) -> str:
-    """As `render`, in a style."""
+    """As `render`, with the colours and the width of a style."""
     if len(run.reports) + len(run.unreadable) == 1:
         return render_full(run, style)
     return "".join(f"{brief(report, style)}\n" for report in run.reports) + total_line(run)

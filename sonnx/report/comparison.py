@@ -96,7 +96,7 @@ class ComparisonReport(Comparison, Rendered):
 
 
 def standing(comparison: Comparison) -> str:
-    """Whether the model conforms."""
+    """A sentence on whether the model conforms to the edition."""
     if comparison.unchecked:
         return "UNCHECKED: the model may be outside the profile"
     return f"the model conforms to edition {comparison.edition}"

@@ -36,7 +36,7 @@ class DrawnMarker(Protocol):
     """What gives a box the styles by which a reader's choice of a rule colours it."""
 
     def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
-        """The styles for some rules."""
+        """The CSS classes that mark a box with these rules and verdicts."""
 
 
 @dataclass(frozen=True, slots=True)

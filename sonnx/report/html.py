@@ -71,17 +71,17 @@ def code(text: str) -> Markup:
 
 
 def slug(text: str) -> str:
-    """A verdict as a part of the name of a style."""
+    """A verdict as part of the name of a CSS class."""
     return text.replace(" ", "-")
 
 
 def colour(verdict: Verdict) -> str:
-    """The style of a verdict: fail, open or pass."""
+    """The CSS class for a verdict: fail, open or pass."""
     return standing_colour(STANDINGS.get(verdict, Standing.GOOD))
 
 
 def standing_colour(standing: Standing) -> str:
-    """The style of a standing."""
+    """The CSS class for a standing."""
     return STANDING_COLOURS.get(standing, "pass")
 
 
@@ -184,7 +184,7 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
 
 
 def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
-    """What the template shows of one report."""
+    """The values that the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
     finding_filter = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()

@@ -166,7 +166,7 @@ def disagreement(obligation: ObligationResult) -> str:
 
 
 def values(outcome: TheoremResult) -> str:
-    """The counterexample found by the solver."""
+    """The counterexample that the solver found, as text."""
     return ", ".join(f"{name} = {value}" for name, value in outcome.counterexample)
 
 

@@ -180,7 +180,7 @@ def _definitions(called: Signature, expressions: list[Expression]) -> list[str]:
 def _with_definitions(
     called: Signature, expressions: list[Expression], types: Mapping[str, RuleType], text: str
 ) -> str:
-    """The text below the definitions it uses."""
+    """The text of an expression, preceded by `let` for each definition that it uses."""
     definitions = _definitions(called, expressions)
     heads = [_let(name, written(called.define[name], names_as_written(types))) for name in definitions]
     return "\n    ".join([*heads, text])
