@@ -12,7 +12,7 @@ from msgspec import Struct
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import can_run
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, environment
 from sonnx.graph.interpreter import Visit
