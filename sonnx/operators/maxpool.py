@@ -167,5 +167,7 @@ OPERATOR = Operator(
     fast_path=fast_path,
     explicit_attributes=explicit_padding,
     selects=True,
+    continuous=True,
+    independent_outputs=True,
     bound=selection.max_pool,
 )
