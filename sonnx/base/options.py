@@ -125,15 +125,15 @@ def _written(flag: str, value: Any) -> Iterator[str]:
 
 
 def default_of(option: FieldInfo) -> Any:
-    """The value of an option that is not given."""
+    """The default of an option."""
     return option.default if option.default_factory is NODEFAULT else option.default_factory()
 
 
 @cache
 def _paths(kind: type[Options]) -> tuple[str, ...]:
     """The fields that have one path, which a caller of the library may give as a text."""
-    known = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
-    return tuple(name for name, argument, default in known if argument.read is Path and default is None)
+    described = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
+    return tuple(name for name, argument, default in described if argument.read is Path and default is None)
 
 
 def _argument(annotation: Any) -> Argument | None:

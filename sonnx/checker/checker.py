@@ -144,7 +144,7 @@ class _Check:
         """Check each value of a scope once, by what its declarations state together; a graph input or output that is
         listed again must be complete there too.  Entries of value_info add nothing to a constant.
         """
-        graph, seen, value_of, without_tensors = scope.graph, {""}, self._value, self.without_tensors
+        graph, seen, value_of, without_tensors = scope.graph, {""}, self._keep, self.without_tensors
         interface, constants = set[tuple[str, Type]](), {tensor.name for tensor in graph.initializers}
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
@@ -217,7 +217,7 @@ class _Check:
         results = self._of_type(SPARSE)
         return subject_results([result for result in results.reported if result.rule.slug == "no-sparse-tensor"])
 
-    def _value(
+    def _keep(
         self, scope: Scope, results: SubjectResults, kind: str, index: int, name: str, *, sparse: bool = False
     ) -> None:
         """Keep the results for one value; those of a function are checked together, sparse ones apart."""
@@ -255,7 +255,7 @@ class _Check:
             self.faultless[attribute.identity] = len(tensors)
 
     def _tensor(self, tensor: Tensor, place: str) -> bool:
-        """Decide the rules about a tensor; whether it has no defect and no external data."""
+        """Decide the rules about a tensor, and return whether it has neither a defect nor external data."""
         faultless = self._decide("tensor", Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"

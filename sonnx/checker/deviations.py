@@ -61,9 +61,9 @@ def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report
 
     A record whose model is not in the run fails in every report.
     """
-    known = {report.sha256 for report in reports}
+    in_run = {report.sha256 for report in reports}
     return tuple(
-        _applied(report, file, on, [record for record in file.records if record.model not in known - {report.sha256}])
+        _applied(report, file, on, [record for record in file.records if record.model not in in_run - {report.sha256}])
         for report in reports
     )
 
@@ -138,7 +138,7 @@ def _forbidden(record: DeviationRecord, report: Report, matches: Iterable[Sequen
 
 
 def _instead(record: DeviationRecord, report: Report) -> str:
-    """The places without a failure, and the verdict that is there instead."""
+    """Where no failure was found, as the end of a sentence, with the verdict found there."""
     places = [finding.place for finding in record.findings]
     there = {
         finding.verdict for finding in report.findings if finding.rule == record.rule and finding.where.place in places

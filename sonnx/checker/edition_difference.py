@@ -201,12 +201,12 @@ def _changes(slug: str, old: Conditions, new: Conditions) -> list[Changed]:
                 versions_of.setdefault((what, was, now), []).append(version)
     whole = old.keys() | new.keys()
     return [
-        Changed(slug, what + ("" if set(versions) == whole else f" in version {_listed(versions)}"), was, now)
+        Changed(slug, what + ("" if set(versions) == whole else f" in version {_numbers(versions)}"), was, now)
         for (what, was, now), versions in versions_of.items()
     ]
 
 
-def _listed(versions: Iterable[int]) -> str:
+def _numbers(versions: Iterable[int]) -> str:
     return ", ".join(map(str, versions))
 
 

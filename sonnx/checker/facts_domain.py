@@ -68,7 +68,7 @@ class KnownCalls(dict[object, Transferred[TensorFacts, SubjectResults]]):
         attributes = tuple([attribute.identity for attribute in call.attributes])
         operator = call.operator, call.domain, call.overload, call.operator_set, call.version, call.imported
         where = rules.edition.name, rules.strict, call.status, call.in_function, call.strict, call.ir_version
-        stated = call.inputs, call.outputs, call.known is None, call.signature, attributes
+        stated = call.inputs, call.outputs, call.definition is None, call.signature, attributes
         return operator, where, stated, tuple(inputs), tuple(outputs)
 
 
@@ -181,7 +181,7 @@ def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
 
 
 def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
-    if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
+    if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.definition is None:
         text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
     defects = [defect.actual for defect in decide(call)]

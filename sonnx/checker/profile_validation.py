@@ -288,12 +288,12 @@ def _relies(definition: OperatorDefinition) -> Iterator[str]:
 
 def _implied(definition: OperatorDefinition) -> Iterator[str]:
     """A rule or a shape is implied by rules of the file, rules derived from its types, or general ones."""
-    known = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
-    known |= {rule.slug for rule in catalogue.general_rules()}
+    implying = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
+    implying |= {rule.slug for rule in catalogue.general_rules()}
     stated = [(rule.name, rule.implied_by) for rule in definition.rules]
     stated += [(output.name, output.implied_by) for output in definition.outputs]
     for name, implied_by in stated:
-        for unknown in sorted(set().union(*implied_by.values()) - known):
+        for unknown in sorted(set().union(*implied_by.values()) - implying):
             yield f"{definition.name}.{name} is implied by {unknown}, which is not a rule of the file or a general one."
 
 

@@ -115,17 +115,17 @@ class ReportBuilder:
         self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
     def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
-        """Count a failure of a rule that a function decides, or why it has no answer; whether it is to be listed."""
+        """Count a failure, or a missing answer, of a rule that a function decides, and say whether to list it."""
         self._count(rule, verdict)
         return self.listing.takes(rule, verdict)
 
     def list_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
-        """List a failure that is counted."""
+        """List a failure that `lists_failure` has counted."""
         breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
         self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where)
 
     def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
-        """Count a failure, and list it if it is to be."""
+        """Count a failure, and list it unless too many are listed."""
         if self.lists_failure(rule):
             self.list_failure(rule, actual, where)
 

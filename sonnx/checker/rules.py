@@ -59,8 +59,8 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     def graph(self) -> tuple[Rule, ...]:
         """The active rules that a function decides."""
         own = [rule for rule, _ in self.tailoring.decided] if self.tailoring else []
-        known = catalogue.graph_rules()
-        return (*(rule for rule in known if self.editions.in_force(rule, self.edition.general)), *own)
+        decided = catalogue.graph_rules()
+        return (*(rule for rule in decided if self.editions.in_force(rule, self.edition.general)), *own)
 
     @cached_property
     def slugs(self) -> frozenset[str]:
@@ -134,7 +134,7 @@ class Listing:
         self._keys: dict[SubjectResults, list[tuple[str, Verdict]]] = {}
 
     def takes(self, rule: Rule, verdict: Verdict) -> bool:
-        """Count a result; whether it is listed."""
+        """Count a result, and say whether the report lists it."""
         key = rule.slug, verdict
         number = self.numbers[key] = self.numbers[key] + 1
         self.full += number == self.most
@@ -165,7 +165,7 @@ class Listing:
 
 
 ALL, NONE = Listing(maxsize), Listing(0)
-"""These list every result, and none."""
+"""`ALL` lists every result, `NONE` lists none."""
 
 
 class RuleMemory(dict[object, T]):
@@ -193,7 +193,7 @@ class RuleCondition:
         self._alike = dict[object, RuleResult]()  # results that nobody reads beyond verdict and cause
 
     def result(self, views: Views, listing: Listing = ALL) -> RuleResult:
-        """As `evaluate_rule`."""
+        """The result of `evaluate_rule`; views with equal parts are evaluated once."""
         seen = self._key(views)
         key = seen, listing.full
         result = self._results.get(key)

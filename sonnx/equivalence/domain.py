@@ -241,7 +241,7 @@ class TermDomain:
         """Whether the rules hold under which the data file calls the version equivalent to the specified one: those
         that older versions have, and those that the reason names.
         """
-        known, signature = call.known, call.signature
+        known, signature = call.definition, call.signature
         if known is None or signature is None or signature.version not in known.equivalent:
             return True
         reason = known.equivalent[signature.version]

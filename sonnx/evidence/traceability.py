@@ -82,10 +82,10 @@ def concerned(theorem: Theorem, rules: Mapping[str, Rule]) -> list[str]:
 @lru_cache(maxsize=2)
 def _written(slugs: Collection[str]) -> Mapping[str, Sequence[str]]:
     """Slugs by how identifiers of theorems write them."""
-    found: dict[str, list[str]] = {}
+    by_written_form: dict[str, list[str]] = {}
     for slug in slugs:
-        found.setdefault(slug.replace("_", "-"), []).append(slug)
-    return found
+        by_written_form.setdefault(slug.replace("_", "-"), []).append(slug)
+    return by_written_form
 
 
 def of_operator(theorem: Theorem) -> str:

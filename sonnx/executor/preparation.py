@@ -184,7 +184,7 @@ class RunDomain:
         """The facts of the outputs and the node ready to run; None where that depends on values not yet known."""
         operator = operator_of(call.operator, call.domain)
         self._validity.require(call)
-        if call.known is None:
+        if call.definition is None:
             return self._by_stated_signature(PreparedCall.of(call, inputs), operator)
         prepared = PreparedCall.of(call, inputs).explicit()
         signature = prepared.signature

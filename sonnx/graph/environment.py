@@ -48,7 +48,7 @@ def declared_facts(type_: Type) -> TensorFacts:
 def constant_facts(tensor: Tensor) -> TensorFacts:
     """The facts of a constant: its type, its shape and its values."""
     element = NO_TYPE if tensor.element is None else tensor.element
-    return TensorFacts(element, _extents(tensor.dims), _values(tensor))
+    return TensorFacts(element, _extents(tensor.dims), _constant_values(tensor))
 
 
 def _extents(shape: Sequence[Dimension]) -> Any:
@@ -69,7 +69,7 @@ def sparse_facts(tensor: SparseTensor) -> TensorFacts:
     return TensorFacts(element, _extents(tensor.dims), SPARSE, "sparse tensor", True)
 
 
-def _values(tensor: Tensor) -> Any:
+def _constant_values(tensor: Tensor) -> Any:
     """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
     short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= MAX_PARAMETER_ELEMENTS * 8
     return whole_numbers(tensor) if short or tensor.external is not None else StoredValue(tensor)

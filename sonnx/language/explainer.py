@@ -190,7 +190,7 @@ class Explainer:
         return unknown
 
     def _without_texts(self, body: Body) -> Body:
-        """What the evaluator evaluates for each item."""
+        """The body of a loop for the evaluator, which needs no texts."""
         return Body(
             body.run, self.evaluator, {name: each.value for name, each in body.environment.items()}, body.variable
         )

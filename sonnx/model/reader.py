@@ -75,12 +75,14 @@ def read(
         content = map_file(source, name)
         folder = folder or Path(source).parent
     try:
-        return _read(content, name, limits, folder, {} if attributes is None else attributes)
+        return _model_of(content, name, limits, folder, {} if attributes is None else attributes)
     except Exceeded as error:
         raise Unreadable(f"{name} {error}") from None
 
 
-def _read(source: memoryview, name: str, limits: Limits, folder: Path | None, attributes: SharedAttributes) -> Model:
+def _model_of(
+    source: memoryview, name: str, limits: Limits, folder: Path | None, attributes: SharedAttributes
+) -> Model:
     if not source:
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
@@ -180,7 +182,7 @@ def _classes(make: type, described: Mapping[str, Message], outer: str) -> dict[s
 
 
 def _generated_classes(path: str) -> Any:
-    """The generated module, under its usual name."""
+    """The message classes of the module that protobuf generated, loaded under its usual name."""
     specification = importlib.util.spec_from_file_location(_GENERATED, path)
     assert specification is not None and specification.loader is not None  # noqa: S101  (a .py file has a loader)
     module = importlib.util.module_from_spec(specification)

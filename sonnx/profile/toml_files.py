@@ -88,7 +88,7 @@ def _wrong_key(data: object, kind: object, steps: Sequence[Any], table: Mapping[
 
 
 def _with(data: Any, steps: Sequence[Any], value: object) -> Any:
-    """The data with another value at these steps."""
+    """A copy of the data with another value at the end of these steps."""
     if not steps:
         return value
     copy = dict(data) if isinstance(data, dict) else list(data)

@@ -227,7 +227,7 @@ def mutated_builtins(old: str, new: str) -> Mapping[str, BuiltIn]:
 
 
 def _key(items: Items) -> str:
-    """A key that is equal for lists of equal length, equal items and equal conditions on them."""
+    """A text that two lists share if their lengths, items and conditions are the same terms."""
     item = items.at(z3.Int("probe"))
     return " ".join(
         part.sexpr() for part in (items.length, item, *([] if items.where is None else [items.where(item)]))

@@ -144,7 +144,7 @@ class CallProof:
         """The environment of the rules: terms for symbols, all else as the checker has it."""
         signature = self.signature
         names: dict[str, Value] = {
-            name: self._value(value) for name, value in stated.items() if name not in signature.define
+            name: self._as_value(value) for name, value in stated.items() if name not in signature.define
         }
         for parameter in signature.parameters:
             absent = signature.absent[parameter.name]
@@ -154,18 +154,18 @@ class CallProof:
             names[name] = self.interpretation.partial(expression, names, f"{name} is not defined")
         return names
 
-    def _value(self, value: Any) -> Value:
+    def _as_value(self, value: Any) -> Value:
         if isinstance(value, TensorFacts):
+            elements = value.values.read() if isinstance(value.values, StoredValue) else value.values
             return RecordValue({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
-                "holds_sparse": value.holds_sparse,
-                "values": self._value(value.values.read() if isinstance(value.values, StoredValue) else value.values),
+                "holds_sparse": value.holds_sparse, "values": self._as_value(elements),
             })  # fmt: skip
         if isinstance(value, Unknown) and value.symbol:
             return self.symbols.number(value.symbol)
         if isinstance(value, tuple):
             unknown = next((each for each in value if isinstance(each, Unknown) and not each.symbol), None)
-            return list_of([self._value(each) for each in value]) if unknown is None else unknown
+            return list_of([self._as_value(each) for each in value]) if unknown is None else unknown
         if isinstance(value, float):
             return (
                 real_constant(value)

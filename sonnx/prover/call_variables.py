@@ -190,7 +190,7 @@ class CallVariables:
         """A constant input, with as many values as its shape has elements."""
         name = parameter.name
         there = self.names[given_key(name)]
-        listed = self._listed(name)
+        listed = self._list_of_numbers(name)
         shape = self.tensors[input_key(name)].record.fields["shape"]
         element_type = self.tensors[input_key(name)].record.fields["type"]
         self.ranges.append(_has_elements(shape, listed.length or 0, self.bounds.values))
@@ -208,7 +208,7 @@ class CallVariables:
         first = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
         self.names[name] = first if single else listed
 
-    def _listed(self, name: str, kind: str = "ints") -> SymbolicList:
+    def _list_of_numbers(self, name: str, kind: str = "ints") -> SymbolicList:
         length = variable(f"{name}.length", 0, self.bounds.values)
         items = [self._item(f"{name}.{index}", kind.removesuffix("s")) for index in range(self.bounds.values)]
         for number in (length, *items):
@@ -236,7 +236,7 @@ class CallVariables:
                 self.ranges += interval_constraints(number)
                 self.names[name] = number
             case "ints" | "floats":
-                self.names[name] = self._listed(name, parameter.kind)
+                self.names[name] = self._list_of_numbers(name, parameter.kind)
             case "string":
                 self.names[name] = self._text(name)
             case "strings":
@@ -289,7 +289,10 @@ class CallVariables:
 
 
 def _has_elements(shape: SymbolicList, length: int | SymbolicNumber, most: int) -> z3.BoolRef:
-    """A shape of rank 0, 1 or 2 has so many elements, at most `most`; a product of two extents is told by its cases."""
+    """The condition that a shape of rank 0, 1 or 2 has `length` elements, at most `most`.
+
+    A product of two extents is written as its cases, because solvers are slow with products.
+    """
     (_, first), (_, second) = shape.items
     rank = shape.length or 0
     empty = all_of([equal(length, 0), any_of([equal(first, 0), equal(second, 0)])])

@@ -49,19 +49,36 @@ MAX_ROUNDS = 4
 """How often a condition is extended by what the rules need that are not proved under it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """The model to prove, with what its proof states of it.
+
+    `solver` decides, and "all" has a second one confirm each answer; `questions` keeps the questions in the proof.
+    """
+
+    model: Model
+    name: str
+    edition: str
+    solver: str = "z3"
+    questions: bool = False
+    sha256: str = ""
+
+    def quick(self) -> ProofRequest:
+        """The same without a second solver and without questions."""
+        return ProofRequest(self.model, self.name, self.edition)
+
+
 @own_context()
 @folding()
-def prove(
-    model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
-) -> ModelProof:
-    """The proof of a model under an edition and assumptions, with a condition that is checked to be sufficient."""
-    proof = _proof(model, name, edition, assume, solver, questions)
+def prove(request: ProofRequest, assume: tuple[str, ...]) -> ModelProof:
+    """The proof of a model under assumptions, with a condition that is checked to be sufficient."""
+    proof = _proof(request, assume)
     if not proof.refuted or any(refuted.always for refuted in proof.refuted) or not proof.constraint:
         return proof
     conditions, later = [proof.constraint], Counter[str]()
     for _ in range(MAX_ROUNDS):
         try:
-            again = _proof(model, name, edition, (*proof.assumptions, *conditions))
+            again = _proof(request.quick(), (*proof.assumptions, *conditions))
         except (Unprovable, Unfinished, OutOfTime):  # no condition states a symbol's name, or none can hold
             break
         if not again.refuted and not again.open:
@@ -84,13 +101,11 @@ def _stated(proof: ModelProof, conditions: list[str], later: Counter[str], *, su
     return replace(proof, constraint=text, sufficient=sufficient, notes=notes)
 
 
-def _proof(
-    model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
-) -> ModelProof:
-    rules = ActiveRules(catalogue.editions().editions[edition])
+def _proof(request: ProofRequest, assume: tuple[str, ...]) -> ModelProof:
+    model, rules = request.model, ActiveRules(catalogue.editions().editions[request.edition])
     symbols = Symbols(symbols_of(model), assume)
     interpretation = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
-    return _Results(interpretation, symbols, rules, name, solver, questions).proof()
+    return _Results(request, interpretation, symbols, rules).proof()
 
 
 @dataclass(slots=True)
@@ -118,16 +133,14 @@ class _Results:
 
     def __init__(
         self,
+        request: ProofRequest,
         interpretation: Interpretation[TensorFacts, CallProofs],
         symbols: Symbols,
         rules: ActiveRules,
-        name: str,
-        solver: str,
-        questions: bool,
     ) -> None:
-        self.interpretation, self.symbols, self.rules, self.name = interpretation, symbols, rules, name
-        self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if solver == "all" else (solver,)
-        self.kept = questions or len(self.solvers) > 1
+        self.request, self.interpretation, self.symbols, self.rules = request, interpretation, symbols, rules
+        self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if request.solver == "all" else (request.solver,)
+        self.kept = request.questions or len(self.solvers) > 1
         self.questions: list[ModelQuestion] = []
         self.reports: dict[tuple[tuple[str, int], ...], Report] = {}
         self.refuted: list[Refuted] = []
@@ -136,7 +149,7 @@ class _Results:
         self.waiting: Counter[str] = Counter()
 
     def proof(self) -> ModelProof:
-        """The proof as data."""
+        """The result of the walk as data."""
         calls = _calls(self.interpretation)
         in_functions = sum(
             len(scope.visits) for scope in self.interpretation.scopes if scope.scope.function is not None
@@ -152,7 +165,7 @@ class _Results:
         constraint = self._constraint()
         behind = sum(row.nodes * len(row.result.waiting) for row in judged)
         return ModelProof(
-            name=self.name,
+            name=self.request.name,
             edition=self.rules.edition.name,
             symbols=self.symbols.names,
             assumptions=self.symbols.assumptions,
@@ -169,6 +182,7 @@ class _Results:
             rules=tuple(self._counts(judged)),
             solvers=self.solvers,
             questions=tuple(self.questions),
+            sha256=self.request.sha256,
         )
 
     def _counts(self, judged: list[_ProvedCall]) -> Iterator[ProofCounts]:
@@ -230,9 +244,9 @@ class _Results:
         if report is None:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
-            bound = bind_symbols(self.interpretation.model, dict(numbers)) if numbers else self.interpretation.model
+            bound = bind_symbols(self.request.model, dict(numbers)) if numbers else self.request.model
             report = self.reports[numbers] = evaluate_model(
-                bound, ActiveRules(self.rules.edition), Subject.of(bound, self.name)
+                bound, ActiveRules(self.rules.edition), Subject.of(bound, self.request.name)
             )
         for finding in report.findings:
             if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
@@ -280,7 +294,5 @@ def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions = 
     model, digest = open_model(source, options.hashed, options.limits)
     sized = bind_symbols(model, {}, options.input_shapes)
     require(["z3", CONFIRMING_SOLVER["int"]] if options.solver == "all" else [options.solver])
-    proof = prove(
-        sized, name_of(source, options.name), chosen, tuple(options.assume), options.solver, options.questions
-    )
-    return replace(proof, sha256=digest)
+    request = ProofRequest(sized, name_of(source, options.name), chosen, options.solver, options.questions, digest)
+    return prove(request, tuple(options.assume))

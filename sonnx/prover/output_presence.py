@@ -48,12 +48,12 @@ def _call(described: OperatorDefinition, signature: Signature, rules: ActiveRule
 def output_rules(
     described: OperatorDefinition, signature: Signature, rules: ActiveRules, names: Mapping[str, Value]
 ) -> Iterator[tuple[str, Truth]]:
-    """The same rules as conditions on a call."""
+    """The rules of `accepted_outputs`, each with the condition that a call meets it."""
     for slug, accepted in accepted_outputs(described, signature, rules):
         yield slug, any_of([_exactly(signature, present, names) for present in accepted])
 
 
 def _exactly(signature: Signature, present: Presence, names: Mapping[str, Value]) -> Truth:
-    """Exactly these outputs are connected."""
+    """The condition that exactly these outputs are connected."""
     connected = [names[given_key(output.name)] for output in signature.outputs]
     return all_of([flag if there else negate(flag) for flag, there in zip(connected, present, strict=True)])

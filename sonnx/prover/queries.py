@@ -119,5 +119,5 @@ def _vacuous(each: Sequence[Hypotheses], cache: SolverCache) -> list[str]:
 
 
 def possible(hypotheses: Hypotheses, cache: SolverCache) -> str:
-    """The answer of z3 whether hypotheses can hold."""
+    """What z3 answers to the question whether the hypotheses can hold together."""
     return cache.ask("z3", script(hypotheses), small=False).result if hypotheses else "sat"

@@ -59,7 +59,7 @@ def forget() -> None:
 
 @of_profile
 def rules_of_edition(edition: str) -> ActiveRules:
-    """An edition with its rules by subject."""
+    """The active rules of an edition, kept for later calls."""
     return ActiveRules(editions().editions[edition])
 
 
@@ -76,7 +76,7 @@ class SignatureFamily:
     """Its conditions are interpreted with folding, for witnesses; see `context`."""
 
     def context(self) -> AbstractContextManager[None]:
-        """Where its conditions are interpreted."""
+        """The context in which to interpret its conditions: with or without folding."""
         return folding() if self.folded else nullcontext()
 
     @cached_property
@@ -193,7 +193,7 @@ class SignatureFamily:
             yield bool_term(self.variables.names.get(constant_key(name), is_readable))
 
     def holds(self, rule: Rule) -> Truth:
-        """The rule holds."""
+        """The condition that the rule holds."""
         return self.condition(rule).holds
 
     @property

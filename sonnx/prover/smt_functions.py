@@ -101,7 +101,7 @@ class Functions(DefinednessObligations):
     """Equality, and the functions."""
 
     def equal(self, left: Value, right: Value) -> Truth:
-        """Equality of numbers, strings or lists."""
+        """The condition under which two numbers, strings, truth values or lists are equal."""
         left, right = self.use(left), self.use(right)
         if isinstance(left, UndefinedValue) or isinstance(right, UndefinedValue):
             return False
@@ -130,7 +130,7 @@ class Functions(DefinednessObligations):
         return True if values.folds() and left_code.eq(right_code) else left_code == right_code
 
     def text(self, value: str | SymbolicString) -> z3.ArithRef:
-        """A string as the term of its code."""
+        """The integer term that stands for a string."""
         if isinstance(value, SymbolicString):
             return value.term
         return z3.IntVal(self.codes.setdefault(value, len(self.codes)))
@@ -144,7 +144,7 @@ class Functions(DefinednessObligations):
         return _FUNCTIONS[name](self, *(used if name == "len" else map(self._with_items, used)))
 
     def _with_items(self, listed: Value) -> Value:
-        """A list whose items are read."""
+        """The list with each item read: that an item is defined becomes an obligation where the item is present."""
         if not isinstance(listed, SymbolicList):
             return listed
         items: list[tuple[Truth, Value]] = []

@@ -78,7 +78,7 @@ class SmtInterpretation(Functions):
     # Whole expressions
 
     def interpret(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Value]:
-        """When an expression is defined, and its value."""
+        """The condition under which an expression is defined, and its value there."""
         outer = self.guards, self.obligations
         self.guards, self.obligations = [], []
         try:
@@ -100,7 +100,7 @@ class SmtInterpretation(Functions):
         return SmtCondition(all_of([applies.defined, implies(applies.value, defined)]), implies(applies.value, value))
 
     def truth(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Truth]:
-        """When a condition is defined, and its value."""
+        """The condition under which a condition is defined, and its truth value there."""
         defined, value = self.interpret(expression, names)
         return defined, (False if isinstance(value, UndefinedValue) else value)
 

@@ -31,7 +31,7 @@ EMPTY = SymbolicList((), packed=True, length=0)
 
 
 def list_of(values: Sequence[Value]) -> SymbolicList:
-    """A list of known length."""
+    """The list of these values; all of them are present."""
     return SymbolicList(tuple((True, value) for value in values), packed=True, length=len(values))
 
 
@@ -50,7 +50,7 @@ def of_length(length: int | SymbolicNumber, items: Sequence[Value]) -> SymbolicL
 
 
 def length(listed: SymbolicList) -> int | SymbolicNumber:
-    """The number of items present."""
+    """How many items of a list are present."""
     if listed.length is not None:
         return listed.length
     total: int | SymbolicNumber = 0

@@ -107,12 +107,12 @@ def folds() -> bool:
 
 
 def all_of(parts: Sequence[Truth]) -> Truth:
-    """The conjunction; constants fold."""
+    """The conjunction of the parts; constant parts are evaluated."""
     return _joined(parts, False, z3.Z3_mk_and)
 
 
 def any_of(parts: Sequence[Truth]) -> Truth:
-    """The disjunction; constants fold."""
+    """The disjunction of the parts; constant parts are evaluated."""
     return _joined(parts, True, z3.Z3_mk_or)
 
 
@@ -138,7 +138,7 @@ def _joined(parts: Sequence[Truth], decides: bool, make: Callable[..., Any]) -> 
 
 
 def negate(part: Truth) -> Truth:
-    """The negation; of a negation what it negates."""
+    """The negation; two negations cancel."""
     if isinstance(part, bool):
         return not part
     return part.arg(0) if z3.is_not(part) else z3.Not(part)
@@ -177,12 +177,12 @@ def variable(name: str, low: int | None = None, high: int | None = None) -> Symb
 
 
 def real_constant(value: float) -> SymbolicNumber:
-    """A constant that is not an integer, exactly."""
+    """A floating-point constant as an exact rational term."""
     return SymbolicNumber(z3.RealVal(str(Fraction(value))), floor(value), ceil(value))
 
 
 def interval_constraints(number: SymbolicNumber) -> list[z3.BoolRef]:
-    """The interval of a number as hypotheses."""
+    """The hypotheses that a number lies in its interval."""
     constraints = [] if number.low is None else [number.term >= number.low]
     return constraints if number.high is None else [*constraints, number.term <= number.high]
 
@@ -265,7 +265,7 @@ def multiply(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | S
 
 
 def _quotient(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber | None:
-    """Left / right where the factors cancel."""
+    """The quotient where every factor of the divisor cancels, None elsewhere."""
     dividend, divisor = _factors(left), _factors(right)
     if dividend is None or divisor is None or divisor[0] == 0 or dividend[0] % divisor[0]:
         return None

@@ -109,7 +109,7 @@ class Symbols:
         return {**self.numbers, **self.terms}
 
     def number(self, name: str) -> SymbolicNumber:
-        """A symbol, or a computed dimension."""
+        """The variable of a symbol, or of a computed dimension that was named."""
         return self.numbers[name] if name in self.numbers else self.terms[name]
 
     def name_dimension(self, term: SymbolicNumber) -> str:
@@ -134,7 +134,7 @@ class Symbols:
         return bounded
 
     def holds(self, expression: Expression, names: Mapping[str, SymbolicNumber]) -> Truth:
-        """A condition as a term."""
+        """The condition as a term over these variables."""
         return self.interpretation.condition(expression, names).holds
 
     # Questions
@@ -166,7 +166,7 @@ class Symbols:
         return solver
 
     def ask(self, conditions: Sequence[Truth]) -> z3.CheckSatResult:
-        """Whether the conditions can hold together."""
+        """What z3 answers to the question whether the conditions can hold together under the assumptions."""
         if is_over():
             return z3.unknown
         self.queries += 1
@@ -230,7 +230,7 @@ class Symbols:
         for term in terms:
             model, bound = _least(solver, model, [term])
             solver.add(term == bound)
-        return {name: _value(model, number.term) for name, number in self.numbers.items()}
+        return {name: _value_in(model, number.term) for name, number in self.numbers.items()}
 
     def that_matter(self, condition: Truth, values: Mapping[str, int]) -> tuple[str, ...]:
         """The symbols of `values` that suffice: with these values the condition holds, whatever the others are."""
@@ -277,18 +277,18 @@ def _has_model(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
 
 def _least(solver: z3.Solver, model: z3.ModelRef, terms: Sequence[z3.ArithRef]) -> tuple[z3.ModelRef, int]:
     """A model of the assertions in which the largest of some terms is as small as possible, and that number."""
-    least, most = 0, max(_value(model, term) for term in terms)
+    least, most = 0, max(_value_in(model, term) for term in terms)
     while least < most:
         middle = (least + most) // 2
         if _answer(solver, [term <= middle for term in terms]) == z3.sat:
             model = solver.model()
-            most = max(_value(model, term) for term in terms)
+            most = max(_value_in(model, term) for term in terms)
         else:
             least = middle + 1
     return model, most
 
 
-def _value(model: z3.ModelRef, term: z3.ArithRef) -> int:
+def _value_in(model: z3.ModelRef, term: z3.ArithRef) -> int:
     return int(model.eval(term, model_completion=True).as_long())
 
 

@@ -72,7 +72,7 @@ class CallInstance:
 
 
 def _trimmed(names: Sequence[str]) -> tuple[str, ...]:
-    """Names left out at the end are not written."""
+    """The names without the empty ones at the end."""
     end = max([index + 1 for index, name in enumerate(names) if name], default=0)
     return tuple(names[:end])
 

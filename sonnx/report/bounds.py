@@ -142,19 +142,19 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
         yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 
 
-def _interval(made: Interval) -> str:
+def _interval(interval: Interval) -> str:
     """The box of an input, with every digit: one interval, those of few elements, or where to find them."""
-    pairs = [*zip(made.low.reshape(-1).tolist(), made.high.reshape(-1).tolist(), strict=True)]
+    pairs = [*zip(interval.low.reshape(-1).tolist(), interval.high.reshape(-1).tolist(), strict=True)]
     if not pairs:
         return "no elements"
-    if made.is_same:
+    if interval.is_same:
         return f"each element in {list(pairs[0])}"
     if len(pairs) <= MAX_INTERVALS:
         return "elements in " + ", ".join(str(list(pair)) for pair in pairs)
-    what = "a number of its own" if made.is_point else "an interval of its own"
+    what = "a number of its own" if interval.is_point else "an interval of its own"
     return (
-        f"each element has {what}, all within [{made.low.min()}, {made.high.max()}]; SHA-256 of the lower ends and the "
-        f"upper ends as float64 {made.sha256}"
+        f"each element has {what}, all within [{interval.low.min()}, {interval.high.max()}]; "
+        f"SHA-256 of the lower ends and the upper ends as float64 {interval.sha256}"
     )
 
 
@@ -169,10 +169,10 @@ def _notes(bounds: Bounds) -> Iterator[str]:
 
 
 def _pictures(tensors: Iterable[TensorBounds]) -> Iterator[Picture]:
-    known = [tensor for tensor in tensors if not tensor.unbounded and tensor.low.size]
-    if len(known) > 1:
+    drawn = [tensor for tensor in tensors if not tensor.unbounded and tensor.low.size]
+    if len(drawn) > 1:
         names = ", ".join(f"{title} ({colour})" for title, colour, _ in CURVES)
-        yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(known))
+        yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(drawn))
 
 
 def picture(tensors: Sequence[TensorBounds]) -> str:

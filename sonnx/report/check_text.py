@@ -40,7 +40,7 @@ def render(run: CheckRun) -> str:
 
 
 def render_in(style: Style, run: CheckRun) -> str:
-    """As `render`, in a style."""
+    """As `render`, with the colours and the width of a style."""
     if len(run.reports) + len(run.unreadable) == 1:
         return render_full(run, style)
     return "".join(f"{brief(report, style)}\n" for report in run.reports) + total_line(run)
@@ -223,6 +223,6 @@ def total_line(run: CheckRun) -> str:
     """The last line for several models."""
     words = [str(report.verdict) for report in run.reports]
     words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
-    order = (*Verdict, *(no_verdict.word for no_verdict in NoVerdict))
+    order = (*Verdict, *(reason.word for reason in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"

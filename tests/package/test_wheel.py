@@ -18,9 +18,9 @@ from tests.support.paths import ROOT
 
 TELL = """
 import json, sonnx
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
-print(json.dumps([sonnx.__file__, sorted(rules_by_slug()), sorted(case.id for case in cases())]))
+print(json.dumps([sonnx.__file__, sorted(rules_by_slug()), sorted(case.id for case in all_cases())]))
 """
 
 

@@ -96,8 +96,8 @@ def value_info_once(scope: Scope) -> Iterator[Violation]:
 
 def outputs_produced(scope: Scope) -> Iterator[Violation]:
     for index, value in enumerate(scope.graph.outputs):
-        known = value.name in scope.defined_at
-        if value.name and not known and not (scope.outer and scope.outer.visible(value.name, scope.position)):
+        defined = value.name in scope.defined_at
+        if value.name and not defined and not (scope.outer and scope.outer.visible(value.name, scope.position)):
             yield Violation(f"nothing produces the output {quote(value.name)}", f"output[{index}]", value.name)
 
 
