@@ -13,6 +13,7 @@ from sonnx.base.errors import BadInput, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
+from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.interpretation import required, terms_of
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
@@ -27,7 +28,6 @@ from sonnx.equivalence.result import (
     RoundedConstant,
     Unmatched,
 )
-from sonnx.equivalence.stated import axioms
 from sonnx.equivalence.terms import Store, Term, empty_store
 from sonnx.equivalence.walk import Cut, Mismatch, Walk
 from sonnx.executor.executor import required_inputs

@@ -14,9 +14,9 @@ import numpy as np
 
 from sonnx.equivalence import keys, movements
 from sonnx.equivalence.averages import HAS_FORMULA, formula_of
-from sonnx.equivalence.domain import RANDOM, TermDomain
+from sonnx.equivalence.domain import TermDomain
+from sonnx.equivalence.fused import STEP, Fused, fused_operators
 from sonnx.equivalence.loops import Loops
-from sonnx.equivalence.stated import STEP, Fused, fused_operators
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.preparation import PreparedNode
@@ -26,6 +26,7 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured, function_key
 from sonnx.numerics.formats import ELEMENTS
+from sonnx.operators import facts_of
 
 MICROSOFT = "com.microsoft"
 ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
@@ -303,4 +304,4 @@ def _called(node: Node) -> tuple[str, str, str]:
 
 def may_be_random(node: Node) -> bool:
     """Whether the output of a node may not be a function of its inputs; a Dropout may train."""
-    return node.operator in RANDOM or node.operator == "Dropout"
+    return facts_of(node.operator, node.domain).random or node.operator == "Dropout"

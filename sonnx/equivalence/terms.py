@@ -13,7 +13,7 @@ from itertools import count
 
 import numpy as np
 
-from sonnx.equivalence.stated import axioms
+from sonnx.equivalence.axioms import axioms
 from sonnx.executor.executor import active_rules
 from sonnx.executor.preparation import RunDomain
 from sonnx.language.evaluator import TensorFacts

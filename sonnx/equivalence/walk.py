@@ -14,23 +14,13 @@ from math import prod
 
 import numpy as np
 
-from sonnx.equivalence import constants, elementwise, movements, quantization
+from sonnx.equivalence import constants, elementwise, quantization
 from sonnx.equivalence.affine import Affine, AffinePart, Forms
-from sonnx.equivalence.movements import MAX_ELEMENTS, broadcast_places, moved, size
-from sonnx.equivalence.terms import Store, Term
-from sonnx.numerics.formats import Array
-from sonnx.operators import find_operator
+from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
+from sonnx.equivalence.terms import OWN, Store, Term
+from sonnx.language.evaluator import Unknown
+from sonnx.operators import facts_of, find_operator
 
-CONTINUOUS = (elementwise.UNARY - {"Ceil", "Floor", "Sign"}) | frozenset(movements.MOVING) | {
-    "Add", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace", "Div",
-    "Einsum", "Elu", "GRU", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LRN", "LSTM",
-    "LayerNormalization", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "RNN", "ReduceL1",
-    "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare",
-    "ScatterND", "Selu", "Softmax", "SpaceToDepth", "Sub", "Sum", "Tile", "ideal", "moved",
-}  # fmt: skip
-"""Operators whose result changes little where a floating-point operand changes little; others may jump."""
-
-REAL_COMMUTATIVE = elementwise.COMMUTATIVE | {"Max", "Min", "Sum"}
 MAX_PARTS = 6
 """Parts of an affine form whose assignments are tried."""
 
@@ -134,10 +124,9 @@ class Walk:
         return False
 
     def _compared(self, one: Term, other: Term) -> Steps:
-        if one.facts.type != other.facts.type or (
-            one.shape is not None and other.shape is not None and one.shape != other.shape
-        ):
-            return self._fails(one, other, "their types or shapes differ")
+        differing = _differing_facts(one, other)
+        if differing:
+            return self._fails(one, other, differing)
         if one.is_constant and other.is_constant:
             return self._fails(one, other, "two constants differ")
         if "input" in (one.operator, other.operator) and one.operator == other.operator:
@@ -191,15 +180,15 @@ class Walk:
         mine_in_order: Sequence[Term | None] = one.inputs
         orders: Sequence[Sequence[Term | None]] = [other.inputs]
         if one.operator == "moved":
-            (sources, places), (listed, its_places) = _in_order_of_use(one), _in_order_of_use(other)
+            (sources, places), (listed, its_places) = in_order_of_use(one), in_order_of_use(other)
             sizes = [[size(term) for term in every] for every in (sources, listed)]
-            if not np.array_equal(places, its_places) or sizes[0] != sizes[1]:
+            if not are_equal(places, its_places) or sizes[0] != sizes[1]:
                 return self._fails(one, other, "their elements stand in other places")
             mine_in_order, listed = self._flat(sources, listed)
             if one in mine_in_order and other in listed:
                 return self._fails(one, other, "they are shapes of values that are not comparable")
             orders = [listed]
-        if one.operator in REAL_COMMUTATIVE and not one.domain and len(other.inputs) == 2:
+        if _may_be_swapped(one) and len(other.inputs) == 2:
             orders = list(permutations(other.inputs))
         for order in orders:
             good = True
@@ -217,7 +206,7 @@ class Walk:
 
     def _alike(self, mine: Term, its: Term, result: Term) -> Pair:
         """A pair of operands; of an operator on elements, with the shape of the result where one is broadcast."""
-        shape, broadcast = result.shape, result.operator in elementwise.ALL and not result.domain
+        shape, broadcast = result.shape, elementwise.reads_single_elements(result.operator, result.domain)
         if not broadcast or mine.shape == its.shape or shape is None or prod(shape) > MAX_ELEMENTS:
             return mine, its
         lists = self._list(mine, shape), self._list(its, shape)
@@ -239,7 +228,7 @@ class Walk:
             mine is not its and mine is not None and mine.is_float
             for mine, its in zip(one.inputs, other.inputs, strict=True)
         )
-        if varies and (one.domain or one.operator not in CONTINUOUS):
+        if varies and not _is_continuous(one):
             self.decisions[one.number, other.number] = one, other
         if one.operator != "moved" and (one.domain or find_operator(one.operator) is None):
             name = f"{one.domain}.{one.operator}" if one.domain else one.operator
@@ -249,7 +238,7 @@ class Walk:
         """Whether one operator on elements makes both, of operands that match as lists, in other shapes."""
         mine, its = _unshaped(one), _unshaped(other)
         same = (mine.operator, mine.domain, mine.key) == (its.operator, its.domain, its.key)
-        alike = same and mine.operator in elementwise.ALL and not mine.domain
+        alike = same and elementwise.reads_single_elements(mine.operator, mine.domain)
         if (mine is one and its is other) or not alike or mine.shape is None or its.shape is None:
             return False
         if size(mine) != size(its) or len(mine.inputs) != len(its.inputs) or size(mine) > MAX_ELEMENTS:
@@ -263,7 +252,7 @@ class Walk:
         ]
         if any(term is None for every in lists for term in every):
             return False
-        orders = permutations(lists[1]) if mine.operator in REAL_COMMUTATIVE else [tuple(lists[1])]
+        orders = permutations(lists[1]) if _may_be_swapped(mine) else [tuple(lists[1])]
         for order in orders:
             good = True
             for first, second in zip(lists[0], order, strict=True):
@@ -376,18 +365,26 @@ def _unexplained(what: str, found: constants.ConstantDifference) -> str:
     return f"their {what} differ by up to {found.largest:.3g}, and {allowed}"
 
 
-def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
-    """The sources of a movement in the order of their first use, and the map on them in this order."""
-    sources = [operand for operand in term.inputs if operand is not None]
-    if term.places is None or len(sources) == 1:
-        return sources, np.zeros(0, np.int64) if term.places is None else term.places
-    starts = np.cumsum([0, *map(size, sources)])
-    owner = np.searchsorted(starts, term.places, side="right") - 1
-    used, first = np.unique(owner, return_index=True)
-    order = used[np.argsort(first)]
-    bases = np.zeros(len(sources), np.int64)
-    bases[order] = np.cumsum([0, *(size(sources[index]) for index in order)])[:-1]
-    return [sources[index] for index in order], term.places - starts[owner] + bases[owner]
+def _may_be_swapped(term: Term) -> bool:
+    """Whether the operands may change places over the reals."""
+    stated = facts_of(term.operator, term.domain)
+    return stated.commutative or stated.commutative_numbers
+
+
+def _is_continuous(term: Term) -> bool:
+    """Whether the result changes little where a floating-point operand changes little; others may jump."""
+    is_term = term.operator in OWN and not term.domain
+    return is_term or facts_of(term.operator, term.domain).continuous
+
+
+def _differing_facts(first: Term, second: Term) -> str:
+    """How types or shapes differ, "" where they do not or are not known."""
+    types, shapes = (first.facts.type, second.facts.type), (first.shape, second.shape)
+    if types[0] != types[1] and not any(isinstance(element, Unknown) for element in types):
+        return f"their types differ: {types[0]} and {types[1]}"
+    if None not in shapes and shapes[0] != shapes[1]:
+        return f"their shapes differ: {list(shapes[0] or ())} and {list(shapes[1] or ())}"
+    return ""
 
 
 def _name(term: Term) -> str:

@@ -10,8 +10,8 @@ import pytest
 from onnx import helper
 
 import sonnx
+from sonnx.equivalence.fused import fused_operators
 from sonnx.equivalence.result import Answer
-from sonnx.equivalence.stated import fused_operators
 from tests.equivalence import test_equivalence, test_quantization
 from tests.equivalence.test_unequal_models import EQUAL, Node, answer, model, value
 

@@ -1,20 +1,21 @@
-"""The data files of the package: axioms, fused operators, and defaults of operators without a file of the profile."""
+"""Operators that stand for several nodes, with their meaning by operators of ONNX (fused.toml)."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_right
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
 STEP = re.compile(r"(\w+) = (\w+|@\w+)\(([^;)]*)(?:;([^)]*))?\)")
 """A step of a fused operator."""
+
+WRITTEN_OUT = frozenset({("com.microsoft", "FusedMatMul"), ("", "CastLike")})
+"""The operators that `expansion.py` writes out by the ranks and types of their inputs."""
 
 
 class Fused(Struct, frozen=True):
@@ -54,42 +55,6 @@ class Fused(Struct, frozen=True):
         return any("axes" in step for step in self.steps)
 
 
-class Stated(Struct, frozen=True):
-    """What ONNX states of an operator: defaults of attributes, the operator sets in which its meaning changed, and
-    whether its first output has type and shape of its first input.
-    """
-
-    defaults: Mapping[str, Any]
-    changes: tuple[int, ...]
-    keeps_shape: bool
-
-    def meaning(self, operator_set: int | None) -> str:
-        """The same for operator sets in which the operator means the same."""
-        return f"since {bisect_right(self.changes, operator_set or 0)}"
-
-    def default(self, name: str, spatial: int) -> Any:
-        """What the absence of an attribute means."""
-        value = self.defaults[name]
-        if value in ("ones", "zeros"):
-            return (int(value == "ones"),) * (spatial * (2 if name == "pads" else 1))
-        return float(np.float32(value)) if isinstance(value, float) else value
-
-
-class Axiom(Struct, frozen=True):
-    """What a comparison uses beside the definitions of operators: a theorem, or an assumption where `theorem` is ""."""
-
-    name: str
-    level: str
-    statement: str
-    theorem: str = ""
-
-
-@cache
-def axioms() -> Mapping[str, Axiom]:
-    """The axioms, by name."""
-    return {entry["name"]: Axiom(**entry) for entry in _read("axioms.toml")["axiom"]}
-
-
 @cache
 def fused_operators() -> Mapping[tuple[str, str], Fused]:
     """The fused operators, by domain and name."""
@@ -104,19 +69,11 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             entry.get("only", {}),
             tuple(entry["optional"]) if "optional" in entry else None,
         )
-        for entry in _read("fused.toml")["operator"]
+        for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]
     ]
     return {(fused.domain, fused.operator): fused for fused in fuseds}
 
 
-@cache
-def stated_operators() -> Mapping[str, Stated]:
-    """The operators with stated defaults, by name."""
-    return {
-        name: Stated(entry["defaults"], tuple(entry["changes"]), entry.get("keeps_shape", False))
-        for name, entry in _read("stated.toml").items()
-    }
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
+def has_meaning(domain: str, operator: str) -> bool:
+    """Whether the meaning of an operator is stated: by a fused operator of the file, or in `expansion.py`."""
+    return (domain, operator) in fused_operators() or (domain, operator) in WRITTEN_OUT
