@@ -374,3 +374,26 @@ def _is_least(array: Array | None) -> bool:
     if format_of(array.dtype) is not None:
         return bool((array.astype(np.float64) == -np.inf).all())
     return array.dtype.kind in "iu" and bool((array == np.iinfo(array.dtype).min).all())
+
+
+@normal_form_of("Equal")
+def of_truths(store: Store, call: TermCall) -> TermCall | None:
+    """Equal of the numbers 0 and 1 that stand for truth values, as Equal of these."""
+    truths = [None if operand is None else _truths(store, operand) for operand in call.operands]
+    given = [operand for operand in truths if operand is not None]
+    if len(given) < len(call.operands) or all(operand.is_constant for operand in given):
+        return None
+    store.rest_on("choices")
+    return replace(call, operands=tuple(given))
+
+
+def _truths(store: Store, number: Term) -> Term | None:
+    """The truth values that Cast made numbers of, or the constant ones that constants 0 and 1 stand for; else None."""
+    if number.operator == "Cast" and not number.domain:
+        source = number.inputs[0]
+        return source if source is not None and source.facts.type == "bool" and source.shape == number.shape else None
+    array = number.array
+    if array is None or (format_of(array.dtype) is None and array.dtype.kind not in "iu"):
+        return None
+    is_one = array == 1
+    return movements.constant_of(store, np.asarray(is_one)) if bool((is_one | (array == 0)).all()) else None

@@ -23,10 +23,11 @@ class Fused(Struct, frozen=True):
 
     A step is `name = Operator(inputs; attributes)`: an input is an input of the operator, an earlier name or a number;
     `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node,
-    with `|value` where its absence means another value than that of the step's operator.  A step whose second input is
-    left out passes its first one on; `axes` are those of the first input from the attribute `axis` on.  An `ideal`
-    meaning holds over the reals: how the operator rounds is not stated.  `only` has the numbers of attributes for which
-    the meaning is stated, `optional` the inputs that may be left out, None for all.
+    with `|value` where its absence means another value than that of the step's operator.  An input with `?` may be left
+    out of the step's operator; a step without another input passes its first one on.  `axes` are those of the first
+    input from the attribute `axis` on.  An `ideal` meaning holds over the reals: how the operator rounds is not stated.
+    `only` has the numbers of attributes for which the meaning is stated, `optional` the inputs that may be left out,
+    None for all.  `axiom` names what the meaning rests on; where it is "", the meaning is assumed as it is written.
     """
 
     domain: str
@@ -37,6 +38,7 @@ class Fused(Struct, frozen=True):
     ideal: bool = False
     only: Mapping[str, Any] = {}
     optional: tuple[str, ...] | None = None
+    axiom: str = ""
 
     @property
     def name(self) -> str:
@@ -68,6 +70,7 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             entry.get("ideal", False),
             entry.get("only", {}),
             tuple(entry["optional"]) if "optional" in entry else None,
+            entry.get("axiom", ""),
         )
         for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]
     ]

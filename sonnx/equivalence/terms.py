@@ -200,9 +200,14 @@ class Store:
         return term
 
 
+def run_domain(edition: str | None) -> RunDomain:
+    """How calls are prepared of models whose operators the texts of an edition define."""
+    return RunDomain(active_rules(edition), conforming=False)
+
+
 def empty_store(edition: str | None) -> Store:
     """A store without terms, for models whose operators the texts of an edition define."""
-    return Store(RunDomain(active_rules(edition), conforming=False))
+    return Store(run_domain(edition))
 
 
 def _digest(array: Array) -> Hashable:
