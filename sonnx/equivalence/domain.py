@@ -35,6 +35,7 @@ from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, output_facts
 from sonnx.language.evaluator import RUN_TIME, TensorFacts, Unknown, evaluate
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
+from sonnx.model.reader import element_names
 from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import common_shape
@@ -234,7 +235,9 @@ class TermDomain:
             on_terms = self._by_signature(call, inputs, len(outputs))
         else:
             on_terms = self._by_stated_facts(call, inputs, outputs)
-        return self._applied(on_terms)
+        if elementwise.is_elementwise(on_terms):
+            return [elementwise.term_of(self.store, on_terms)]
+        return elementwise.with_sorted_operands(self.store, on_terms).terms(self.store)
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         """Identity and Dropout of a value of unknown shape: the value itself."""
@@ -300,7 +303,11 @@ def _stated_shape(call: Call, inputs: Sequence[Term | None]) -> Any:
 
 def _stated_element(call: Call, inputs: Sequence[Term | None]) -> Any:
     """The element type of the first output by what is stated of the operator, None where nothing is."""
-    element = facts_of(call.operator, call.domain).output_element
+    stated = facts_of(call.operator, call.domain)
+    element = stated.output_element
+    if stated.converts and not element:
+        to = next((attribute.value for attribute in call.attributes if attribute.name == "to"), None)
+        return element_names().get(to) if type(to) is int else None
     if element != "first":
         return element or None
     first = inputs[0] if inputs else None

@@ -45,7 +45,7 @@ def is_elementwise(call: TermCall) -> bool:
         return False
     if call.stated.elementwise_with_scalars:
         return all(size(operand) == 1 for operand in operands[1:])
-    if not call.stated.elementwise or is_along_axis(call.stated, [attribute.name for attribute in call.written]):
+    if not call.stated.elementwise or is_along_axis(call.stated, call.written_names):
         return False
     alike = all(operand.shape == call.shape for operand in operands)
     return alike or call.operator_set is None or call.stated.elementwise_at(call.operator_set)
@@ -79,20 +79,23 @@ def term_of(store: Store, call: TermCall) -> Term:
 def _above_movements(store: Store, call: TermCall, shape: tuple[int, ...]) -> Term:
     """The operator on the operands as they are; the key has the shape where no operand has it."""
     operands = [None if operand is None else _without_constant_axes(store, operand) for operand in call.operands]
-    if call.stated.commutative:
-        operands = [*in_order(store, [operand for operand in operands if operand is not None])]
     has_shape = any(operand is not None and operand.shape == shape and not operand.is_constant for operand in operands)
     key = call.key if has_shape else (call.key, shape)
-    [term] = replace(call, key=key, operands=tuple(operands)).terms(store)
+    [term] = with_sorted_operands(store, replace(call, key=key, operands=tuple(operands))).terms(store)
     return term
 
 
-def in_order(store: Store, operands: Sequence[Term]) -> list[Term]:
-    """Operands that may change places, in the order of their numbers."""
-    terms = sorted(operands, key=lambda operand: operand.number)
-    if terms != list(operands):
-        store.rest_on("commutative")
-    return terms
+def with_sorted_operands(store: Store, call: TermCall) -> TermCall:
+    """A call with operands that may change places in the order of their numbers."""
+    if not call.stated.commutative or None in call.operands or is_along_axis(call.stated, call.written_names):
+        return call
+    operands = tuple(
+        sorted((operand for operand in call.operands if operand is not None), key=lambda term: term.number)
+    )
+    if operands == call.operands:
+        return call
+    store.rest_on("commutative")
+    return replace(call, operands=operands)
 
 
 # ------------------------------------------------------------------ one form of the operands
@@ -294,7 +297,7 @@ def _computed(store: Store, call: TermCall, operands: Sequence[Term | None]) -> 
 @normal_form_of("Mul", "Pow")
 def as_square(store: Store, call: TermCall) -> TermCall | None:
     """The product of floating-point numbers with themselves, which one rounding makes, as a Mul with one operand."""
-    if len(call.operands) != 2 or call.shape is None or is_along_axis(call.stated, [a.name for a in call.written]):
+    if len(call.operands) != 2 or call.shape is None or is_along_axis(call.stated, call.written_names):
         return None
     first, second = call.operands
     if first is None or second is None or not first.is_float or first.shape != call.shape:

@@ -46,11 +46,13 @@ class Result(NamedTuple):
     Attributes:
         node: the node.
         ideal: what the value is over the reals only; "" where it is the same bit for bit.
+        elementwise: what it is over the reals is an operator on elements.
         shape: of the value, None for that of the operand.
     """
 
     node: Node
     ideal: str = ""
+    elementwise: bool = False
     shape: tuple[int, ...] | None = None
 
 
@@ -106,10 +108,18 @@ class Expansion:
         if term is None:
             return
         if result.ideal:
-            term = self.store.ideal(result.ideal, term)
+            term = self._ideal(result, term)
         if result.shape is not None:
             term = movements.moved(self.store, [term], None, result.shape)
         place.define(result.node.outputs[0], term)
+
+    def _ideal(self, result: Result, term: Term) -> Term:
+        """What a term is over the reals; of an operator on elements, below a movement."""
+        sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
+        if not result.elementwise or not sources or any(source.is_constant for source in sources):
+            return self.store.ideal(result.ideal, term)
+        ideals = [self.store.ideal(result.ideal, source) for source in sources]
+        return movements.moved(self.store, ideals, term.places, term.shape or ())
 
     def _inlined(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
         """The body of a function, or of a branch that is known."""
@@ -198,7 +208,7 @@ class Expansion:
         for name, term in formula.terms.items():
             place.define(name, term)
         last = Node(visit.node.name, "Identity", "", "", (formula.result,), (output,), ())
-        self.results.append(Result(last, formula.ideal, prepared.output_specs[0][0]))
+        self.results.append(Result(last, formula.ideal, shape=prepared.output_specs[0][0]))
         return [*formula.nodes, last]
 
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
@@ -212,7 +222,7 @@ class Expansion:
         if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or further:
             return None
         inputs = {**dict.fromkeys(fused.inputs, ""), **dict(zip(fused.inputs, node.inputs, strict=False))}
-        if fused.optional is not None and not all(inputs[name] or name in fused.optional for name in fused.inputs):
+        if not all(inputs[name] or name in fused.optional for name in fused.inputs):
             return None
         if any(name in attributes and attributes[name].value != value for name, value in fused.only.items()):
             return None
@@ -233,7 +243,7 @@ class Expansion:
         result = steps.names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
-            self.results.append(Result(last, fused.name))
+            self.results.append(Result(last, fused.name, facts_of(node.operator, node.domain).elementwise))
         return [*nodes, last]
 
     def _axes(self, steps: _FusedCall, operator_set: int) -> bool:

@@ -25,9 +25,18 @@ class Fused(Struct, frozen=True):
     `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node,
     with `|value` where its absence means another value than that of the step's operator.  An input with `?` may be left
     out of the step's operator; a step without another input passes its first one on.  `axes` are those of the first
-    input from the attribute `axis` on.  An `ideal` meaning holds over the reals: how the operator rounds is not stated.
-    `only` has the numbers of attributes for which the meaning is stated, `optional` the inputs that may be left out,
-    None for all.  `axiom` names what the meaning rests on; where it is "", the meaning is assumed as it is written.
+    input from the attribute `axis` on.
+
+    Attributes:
+        domain: of the operator.
+        operator: its name.
+        inputs: the names of its inputs.
+        steps: what computes the output, in order.
+        source: where its text stands.
+        ideal: the meaning holds over the reals: how the operator rounds is not stated.
+        only: the numbers of attributes for which the meaning is stated.
+        optional: the inputs that may be left out.
+        axiom: what the meaning rests on; where it is "", the meaning is assumed as it is written.
     """
 
     domain: str
@@ -37,7 +46,7 @@ class Fused(Struct, frozen=True):
     source: str
     ideal: bool = False
     only: Mapping[str, Any] = {}
-    optional: tuple[str, ...] | None = None
+    optional: tuple[str, ...] = ()
     axiom: str = ""
 
     @property
@@ -69,7 +78,7 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             entry["source"],
             entry.get("ideal", False),
             entry.get("only", {}),
-            tuple(entry["optional"]) if "optional" in entry else None,
+            tuple(entry.get("optional", ())),
             entry.get("axiom", ""),
         )
         for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]

@@ -47,6 +47,11 @@ class TermCall:
         """What is known of the operator."""
         return facts_of(self.operator, self.domain)
 
+    @property
+    def written_names(self) -> list[str]:
+        """The names of the attributes of the node."""
+        return [attribute.name for attribute in self.written]
+
     @cached_property
     def shape(self) -> tuple[int, ...] | None:
         """The shape of the first output, None where a dimension is not known."""
