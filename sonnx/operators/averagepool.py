@@ -180,6 +180,7 @@ OPERATOR = Operator(
     name="AveragePool",
     continuous=True,
     may_overflow_inside=True,
+    signed_padding=True,
     versions=(1, 7, 10, 11, 19, 22),
     changes=(1, 7, 10, 19),
     absent={

@@ -52,7 +52,6 @@ def _mask_type(application: Application, kind: np.dtype[Any]) -> np.dtype[Any]:
 OPERATOR = Operator(
     name="Dropout",
     moved_inputs="first",
-    keeps_order=True,
     keeps_shape=True,
     continuous=True,
     independent_outputs=True,

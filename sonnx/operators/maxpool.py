@@ -169,5 +169,6 @@ OPERATOR = Operator(
     selects=True,
     continuous=True,
     independent_outputs=True,
+    signed_padding=True,
     bound=selection.max_pool,
 )

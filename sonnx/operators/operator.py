@@ -47,7 +47,8 @@ class StatedOperator:
         moved_inputs: each output element is an element of the first input or of any one, as "first" and "every" say, or
             a constant, at an index that depends on no element of these inputs; None where the operator computes.
         keeps_order: the elements of the first input in their order, in the same shape or another one.
-        converts: it makes the same elements of constants in every implementation, without moving them.
+        converts: each output element is the first input's at its index in another type.
+        states_elements: each output element is one that an attribute states.
         reads_shapes_only: the elements of its input do not matter.
         selects: each element of its outputs is an element of an input of that type, unless an input has no elements.
         monotone: of the first input, elements in order give elements in that order or in the opposite one.
@@ -57,6 +58,8 @@ class StatedOperator:
         may_overflow_inside: a value that its text computes on the way may leave the range of the type where no input
             and no output does.
         random: the output is not a function of the inputs.
+        signed_padding: its text prints a formula for the padding of SAME_UPPER and SAME_LOWER that can be negative
+            (erratum pooling-negative-padding).
         axis_parameter: the attribute or input that names an axis of the first input, or a set of its axes; a negative
             number counts from the last one.
         independent_outputs: what an output is does not depend on which outputs a node has.
@@ -80,6 +83,8 @@ class StatedOperator:
     moved_inputs: Literal["first", "every"] | None = None
     keeps_order: bool = False
     converts: bool = False
+    states_elements: bool = False
+    signed_padding: bool = False
     reads_shapes_only: bool = False
     selects: bool = False
     monotone: Monotone | None = None
@@ -104,7 +109,7 @@ class StatedOperator:
     @property
     def exact(self) -> bool:
         """Whether it moves or converts elements: what it makes of constants is the same in every implementation."""
-        return self.moves or self.converts or self.reads_shapes_only
+        return self.moves or self.converts or self.states_elements or self.reads_shapes_only
 
     def elementwise_at(self, operator_set: int) -> bool:
         """Whether it is elementwise in an operator set, whose broadcasting may be another one."""
