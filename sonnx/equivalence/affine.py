@@ -20,7 +20,7 @@ from sonnx.equivalence.constants import Real
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.numerics.formats import Array
-from sonnx.operators import facts_of
+from sonnx.operators import operator_facts
 
 MAX_SPREAD = 1 << 22
 """Elements of a constant that is written out for another shape."""
@@ -132,7 +132,7 @@ def is_along_axis(term: Term) -> bool:
     """Whether the operands are broadcast along an axis, as before operator set 7."""
     if term.application is None or term.application.attributes.keys().isdisjoint(AXIS_ATTRIBUTES):
         return False
-    return facts_of(term.operator, term.domain).axis_broadcasting
+    return operator_facts(term.operator, term.domain).axis_broadcasting
 
 
 def atom(term: Term) -> Affine:

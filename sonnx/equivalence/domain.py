@@ -28,12 +28,11 @@ from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.term_calls import TermCall, simplified
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedCall, PreparedNode, operand_facts
 from sonnx.graph.call import Call
-from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
+from sonnx.graph.environment import NOTHING_STATED, declared_facts
 from sonnx.graph.interpreter import Transferred
-from sonnx.graph.transfer import complete_types, output_facts
-from sonnx.language.evaluator import RUN_TIME, TensorFacts, Unknown, evaluate
+from sonnx.language.evaluator import RUN_TIME, TensorFacts, Unknown
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.model.reader import element_names
 from sonnx.model.scopes import canonical_domain
@@ -41,7 +40,7 @@ from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoVa
 from sonnx.numerics.broadcasting import common_shape
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.operators import facts_of, find_operator
+from sonnx.operators import find_operator, operator_facts
 
 NORMAL_FORMS = (absent, padding, product_forms, quantization)
 """The modules that register normal forms of single operators."""
@@ -127,7 +126,7 @@ class TermDomain:
         """Whether nothing is known of the outputs, not even that an equal call gives the same."""
         undefined = any(operand is not None and operand.operator == "declared" for operand in inputs)
         has_graph = any(attribute.kind in ("graph", "graphs") for attribute in call.attributes)
-        if undefined or has_graph or call.calls_function or facts_of(call.operator, call.domain).random:
+        if undefined or has_graph or call.calls_function or operator_facts(call.operator, call.domain).random:
             return True
         return _drops(self.store, call, inputs)
 
@@ -135,7 +134,7 @@ class TermDomain:
 
     def _defined(self, call: Call, inputs: Sequence[Term | None], count: int) -> list[Term] | None:
         """The terms of a call whose definition gives its outputs, whatever they are declared to be; else None."""
-        facts = [None if operand is None else operand.facts for operand in inputs]
+        facts = operand_facts(inputs)
         with np.errstate(all="ignore"):
             after, prepared = self.run.call(call, facts, [NOTHING_STATED] * count)
             if not isinstance(prepared, PreparedNode) or not _is_defined(call, prepared, inputs):
@@ -155,7 +154,7 @@ class TermDomain:
 
     def _folded(self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None]) -> list[Term] | None:
         """The outputs of a call on constants, as the executor computes them; None where they are not computed."""
-        stated = facts_of(call.operator, call.domain)
+        stated = operator_facts(call.operator, call.domain)
         varying = [operand for operand in inputs if operand is not None and not operand.is_constant]
         if varying and (not stated.reads_shapes_only or any(operand.shape is None for operand in varying)):
             return None
@@ -212,14 +211,14 @@ class TermDomain:
         """Whether the rules hold under which the data file calls the version equivalent to the specified one: those
         that older versions have, and those that the reason names.
         """
-        known, signature = call.known, call.signature
+        known, signature = call.definition, call.signature
         if known is None or signature is None or signature.version not in known.equivalent:
             return True
         reason = known.equivalent[signature.version]
         needed = {rule.slug for rule in signature.rules if rule.before is not None or rule.slug in reason}
         if not needed:
             return True
-        facts = [None if operand is None else operand.facts for operand in inputs]
+        facts = operand_facts(inputs)
         reported = self.run.facts.call(call, facts, [NOTHING_STATED] * len(call.outputs)).result.reported
         return all(rule_result.rule.slug not in needed for rule_result in reported)
 
@@ -228,11 +227,11 @@ class TermDomain:
     def _stated(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
         """The outputs of a call whose shapes depend on symbols or values, or that has no definition here."""
         domain = canonical_domain(call.domain)
-        stated = facts_of(call.operator, call.domain)
+        stated = operator_facts(call.operator, call.domain)
         if stated.keeps_order and (stated.keeps_shape or stated.elementwise):
             return self._passed_on(call, inputs, outputs)
         if call.signature is not None and not domain:
-            on_terms = self._by_signature(call, inputs, len(outputs))
+            on_terms = self._by_signature(call, inputs)
         else:
             on_terms = self._by_stated_facts(call, inputs, outputs)
         if elementwise.is_elementwise(on_terms):
@@ -245,23 +244,10 @@ class TermDomain:
         first = inputs[0] if inputs else None
         return [first, *fresh[1:]] if first is not None else fresh
 
-    def _by_signature(self, call: Call, inputs: Sequence[Term | None], count: int) -> TermCall:
+    def _by_signature(self, call: Call, inputs: Sequence[Term | None]) -> TermCall:
         """A call whose operator has a data file: it gives the key, and shapes with dimensions that are not known."""
-        signature = call.signature
-        assert signature is not None  # noqa: S101  for the type checker
-        facts = [None if operand is None else operand.facts for operand in inputs]
-        nothing = [NOTHING_STATED] * count
-        names = environment(signature, call.attributes, facts, nothing)
-        complete_types(signature, names)
-        after = output_facts(
-            signature, names, nothing, (), lambda output: evaluate(signature.shapes[output.name], names)
-        )
-        application = Application(
-            call.operator, signature.version, signature.text, names,
-            {attribute.name: attribute for attribute in call.attributes}, outputs=count,
-        )  # fmt: skip
-        outputs = tuple([NOTHING_STATED if result is None else result for result in after])
-        return self._on_terms(call, application, inputs, outputs)
+        prepared = PreparedCall.of(call, operand_facts(inputs))
+        return self._on_terms(call, prepared.application(), inputs, tuple(prepared.output_facts()))
 
     def _by_stated_facts(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> TermCall:
         """A call whose operator has no data file, or is of another domain: the output has the type and the shape that
@@ -286,7 +272,7 @@ class TermDomain:
 
 def _stated_shape(call: Call, inputs: Sequence[Term | None]) -> Any:
     """The shape of the first output by what is stated of the operator, None where nothing is."""
-    stated = facts_of(call.operator, call.domain)
+    stated = operator_facts(call.operator, call.domain)
     first = inputs[0] if inputs else None
     if stated.keeps_shape and first is not None:
         return first.facts.shape
@@ -303,7 +289,7 @@ def _stated_shape(call: Call, inputs: Sequence[Term | None]) -> Any:
 
 def _stated_element(call: Call, inputs: Sequence[Term | None]) -> Any:
     """The element type of the first output by what is stated of the operator, None where nothing is."""
-    stated = facts_of(call.operator, call.domain)
+    stated = operator_facts(call.operator, call.domain)
     element = stated.output_element
     if stated.converts and not element:
         to = next((attribute.value for attribute in call.attributes if attribute.name == "to"), None)

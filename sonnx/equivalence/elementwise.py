@@ -23,7 +23,7 @@ from sonnx.language.evaluator import RUN_TIME
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, NoValue
 from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.numerics.formats import TEXT, Array, format_of
-from sonnx.operators import StatedOperator, facts_of, find_operator
+from sonnx.operators import StatedOperator, find_operator, operator_facts
 
 SQUARE = ("square",)
 """The key of a Mul of an operand with itself, which has it once."""
@@ -34,7 +34,7 @@ MAX_JOINED = 256
 
 def reads_single_elements(operator: str, domain: str) -> bool:
     """Whether an operator, as a term names it, is one on elements."""
-    stated = facts_of(operator, domain)
+    stated = operator_facts(operator, domain)
     return stated.elementwise or stated.elementwise_with_scalars
 
 

@@ -20,7 +20,7 @@ from sonnx.equivalence.fused import STEP, WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
@@ -28,7 +28,7 @@ from sonnx.model.ir import Attribute, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured, function_key
 from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.operators import facts_of
+from sonnx.operators import operator_facts
 
 MICROSOFT = "com.microsoft"
 ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
@@ -214,7 +214,7 @@ class Expansion:
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of the steps of a fused operator, and one that passes their result on."""
         node, attributes = visit.node, {attribute.name: attribute for attribute in visit.node.attributes}
-        stated = facts_of(node.operator, node.domain).valueless_attributes
+        stated = operator_facts(node.operator, node.domain).valueless_attributes
         further = [
             name for name, attribute in attributes.items()
             if name not in fused.attributes and name not in stated and attribute.value not in ((), "")
@@ -243,7 +243,7 @@ class Expansion:
         result = steps.names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
-            self.results.append(Result(last, fused.name, facts_of(node.operator, node.domain).elementwise))
+            self.results.append(Result(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
         return [*nodes, last]
 
     def _axes(self, steps: _FusedCall, operator_set: int) -> bool:
@@ -379,4 +379,4 @@ def _called(node: Node) -> tuple[str, str, str]:
 
 def may_be_random(node: Node) -> bool:
     """Whether the output of a node may not be a function of its inputs; a Dropout may train."""
-    return facts_of(node.operator, node.domain).random or node.operator == "Dropout"
+    return operator_facts(node.operator, node.domain).random or node.operator == "Dropout"

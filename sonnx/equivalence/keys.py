@@ -14,7 +14,7 @@ import numpy as np
 from sonnx.graph.call import Call
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.model.ir import Attribute, Graph, Node, SparseTensor, Tensor
-from sonnx.operators import StatedOperator, facts_of
+from sonnx.operators import StatedOperator, operator_facts
 from sonnx.profile.definitions import at
 from sonnx.profile.signature import Signature
 
@@ -48,7 +48,7 @@ def written_key(call: Call) -> Hashable:
     """The key of a call whose operator has no data file: the version with the meaning that is in force, and the
     attributes as written, or what ONNX states that their absence means.
     """
-    stated = facts_of(call.operator, call.domain)
+    stated = operator_facts(call.operator, call.domain)
     attributes = {
         attribute.name: attribute for attribute in call.attributes if not _is_valueless(stated, attribute.name)
     }
@@ -101,7 +101,7 @@ def effective_key(
         rank: of its first input, None where it is not known.
         conforms: whether the rules hold under which the data file calls the version equivalent to the specified one.
     """
-    stated = facts_of(call.operator, call.domain)
+    stated = operator_facts(call.operator, call.domain)
     written = {attribute.name: attribute for attribute in call.attributes}
     counted = [parameter for parameter in signature.parameters if not _is_valueless(stated, parameter.name)]
     rows: list[tuple[Hashable, ...]] = []
@@ -131,7 +131,7 @@ def _of_other_versions(
     that mean the same are equal.
     """
     version = signature.version
-    for parameter in () if call.known is None else call.known.parameters:
+    for parameter in () if call.definition is None else call.definition.parameters:
         is_gone = parameter.before is not None and parameter.before <= version
         if _is_valueless(stated, parameter.name) or (parameter.since <= version and not is_gone):
             continue
@@ -153,7 +153,7 @@ def _from_first(axes: Any, rank: int) -> Any:
 
 def counts_from_last(operator: str, names: Mapping[str, Any]) -> bool:
     """Whether the key of a call has an axis that the call counts from the last one."""
-    value = names.get(facts_of(operator).axis_parameter)
+    value = names.get(operator_facts(operator).axis_parameter)
     listed = value if isinstance(value, tuple | list) else (value,)
     return any(type(each) is int and each < 0 for each in listed)
 
@@ -176,7 +176,7 @@ def meaning(call: Call, signature: Signature, *, conforms: bool) -> Hashable:
     """The versions of an operator that mean the same: the specified one and, for calls that conform to the rules of the
     equivalence, its equivalents.
     """
-    definition, version = call.known, signature.version
+    definition, version = call.definition, signature.version
     same = definition is not None and (version == definition.specified or version in definition.equivalent)
     return "specified" if same and conforms else version
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.terms import Store, Term
-from sonnx.executor.preparation import PreparedNode
-from sonnx.executor.preparation import facts_of as facts_of_array
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.language.evaluator import TensorFacts
 from sonnx.language.known_numbers import KnownNumbers
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, patterns
-from sonnx.operators import facts_of
+from sonnx.operators import operator_facts
 
 MAX_ELEMENTS = 1 << 25
 """Elements of the largest map; a larger value keeps its operator."""
@@ -46,7 +46,7 @@ def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequen
     """The outputs of an operator that moves elements, None where it keeps its operator: a shape or an index varies,
     or the map is too large.
     """
-    stated = facts_of(operator)
+    stated = operator_facts(operator)
     moves_every = stated.moved_inputs == "every"
     sources = [operand for operand in (inputs if moves_every else inputs[:1]) if operand is not None]
     parameters = [None if operand is None else operand.array for operand in inputs[1:]]
@@ -165,7 +165,7 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
 
 def constant_of(store: Store, array: Array) -> Term:
     """The term of a constant array."""
-    return store.constant(array, facts_of_array(array))
+    return store.constant(array, facts_of(array))
 
 
 def sources_of(movement: Term) -> list[Term]:

@@ -15,7 +15,7 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application
-from sonnx.operators import StatedOperator, facts_of
+from sonnx.operators import StatedOperator, operator_facts
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class TermCall:
     @cached_property
     def stated(self) -> StatedOperator:
         """What is known of the operator."""
-        return facts_of(self.operator, self.domain)
+        return operator_facts(self.operator, self.domain)
 
     @property
     def written_names(self) -> list[str]:

@@ -20,7 +20,7 @@ from sonnx.equivalence.affine import Affine, AffinePart, Forms
 from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
 from sonnx.equivalence.terms import OWN, Store, Term
 from sonnx.language.evaluator import Unknown
-from sonnx.operators import facts_of, find_operator
+from sonnx.operators import find_operator, operator_facts
 
 MAX_PARTS = 6
 """Parts of an affine form whose assignments are tried."""
@@ -378,13 +378,13 @@ def _unexplained(what: str, difference: constants.ConstantDifference) -> str:
 
 def _may_be_swapped(term: Term) -> bool:
     """Whether the operands may change places over the reals."""
-    stated = facts_of(term.operator, term.domain)
+    stated = operator_facts(term.operator, term.domain)
     return stated.commutative or stated.commutative_numbers
 
 
 def _is_continuous(term: Term) -> bool:
     """Whether the result changes little where a floating-point operand changes little; others may jump."""
-    return (term.operator in OWN and not term.domain) or facts_of(term.operator, term.domain).continuous
+    return (term.operator in OWN and not term.domain) or operator_facts(term.operator, term.domain).continuous
 
 
 def _name(term: Term) -> str:

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.equivalence.result import Answer
-from sonnx.operators import facts_of
+from sonnx.operators import operator_facts
 from tests.support.cases import each_case, spread
 
 Schema = onnx.defs.OpSchema
@@ -148,7 +148,7 @@ def model(case: Case, value: Any, shape: Sequence[int]) -> bytes:
 
 def is_listed(case: Case) -> bool:
     """Whether values of the attribute may mean the same, as the operator's facts or this file say."""
-    if case.attribute in facts_of(case.operator, case.domain).valueless_attributes:
+    if case.attribute in operator_facts(case.operator, case.domain).valueless_attributes:
         return True
     return (case.operator, case.attribute) in IDENTICAL
 
