@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.movements import constant_of, moved
+from sonnx.equivalence.movements import broadcast_places, constant_of, moved
 from sonnx.equivalence.terms import Term
 from sonnx.graph.call import Call, Calls
 from sonnx.model.ir import NOT_STATED, Attribute, Node
@@ -99,16 +99,20 @@ class Choices:
         element = NAMES.get(one.array.dtype, "")
         if element not in NUMBERS or not _is(one, self.number(element, 1)) or not _is(zero, self.number(element, 0)):
             return None
-        if max(one.array.ndim, zero.array.ndim) > len(condition.shape) or not _broadcasts(condition, one, zero):
+        try:
+            shape = np.broadcast_shapes(condition.shape, one.array.shape, zero.array.shape)
+        except ValueError:
             return None
         self.store.rest_on("choices")
-        return self.node("Cast", condition, to=element_number(element))
+        numbers = self.node("Cast", condition, to=element_number(element))
+        places = broadcast_places(numbers, shape)
+        return None if places is None else moved(self.store, [numbers], places, shape)
 
     def _sign(self, operands: Operands) -> Term | None:
         """-1 where X < 0, 1 where 0 < X, else |X|, which is +0 for both zeros; of integers 0."""
         x = self.operand_of(operands[0], "Less", 0)
         element = _element(x)
-        if x is None or element not in SIGNED:
+        if x is None or element not in SIGNED or not _is(operands[1], self.number(element, -1)):
             return None
         zero = self.number(element, 0)
         rest = self.node("Abs", x) if element in PRECISION else zero
@@ -176,15 +180,6 @@ def _is(operand: Term, number: Term) -> bool:
     if array is None or scalar is None or scalar.shape != () or array.dtype != scalar.dtype or not array.size:
         return False
     return array.tobytes() == scalar.tobytes() * array.size
-
-
-def _broadcasts(condition: Term, *constants: Term) -> bool:
-    """Whether the result has the shape of the condition."""
-    shapes = [constant.array.shape for constant in constants if constant.array is not None]
-    try:
-        return np.broadcast_shapes(condition.shape or (), *shapes) == tuple(condition.shape or ())
-    except ValueError:
-        return False
 
 
 def _element(term: Term | None) -> Any:

@@ -391,10 +391,16 @@ def of_truths(store: Store, call: TermCall) -> TermCall | None:
 
 
 def _truths(store: Store, number: Term) -> Term | None:
-    """The truth values that Cast made numbers of, or the constant ones that constants 0 and 1 stand for; else None."""
+    """The truth values that Cast converted to numbers, moved as these are, or those that constants 0 and 1 stand for;
+    else None.
+    """
     if number.operator == "Cast" and not number.domain:
         source = number.inputs[0]
         return source if source is not None and source.facts.type == "bool" and source.shape == number.shape else None
+    if number.operator == "moved" and number.shape is not None:
+        sources = movements.sources_of(number)
+        truths = [operand for source in sources if (operand := _truths(store, source)) is not None]
+        return moved(store, truths, number.places, number.shape) if len(truths) == len(sources) else None
     array = number.array
     if array is None or (format_of(array.dtype) is None and array.dtype.kind not in "iu"):
         return None
