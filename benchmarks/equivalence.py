@@ -32,7 +32,8 @@ from onnx import numpy_helper
 
 import sonnx.equivalence
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
+from sonnx.equivalence.sides import side_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.executor.executor import ModelRunner

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, convert
 
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
+from sonnx.equivalence.sides import side_of
 from sonnx.evidence.data_files import entries
 from sonnx.model.reader import read
 from sonnx.model.text_form import from_text
