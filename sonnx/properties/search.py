@@ -25,7 +25,7 @@ from sonnx.bounds.split import PART_ROUNDS, Element, element_to_halve, halves_al
 from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.properties.property import Task, above, below, rows_of
+from sonnx.properties.property import Task, float_above, float_below, rows_of
 
 STEPS = 12
 """Points that are tried from one start."""
@@ -50,8 +50,8 @@ class Sets:
     def __init__(self, task: Task, shape: Sequence[int]) -> None:
         atoms = list(dict.fromkeys(atom for clause in task.unsafe for atom in clause))
         self.rows = rows_of(atoms, shape)
-        self.low = np.array([below(atom.bound) for atom in atoms])
-        self.high = np.array([above(atom.bound) for atom in atoms])
+        self.low = np.array([float_below(atom.bound) for atom in atoms])
+        self.high = np.array([float_above(atom.bound) for atom in atoms])
         places = {atom: place for place, atom in enumerate(atoms)}
         self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 

@@ -13,11 +13,11 @@ from math import prod
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.enclosures import sums
 from sonnx.numerics.enclosures.elementwise import SIGMOID, TANH, transfer
 from sonnx.numerics.enclosures.layout import taken
 from sonnx.numerics.enclosures.products import matmul, multiply
 from sonnx.numerics.enclosures.rectifiers import between, relu
-from sonnx.numerics.enclosures.sums import add, subtract
 from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, constant
 from sonnx.numerics.formats import ELEMENTS, Array
 
@@ -68,7 +68,7 @@ class RecurrentCell:
             else:
                 terms = [matmul(self.inner, [joined, matrix]), *[multiply(self.inner, pair) for pair in pairs]]
                 steps = [self.inner.step(term[0], readers=1) for term in terms]
-                value = self.context.step(add(self.context, steps)[0])
+                value = self.context.step(sums.add(self.context, steps)[0])
             return value if clip is None else self.within(value, clip)
 
         return of
@@ -94,7 +94,7 @@ class RecurrentCell:
     def rest(self, z: Value, h: Value, g: Value) -> Value:
         """(1 - z) h + z g; where z is between 0 and 1, a number between h and g."""
         one = self.row(np.ones(z.shape))
-        left = self.inner.step(subtract(self.inner, [one, z])[0])
+        left = self.inner.step(sums.subtract(self.inner, [one, z])[0])
         mixed = self._mixed(left, h, z, g)
         if (z.low >= 0).all() and (z.high <= 1).all():
             low, high = np.minimum(h.low, g.low), np.maximum(h.high, g.high)
@@ -103,7 +103,7 @@ class RecurrentCell:
 
     def _mixed(self, f: Value, c: Value, i: Value, g: Value) -> Transfer:
         terms = [self.inner.step(multiply(self.inner, values)[0], readers=1) for values in ([f, c], [i, g])]
-        return add(self.context, terms)[0]
+        return sums.add(self.context, terms)[0]
 
     def over_time(
         self, X: Value, states: States, step: Callable[[Value, States], States], backwards: bool
