@@ -54,7 +54,13 @@ def _tensor(kind: str, shape: Sequence[int], chance: np.random.Generator) -> Arr
 
 
 def test_every_stated_meaning_has_a_case() -> None:
+    """An input that has one is one that may be left out."""
     assert {(operator, name) for operator, name, *_ in CASES} == STATED.keys()
+    for known in catalogue.operators():
+        assert {each.name for each in known.inputs if each.absent} <= {
+            each.name for each in known.inputs if each.optional
+        }
+        assert all(each.absent or each.absent_when is None for each in known.inputs)
 
 
 @pytest.mark.parametrize(("operator", "name", "place", "opset", "before", "own", "attributes"), CASES)
