@@ -86,9 +86,10 @@ def _expressions(written: str | Mapping[str, str] | None, place: str) -> dict[in
     return {} if written is None else {key: parsed(text, place) for key, text in by_version(written).items()}
 
 
-def _inputs(name: str, written: InputFormat) -> Iterator[Input]:
+def _inputs(name: str, written: InputFormat, place: str) -> Iterator[Input]:
+    when = parsed(written.absent_when, f"{place}.absent_when") if written.absent_when else None
     for span in _spans(name, written):
-        yield _completed(Input, written, span)
+        yield _completed(Input, written, {**span, "absent_when": when})
 
 
 def _outputs(name: str, written: OutputFormat, place: str) -> Iterator[Output]:
@@ -142,7 +143,11 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
         "refused": numbered(versions.refused),
         "specified_in": versions.specified_in,
         "types": {variable: numbered(value_type) for variable, value_type in written.types.items()},
-        "inputs": tuple(operand for item in inputs for operand in _inputs(*item)),
+        "inputs": tuple(
+            operand
+            for letter, input_format in inputs
+            for operand in _inputs(letter, input_format, f"{place}.inputs.{letter}")
+        ),
         "outputs": tuple(
             output
             for letter, output_format in outputs
