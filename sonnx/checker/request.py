@@ -107,9 +107,9 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
     sized = bind_symbols(model, request.bind, request.input_shapes)
     outline, undrawn = _drawing(sized) if drawn else (None, ())
     placeholders = tuple(
-        f"the name {quote(text)} of dimensions is not taken for one symbol: --input-shape gives the sizes of inputs, "
-        "the other dimensions of this name are unknown"
-        for text in placeholders_of(model, request.bind, request.input_shapes)
+        f"the name {quote(placeholder)} of dimensions is not taken for one symbol: --input-shape gives the sizes of "
+        "inputs, the other dimensions of this name are unknown"
+        for placeholder in placeholders_of(model, request.bind, request.input_shapes)
     )
     subject = Subject(
         name,

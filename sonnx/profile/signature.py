@@ -136,8 +136,8 @@ def _groups(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict
 
 def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
     order = list(known.texts)
-    texts = [name for name in order[: order.index(text) + 1] if name in values]
-    return values[texts[-1]] if texts else None
+    stating = [name for name in order[: order.index(text) + 1] if name in values]
+    return values[stating[-1]] if stating else None
 
 
 def _allowed(
