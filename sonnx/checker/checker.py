@@ -32,22 +32,22 @@ StatedFacts = Interpretation[TensorFacts, SubjectResults]
 SPARSE = Type("sparse tensor", None, None, True)
 
 
-def evaluate_model(model: Model, rules: ActiveRules, about: Subject, known: KnownCalls | None = None) -> Report:
+def evaluate_model(model: Model, rules: ActiveRules, about: Subject, known_calls: KnownCalls | None = None) -> Report:
     """The report on a model under active rules.
 
     Args:
         model: the model, with numbers in place of the symbolic dimensions that are bound.
         rules: the active rules; they keep what they find for later evaluations.
         about: what the report says of the model besides its results.
-        known: see `FactsDomain`.
+        known_calls: see `FactsDomain`.
     """
     with steps_of_model(model.limits["steps"]):
-        return check_facts(stated_facts(model, rules, known), rules, about)
+        return check_facts(stated_facts(model, rules, known_calls), rules, about)
 
 
-def stated_facts(model: Model, rules: ActiveRules, known: KnownCalls | None = None) -> StatedFacts:
+def stated_facts(model: Model, rules: ActiveRules, known_calls: KnownCalls | None = None) -> StatedFacts:
     """What a model states: the facts of its values, and the results of the rules about its calls."""
-    domain = FactsDomain(rules, model.limits["findings"], known)
+    domain = FactsDomain(rules, model.limits["findings"], known_calls)
     return interpret(model, domain, Calls(model, rules.edition, strict=rules.strict))
 
 
