@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.report import NotConforming
@@ -27,6 +27,10 @@ def prepare(source: Source, options: PreparationOptions) -> PreparedModel:
     Raises:
         UsageError: an unknown edition.
     """
+    return _prepared(source, options)
+
+
+def _prepared(source: Source, options: PreparationOptions) -> PreparedModel:
     file = path_or_bytes(source)
     model = bind_symbols(read(file, limits=options.limits), options.bind, options.input_shapes)
     path = None if isinstance(file, bytes) else file
@@ -47,7 +51,7 @@ def run(source: Source, options: ExecutionOptions) -> RunReport:
         ErrorCondition: a rule that the values depend on does not hold; it names the rule.
         NotExecutable: the executor does not support a part of the model.
     """
-    prepared = prepare(source, **asdict(PreparationOptions.of(options)))
+    prepared = _prepared(source, PreparationOptions.of(options))
     model, progress = prepared.runner.model, options.progress
     given = {**inputs_from_files(model, options.input_files, options.test_data), **(options.inputs or {})}
     if options.seed is not None:

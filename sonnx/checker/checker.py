@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from sonnx.base.escaping import escape, quote
+from sonnx.checker.checked_calls import CheckedCall, RecordingDomain
 from sonnx.checker.facts_domain import FactsDomain, KnownCalls
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
@@ -32,7 +33,13 @@ StatedFacts = Interpretation[TensorFacts, SubjectResults]
 SPARSE = Type("sparse tensor", None, None, True)
 
 
-def evaluate_model(model: Model, rules: ActiveRules, about: Subject, known_calls: KnownCalls | None = None) -> Report:
+def evaluate_model(
+    model: Model,
+    rules: ActiveRules,
+    about: Subject,
+    known_calls: KnownCalls | None = None,
+    calls: list[CheckedCall] | None = None,
+) -> Report:
     """The report on a model under active rules.
 
     Args:
@@ -40,14 +47,19 @@ def evaluate_model(model: Model, rules: ActiveRules, about: Subject, known_calls
         rules: the active rules; they keep what they find for later evaluations.
         about: what the report says of the model besides its results.
         known_calls: see `FactsDomain`.
+        calls: takes the different calls, in the order in which the check comes to them; then `known_calls` is not used.
     """
     with steps_of_model(model.limits["steps"]):
-        return check_facts(stated_facts(model, rules, known_calls), rules, about)
+        return check_facts(stated_facts(model, rules, known_calls, calls), rules, about)
 
 
-def stated_facts(model: Model, rules: ActiveRules, known_calls: KnownCalls | None = None) -> StatedFacts:
+def stated_facts(
+    model: Model, rules: ActiveRules, known_calls: KnownCalls | None = None, calls: list[CheckedCall] | None = None
+) -> StatedFacts:
     """What a model states: the facts of its values, and the results of the rules about its calls."""
-    domain = FactsDomain(rules, model.limits["findings"], known_calls)
+    domain = (
+        FactsDomain(rules, model.limits["findings"], known_calls) if calls is None else RecordingDomain(rules, calls)
+    )
     return interpret(model, domain, Calls(model, rules.edition, strict=rules.strict))
 
 

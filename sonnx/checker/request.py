@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject, open_inputs
@@ -98,8 +99,17 @@ def unbound(model: Model, name: str, request: CheckRequest) -> str:
     return ""
 
 
-def check_model(model: Model, digest: str, request: CheckRequest, name: str, drawn: bool = False) -> Report:
+def check_model(
+    model: Model,
+    digest: str,
+    request: CheckRequest,
+    name: str,
+    drawn: bool = False,
+    calls: list[CheckedCall] | None = None,
+) -> Report:
     """The report on a model with this name and hash; with the outline of its graph, if it is to be drawn.
+
+    `calls` takes the calls of the model; see `evaluate_model`.
 
     Raises:
         UsageError: a symbol that the model does not have, or an unknown rule.
@@ -121,7 +131,7 @@ def check_model(model: Model, digest: str, request: CheckRequest, name: str, dra
         open_inputs=open_inputs(sized),
         notes=(*undrawn, *placeholders),
     )
-    report = evaluate_model(sized, request.active_rules(), subject)
+    report = evaluate_model(sized, request.active_rules(), subject, calls=calls)
     if not (request.select or request.ignore):
         return report
     from sonnx.checker.selection import selected_report  # most checks evaluate every rule

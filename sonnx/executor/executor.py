@@ -28,10 +28,12 @@ from sonnx.executor.control_flow import run_body
 from sonnx.executor.memory_estimate import require_memory
 from sonnx.executor.node_errors import NodeErrors, place_of
 from sonnx.executor.plan import Plan, Step, build_plan
-from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.numerics.application import ExactPathCounts, Kernel
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.constant_data import decode, with_external_data
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.operators import is_executable

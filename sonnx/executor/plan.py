@@ -18,13 +18,15 @@ from sonnx.checker.checker import StatedFacts
 from sonnx.checker.facts_domain import Facts
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.node_errors import NodeErrors
-from sonnx.executor.preparation import Preparation, PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import Preparation, RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call, Calls
 from sonnx.graph.interpreter import Visit, interpret
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import TEXT, Array, TensorSpec
 

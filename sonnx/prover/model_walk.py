@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from sonnx.base.budget import OutOfTime, is_over
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import plural
-from sonnx.base.options import keyword_arguments
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject
@@ -279,8 +278,10 @@ def _notes(outside: Mapping[str, int], functions: int, waiting: int, behind: int
     yield f"{number}, such as explicit-shape and explicit-type, are not part of a proof; sonnx check evaluates them"
 
 
-@keyword_arguments(ProofOptions)
-def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions) -> ModelProof:
+DEFAULT_OPTIONS = ProofOptions()
+
+
+def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions = DEFAULT_OPTIONS) -> ModelProof:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
     Raises:

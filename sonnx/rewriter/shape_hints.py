@@ -7,7 +7,6 @@ and none is used where one contradicts what sonnx computes (`contradicted`).
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from math import prod
@@ -15,7 +14,6 @@ from math import prod
 import msgspec
 from msgspec.structs import replace
 
-from sonnx.base import child_process
 from sonnx.executor.executor import can_run
 from sonnx.graph.environment import declared_facts
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
@@ -24,9 +22,10 @@ from sonnx.model.reader import element_names
 from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.model.writer import Unwritable, write
 from sonnx.rewriter.shape_inference import InferredType
+from sonnx.supervise.process import ProcessEnded
+from sonnx.supervise.service import Service, ServiceLimits
 
-CHILD_CODE = "from sonnx.rewriter.shape_inference import main; main()"
-SECONDS = 60
+LIMITS = ServiceLimits(seconds=60, megabytes=8192)
 MAX_ELEMENTS = 1024
 """Elements of an initializer that a shape can depend on; of larger ones the inference gets type and shape only."""
 
@@ -97,15 +96,15 @@ def _type_of(tensor: Tensor) -> Type:
 def _inferred(data: bytes) -> Hints:
     """The answer of the child; nothing where it fails."""
     try:
-        child = child_process.start(CHILD_CODE, [])
+        service = Service("sonnx.rewriter.shape_inference", [], LIMITS)
     except OSError:
         return {}
     try:
-        answer, _ = child.process.communicate(data, SECONDS)
-        found = DECODER.decode(answer if child.process.returncode == 0 else b"")
-    except (OSError, subprocess.TimeoutExpired, msgspec.MsgspecError):
+        service.greeting(lambda _: None)
+        found = service.ask(data, DECODER.decode)
+    except ProcessEnded:
         return {}
     finally:
-        child.end()
+        service.end()
     known = ((name, facts_of(inferred)) for name, inferred in found.items())
     return {name: facts for name, facts in known if facts is not None}

@@ -138,7 +138,7 @@ def test_no_function_of_the_library_switches_the_garbage_collector() -> None:
         name for name, nodes in imports().items() if any(alias.name == "gc" for node in nodes for alias in node.names)
     }
     callers = {name for name in trees() if "sonnx.base.garbage" in _imports(name)}
-    assert (switching, callers) == (own_processes, {"sonnx.__main__", "sonnx.workers.child"})
+    assert (switching, callers) == (own_processes, {"sonnx.__main__", "sonnx.supervise.child"})
 
 
 def _reaches(known: dict[str, set[str]], module: str) -> bool:

@@ -65,7 +65,11 @@ OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'"
 @pytest.mark.parametrize(
     ("script", "kind", "said"),
     [
-        ("printf '%70000s' x; printf '\\377\\377' > \"$2/output_0.pb\"", "fault", "it wrote rubbish: 'output_0.pb'"),
+        (
+            "printf '%70000s' x; printf '\\377\\377' > \"$2/output_0.pb\"",
+            "fault",
+            "it wrote a malformed file: 'output_0.pb'",
+        ),
         ("true", "missing output", ""),
         (f'printf {OTHER_TYPE} > "$2/output_0.pb"', "type", "complex64"),
         (f'printf {OTHER_SHAPE} > "$2/output_0.pb"', "type or shape", ""),

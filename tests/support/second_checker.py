@@ -21,12 +21,12 @@ import onnx.backend.test
 import onnx.parser
 from google.protobuf import text_format
 
-from sonnx.api.checks import facts_of
 from sonnx.base.reported import json_text
 from sonnx.checker.options import CheckOptions
 from sonnx.model.reader import Unreadable
 from sonnx.profile.cases import all_cases
 from sonnx.report.facts_json import CallFacts, FactsDocument
+from tests.support.call_facts import document_of
 from tests.support.paths import ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
 
@@ -44,7 +44,7 @@ class Documents:
     def add(self, data: bytes) -> None:
         """Add the calls of a model; an unreadable one has none."""
         try:
-            document = facts_of(data, CheckOptions(), "model")
+            document = document_of(data, CheckOptions(), "model")
         except Unreadable:
             return
         self.models += 1

@@ -26,7 +26,7 @@ from sonnx.model import reader
 from sonnx.profile.cases import all_cases
 from sonnx.report.check import CheckReport, render
 from sonnx.report.check_run import CheckRun
-from sonnx.workers.journal import Journal
+from sonnx.workers.kept_answers import KeptAnswers
 from sonnx.workers.models import _is_report
 from sonnx.workers.tasks import Work, WorkerTask
 from tests.support.cases import each_case
@@ -244,27 +244,31 @@ def test_kept_answers_are_taken(zoo: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [b'{"answer": {}}', b'{"answer": null}', b'{"answer": {"word": "pass", "report": {}}}', b'{"task": [1]}',
-     b'{"answer": {"why": 2}}', b'{"answer": {"why": 77, "sentence": "x"}}', b"[" * 100_000, b"\xff"],
-    ids=range(8),
+    [{}, None, {"word": "pass", "report": {}}, {"why": 2}, {"why": 77, "sentence": "x"}, [1], b"[" * 100_000, b"\xff",
+     b'{"set": 1}', b'{"set": {"fine.onnx": {}}, "drop": 3}', b'{"drop": ["fine.onnx"], "set": {}}'],
+    ids=range(11),
 )  # fmt: skip
 def test_a_damaged_line_of_the_journal_is_ignored(
-    zoo: Path, damage: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    zoo: Path, damage: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line that keeps task and identity and has another answer, and one that is nothing at all."""
+    """A line that keeps task and subject and has another answer, and one that is nothing at all."""
     monkeypatch.chdir(zoo)
     work, data = Work("sonnx.workers.models", "checked"), {"an": "option"}
-    journal, task = Journal(Path("kept"), work, data), WorkerTask("fine.onnx", {"inline": None})
-    assert journal.answers([task]) == {}
-    journal.keep(task, {"word": "pass", "report": report_as_data(sonnx.check("fine.onnx"))})
+
+    def kept() -> KeptAnswers:
+        return KeptAnswers(Path("kept"), work, data, lambda task: "the hash", _is_report)
+
+    answers, task = kept(), WorkerTask("fine.onnx", {"inline": None})
+    assert answers.answers([task]) == {}
+    report = report_as_data(sonnx.check("fine.onnx"))
+    answers.keep(task, {"word": "pass", "report": report, "subject": "the hash"})
     head, entry = Path("kept").read_bytes().splitlines()
-    assert Journal(Path("kept"), work, data, understood=_is_report).answers([task])
-    try:
-        changed = json.dumps({**json.loads(entry), **json.loads(damage)}).encode()
-    except (ValueError, RecursionError):
-        changed = damage
-    Path("kept").write_bytes(b"\n".join([head, changed, b""]))
-    assert Journal(Path("kept"), work, data, understood=_is_report).answers([task]) == {}
+    assert kept().answers([task])
+    answer = {**damage, "subject": "the hash"} if isinstance(damage, dict) else damage
+    line = damage if isinstance(damage, bytes) else json.dumps({"set": {"fine.onnx": answer}}).encode()
+    lines = [head, entry, line, b""] if b"drop" in line and b"3" not in line else [head, line, b""]
+    Path("kept").write_bytes(b"\n".join(lines))
+    assert kept().answers([task]) == {}
 
 
 def test_a_journal_that_never_ends_is_refused(zoo: Path) -> None:
