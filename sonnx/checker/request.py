@@ -34,8 +34,8 @@ NOT_DRAWN = "the graph is not drawn: it has too many nodes, or too long edges be
 
 def edition_names() -> tuple[Sequence[str], str]:
     """The names of all editions, oldest first, and of the default one."""
-    known = catalogue.editions()
-    return tuple(known.editions), known.default
+    every = catalogue.editions()
+    return tuple(every.editions), every.default
 
 
 class CheckRequest(Struct, frozen=True):
