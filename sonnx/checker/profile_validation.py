@@ -318,6 +318,11 @@ def _signature(signature: Signature, editions: Editions) -> Iterator[str]:
             names[name] = type_of(expression, names)
         except RuleError as error:
             yield f"{who}, definition of {name}: {error}."
+    for operand in signature.inputs:
+        if operand.absent[:1].isalpha() and operand.absent not in names:
+            yield f"{who}: leaving {operand.name} out means {operand.absent}, which is no name of the file."
+        if operand.absent_when is not None:
+            yield from _typed(f"{who}, absence of {operand.name}", operand.absent_when, "bool", names)
     for output in signature.outputs:
         if output.name in signature.shapes:
             wanted = ListType(SHAPE) if output.variadic else SHAPE
