@@ -83,9 +83,9 @@ def run_keys(zeros_are_equal: bool) -> Kernel:
     """The kernel of ArgMax: the integers that it compares."""
 
     def kernel(names: dict[str, Any], operands: Sequence[Cell], out: Cell) -> Cell:
-        made = made_of(out.kind)
-        found: Cell = names["_keys"](operands[0].view(made.signed), zeros_are_equal, made)
-        return found
+        number_format = made_of(out.kind)
+        keys: Cell = names["_keys"](operands[0].view(number_format.signed), zeros_are_equal, number_format)
+        return keys
 
     return kernel
 

@@ -21,7 +21,7 @@ def main() -> int:
         open_standard()  # a shell may have closed them
         _load_msgspec()
         from sonnx.base.garbage import collect_rarely
-        from sonnx.cli.main import run
+        from sonnx.cli import main as command_line
 
         gc.freeze()  # nor does looking at the modules again
         gc.enable()
@@ -29,7 +29,7 @@ def main() -> int:
         for stream in (sys.stdout, sys.stderr):  # an encoding such as cp1252 lacks characters of the formulas
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        code = run(sys.argv[1:], own_process=True)
+        code = command_line.run(sys.argv[1:], own_process=True)
         sys.stdout.flush()
         gc.freeze()  # the process ends: its memory is not searched for garbage
     except BrokenPipeError:  # the reader closed the pipe

@@ -10,7 +10,7 @@ from sonnx.checker.request import open_model
 from sonnx.equivalence.decision import Side, compare_models, side_of, witness_inputs
 from sonnx.equivalence.difference import changes_of
 from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.model_changes import ModelChangesReport, Outlines
 
@@ -45,7 +45,7 @@ def diff(first: Source, second: Source, options: DiffOptions) -> ModelChangesRep
 def _sides(first: Source, second: Source, options: PairOptions) -> tuple[Side, Side]:
     """Two models as the sides of a comparison."""
     sides = []
-    for index, source in enumerate(map(encoded, (first, second))):
+    for index, source in enumerate(map(path_or_bytes, (first, second))):
         model, digest = open_model(source, hashed=True, limits=options.limits)
         folder = None if isinstance(source, bytes) else Path(source).parent
         sides.append(side_of(model, name_of(source, options.names and options.names[index]), digest, folder))

@@ -19,7 +19,7 @@ from sonnx.checker.checker import stated_facts
 from sonnx.executor.array_sizes import require_arrays, require_known_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
-from sonnx.executor.preparation import NodeValidity
+from sonnx.executor.node_validity import NodeValidity
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret

@@ -18,6 +18,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.executor.array_sizes import require_arrays
+from sonnx.executor.executor import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
@@ -57,12 +58,6 @@ class Interval:
 Box = Mapping[str, Interval]
 
 
-def wanted(model: Model) -> tuple[ValueInfo, ...]:
-    """The graph inputs that a box must give: those without an initializer."""
-    constants = {tensor.name for tensor in model.graph.initializers}
-    return tuple(value for value in model.graph.inputs if value.name not in constants)
-
-
 def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
     """The box of command-line texts.
 
@@ -70,7 +65,7 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
         BadInput: a text, a file or an interval is not what it should be.
     """
     require_arrays(model)
-    known = {value.name: value for value in wanted(model)}
+    known = {value.name: value for value in required_inputs(model)}
     made: dict[str, tuple[Array, Array]] = {}
     for text in texts:
         name, equals, rest = text.partition("=")
@@ -125,7 +120,7 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
     Raises:
         BadInput: an input is missing, or is empty, reversed, NaN, infinite or of another shape.
     """
-    inputs = wanted(model)
+    inputs = required_inputs(model)
     known = {value.name for value in inputs}
     missing = [value.name for value in inputs if value.name not in ends]
     extra = [name for name in ends if name not in known]

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser, bound_model
-from sonnx.bounds.box import Box, wanted
+from sonnx.bounds.box import Box
 from sonnx.bounds.counterexamples import (
     MAX_NUMBERS,
     Assumption,
@@ -30,7 +30,7 @@ from sonnx.bounds.counterexamples import (
 from sonnx.bounds.result import Bounds
 from sonnx.checker.report import Count, Finding, Report, overall
 from sonnx.checker.verdicts import Verdict
-from sonnx.executor.executor import ModelRunner
+from sonnx.executor.executor import ModelRunner, required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
@@ -105,7 +105,7 @@ def _on_parts(
             return set(), MAX_NUMBERS
         return _shown(run.conditions, model), sum(value.low.size for value in run.values.values())
 
-    types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in wanted(model)}
+    types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in required_inputs(model)}
     return decide_on_parts(box, types, waiting, shown_on, runner.run)
 
 

@@ -11,7 +11,8 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser, Run
 from sonnx.bounds.bound import box_of
-from sonnx.bounds.box import MAX_WHOLE, Box, box_of_arrays, wanted
+from sonnx.bounds.box import MAX_WHOLE, Box, box_of_arrays
+from sonnx.executor.executor import required_inputs
 from sonnx.executor.reach import StatedRanges
 from sonnx.model.ir import Model, Node, Tensor
 from sonnx.numerics.class_recognition import Excludes
@@ -67,7 +68,7 @@ def _finite(model: Model) -> Box:
         BadInput: an input has no shape of numbers, or a type without such a box.
     """
     ends: dict[str, tuple[Array, Array]] = {}
-    for value in wanted(model):
+    for value in required_inputs(model):
         kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
         if kind is None or shape is None or not all(isinstance(extent, int) for extent in shape):
             raise BadInput(f"the input {quote(value.name)} has no shape of numbers")

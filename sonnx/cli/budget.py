@@ -24,7 +24,7 @@ from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import amount
+from sonnx.cli.arguments import amount_argument
 from sonnx.cli.reports import ReportOutput, outputs_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
@@ -44,7 +44,7 @@ def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
     """Add --timeout and --memory."""
     add_memory_argument(parser)
     parser.add_argument(
-        "--timeout", type=amount("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
+        "--timeout", type=amount_argument("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
     )
 
 
@@ -65,7 +65,7 @@ def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) 
 def add_memory_argument(parser: argparse._ActionsContainer) -> None:
     """Add --memory."""
     parser.add_argument(
-        "--memory", type=amount("megabytes"), metavar="MB", help=f"memory limit (default {LIMITS.megabytes})"
+        "--memory", type=amount_argument("megabytes"), metavar="MB", help=f"memory limit (default {LIMITS.megabytes})"
     )
 
 

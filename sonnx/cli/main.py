@@ -112,8 +112,8 @@ class CommandParser(argparse.ArgumentParser):
     A shortened option is refused: it would get another meaning with the next option that begins alike.
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, **given})
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, **keywords})
 
     def format_usage(self) -> str:
         """The first lines of the help text."""

@@ -19,7 +19,7 @@ from sonnx.equivalence import absent, elementwise, keys, movements, padding, pro
 from sonnx.equivalence.stated import fused_operators, stated_operators
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment
 from sonnx.graph.interpreter import Transferred
@@ -241,7 +241,7 @@ class TermDomain:
         """Whether the rules hold under which the data file calls the version equivalent to the specified one: those
         that older versions have, and those that the reason names.
         """
-        known, signature = call.known, call.signature
+        known, signature = call.definition, call.signature
         if known is None or signature is None or signature.version not in known.equivalent:
             return True
         reason = known.equivalent[signature.version]

@@ -19,7 +19,7 @@ from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.stated import STEP, Fused, fused_operators
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts

@@ -150,7 +150,7 @@ def meaning(call: Call, made: Signature, *, conforms: bool) -> Hashable:
     """The versions of an operator that mean the same: the specified one and, for calls that conform to the rules of the
     equivalence, its equivalents.
     """
-    known = call.known
+    known = call.definition
     same = known is not None and (made.version == known.specified or made.version in known.equivalent)
     return "specified" if same and conforms else made.version
 

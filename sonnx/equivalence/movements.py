@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.terms import Store, Term
-from sonnx.executor.preparation import PreparedNode, facts_of
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.language.evaluator import TensorFacts
 from sonnx.language.known_numbers import KnownNumbers
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, patterns
 
 MAX_ELEMENTS = 1 << 25

@@ -130,7 +130,10 @@ def derivation(
         {escape(name): tuple(shape) for name, shape in equivalence.binding.items()},
         len(equivalence.constants),
         None if largest is None else _rounded(largest),
-        tuple(Quantum(escape(one.first), escape(one.second), _rounded(one.reach)) for one in equivalence.quanta),
+        tuple(
+            Quantum(escape(quantum.first), escape(quantum.second), _rounded(quantum.reach))
+            for quantum in equivalence.quanta
+        ),
         tuple(map(escape, equivalence.decisions)),
         None
         if unmatched is None

@@ -10,11 +10,13 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.executor.memory_estimate import require_bytes
 from sonnx.executor.node_errors import NodeErrors
-from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Node, Tensor
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 

@@ -21,7 +21,7 @@ from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Graph, Model, Node, Tensor, ValueInfo
 from sonnx.model.scopes import imports_of
-from sonnx.model.value_names import names_in, renamed, unused, with_subgraphs
+from sonnx.model.value_names import renamed, taken_names, unused, with_subgraphs
 from sonnx.numerics.formats import ELEMENTS, Array
 
 MAX_INLINED_NODES = 20_000
@@ -40,7 +40,7 @@ class Inlining:
     """
 
     def __init__(self, model: Model) -> None:
-        self.imports, self.taken, self.nodes = imports_of(model.imports), names_in(model.graph), 0
+        self.imports, self.taken, self.nodes = imports_of(model.imports), taken_names(model.graph), 0
         self.constants: list[Tensor] = []
 
     def before(self, node: Node) -> Node:

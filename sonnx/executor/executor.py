@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import Facts, check_facts, stated_facts
+from sonnx.checker.checker import StatedFacts, check_facts, stated_facts
 from sonnx.checker.report import NotConforming, Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
@@ -28,10 +28,12 @@ from sonnx.executor.control_flow import run_body
 from sonnx.executor.memory_estimate import require_memory
 from sonnx.executor.node_errors import NodeErrors, place_of
 from sonnx.executor.plan import Plan, Step, build_plan
-from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Graph, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.numerics.application import ExactPathCounts, Kernel
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.constant_data import decode, with_external_data
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec
 from sonnx.operators import is_executable
@@ -87,7 +89,7 @@ class ModelRunner:
         self.model, self.all_values = model, all_values
         self.folder = Path(path).parent if path else None
         active = active_rules(edition) if domain is None else domain.rules
-        self.checked: Facts | None = None
+        self.checked: StatedFacts | None = None
         self.report: Report | None = None
         if not unchecked:
             name = PurePath(path).name if path else "model"
@@ -166,7 +168,9 @@ def active_rules(edition: str | None) -> ActiveRules:
     return ActiveRules(catalogue.edition_named(edition))
 
 
-def check_conforming(model: Model, active: ActiveRules, name: str, folder: Path | None = None) -> tuple[Facts, Report]:
+def check_conforming(
+    model: Model, active: ActiveRules, name: str, folder: Path | None = None
+) -> tuple[StatedFacts, Report]:
     """The facts and the report of the check of a model that conforms.
 
     Where the check of the file leaves something undecided, the external data that a run reads anyway may decide it.

@@ -14,17 +14,19 @@ from typing import TypeAlias
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import Facts as CheckedFacts
+from sonnx.checker.checker import StatedFacts
 from sonnx.checker.facts_domain import Facts
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.node_errors import NodeErrors
-from sonnx.executor.preparation import Preparation, PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import Preparation, RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call, Calls
 from sonnx.graph.interpreter import Visit, interpret
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import TEXT, Array, TensorSpec
 
@@ -83,7 +85,7 @@ def build_plan(
     *,
     varying: Collection[str] = (),
     any_values: bool = False,
-    checked: CheckedFacts | None = None,
+    checked: StatedFacts | None = None,
     keep: bool = False,
 ) -> Plan:
     """The plan of a model for arrays of its inputs and constants.
@@ -145,7 +147,7 @@ def interpreted(
     return found.scopes[0].visits, inlining.constants
 
 
-def prepared(checked: CheckedFacts, domain: RunDomain) -> Iterator[PreparedVisit]:
+def prepared(checked: StatedFacts, domain: RunDomain) -> Iterator[PreparedVisit]:
     """The nodes of a conforming model, prepared by the results and the facts of the check."""
     known: dict[object, PreparedNode | None] = {}
     for visit in checked.scopes[0].visits:

@@ -99,8 +99,8 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
     unknown = [value for value in values if type(value) is Unknown]
     if not unknown:
         return None
-    found = reduce(stronger, unknown)
-    return Unknown(found.cause, found.reason, because=found.because) if found.symbol else found
+    worst = reduce(stronger, unknown)
+    return Unknown(worst.cause, worst.reason, because=worst.because) if worst.symbol else worst
 
 
 def undefined(reason: str) -> Unknown:
@@ -145,8 +145,8 @@ class Evaluator:
             return value
         if name == "rank":
             return value.shape if type(value.shape) is Unknown else len(value.shape)
-        found = getattr(value, name) if type(value) is TensorFacts else value[name]
-        return found.read() if name == "values" and hasattr(found, "read") else found
+        content = getattr(value, name) if type(value) is TensorFacts else value[name]
+        return content.read() if name == "values" and hasattr(content, "read") else content
 
     def item(self, sequence: Any, index: Any) -> Any:
         unknown = strongest((sequence, index))
@@ -425,7 +425,7 @@ def _of_shapes(function: Callable[..., Any], shapes: tuple[KnownNumbers, ...]) -
 
 
 def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The different shapes; most are one object."""
+    """The shapes without repetitions; most of them are one object."""
     return tuple(dict.fromkeys({id(shape): shape for shape in shapes}.values()))
 
 

@@ -42,8 +42,10 @@ class KnownNumbers(tuple[int | float, ...]):
     @cached_property
     def _first(self) -> dict[int | float, int]:
         """The first index of each different number; NaN, which no order has a place for, is left out."""
-        found = dict(zip(reversed(self), range(len(self) - 1, -1, -1), strict=True))
-        return found if self.whole else {number: index for number, index in found.items() if number == number}
+        first_index = dict(zip(reversed(self), range(len(self) - 1, -1, -1), strict=True))
+        return (
+            first_index if self.whole else {number: index for number, index in first_index.items() if number == number}
+        )
 
     @cached_property
     def _nan(self) -> int | None:

@@ -99,9 +99,9 @@ def identifier(name: str) -> str:
     return f"{text}_" if text in KEYWORDS else text
 
 
-def type_name(found: RuleType) -> str:
+def type_name(rule_type: RuleType) -> str:
     """The WhyML type of a type of the rule language."""
-    match found:
+    match rule_type:
         case ListType(of="nothing"):
             return "seq int"
         case ListType(of=of):
@@ -111,7 +111,7 @@ def type_name(found: RuleType) -> str:
             return "tensor"
         case "float":
             return "real"
-    return str(found)
+    return str(rule_type)
 
 
 def names_as_written(types: Mapping[str, RuleType]) -> dict[str, Written]:

@@ -90,7 +90,7 @@ class Type(Struct, frozen=True):
 NOT_STATED = Type()
 
 
-def joined(types: Sequence[Type]) -> Type:
+def joined_type(types: Sequence[Type]) -> Type:
     """What several declarations of one value state together, whatever their order.
 
     A number counts before a symbol, and that before nothing.  Where they contradict each other, which the rule

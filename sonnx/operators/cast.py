@@ -170,4 +170,4 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return [steps.cast(context, X, NAMES[target_type(context.application)])]
 
 
-OPERATOR = Operator(name="Cast", exact=True, define=define, kernel=kernel, bound=bound)
+OPERATOR = Operator(name="Cast", elementwise=True, converts=True, define=define, kernel=kernel, bound=bound)

@@ -103,4 +103,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return [replace(transfer, element="int32")]
 
 
-OPERATOR = Operator(name="ConvInteger", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)
+OPERATOR = Operator(
+    name="ConvInteger",
+    may_overflow_inside=True,
+    define=define,
+    kernel=kernel,
+    explicit_attributes=explicit_padding,
+    bound=bound,
+)

@@ -131,6 +131,8 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 OPERATOR = Operator(
     name="DequantizeLinear",
+    elementwise_with_scalars=True,
+    continuous=True,
     define=define,
     kernel=kernel,
     rounding_points=("difference",),

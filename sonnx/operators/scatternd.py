@@ -96,4 +96,4 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return layout.moving(define, (0, 2))(context, inputs)
 
 
-OPERATOR = Operator(name="ScatterND", define=define, bound=bound, error_conditions=(PLACES_DISTINCT,))
+OPERATOR = Operator(name="ScatterND", continuous=True, define=define, bound=bound, error_conditions=(PLACES_DISTINCT,))

@@ -100,6 +100,13 @@ def _many(inputs: Sequence[Array], out: Array, block: int) -> int:
 
 OPERATOR = Operator(
     name="Sum",
+    elementwise=True,
+    commutative=True,
+    associative=True,
+    continuous=True,
+    versions=(1, 6, 8, 13),
+    changes=(1,),
+    output_element="first",
     define=elementwise_definition(total),
     kernel=kernel,
     signature=StatedSignature(inputs=(1, UNBOUNDED), output_specs=output_specs),

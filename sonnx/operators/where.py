@@ -52,4 +52,4 @@ def kernel(application: Application) -> Kernel:
     return lambda inputs, out: select_into(inputs, out, application.block(BLOCK_ELEMENTS))
 
 
-OPERATOR = Operator(name="Where", selects=True, define=define, kernel=kernel, bound=selection.where)
+OPERATOR = Operator(name="Where", elementwise=True, selects=True, define=define, kernel=kernel, bound=selection.where)

@@ -88,7 +88,7 @@ def signature(name: str, version: int, edition: str) -> Signature | None:
 
 def resolve(definition: OperatorDefinition, version: int, text: str, known: Editions, edition: str) -> Signature:
     """The signature of an operator at a version, under a text of an edition."""
-    inputs = tuple(definition_input for definition_input in definition.inputs if _covers(definition_input, version))
+    inputs = tuple(formal for formal in definition.inputs if _covers(formal, version))
     outputs = tuple(output for output in definition.outputs if _covers(output, version))
     parameters = [parameter for parameter in definition.parameters if _covers(parameter, version)]
     written = tuple(rule for rule in definition.rules if _covers(rule, version) and active_condition(rule, text, known))
@@ -159,7 +159,7 @@ def _allowed(
 
 def _each(base: Signature, name: str, condition: str) -> str:
     """The source text of a condition on an input or output; `?` stands for the tensor."""
-    formal = next(base_formal for base_formal in base.formals if base_formal.name == name)
+    formal = next(candidate for candidate in base.formals if candidate.name == name)
     if formal.variadic:
         return f"all({condition.replace('?', 'x')} for x in {name})"
     value = any(parameter.name == name for parameter in base.values)
@@ -231,7 +231,7 @@ def _chosen_types(base: Signature, definition: OperatorDefinition) -> Iterator[R
 
 def _value_input(base: Signature, definition: OperatorDefinition, parameter: Parameter) -> Iterator[Rule]:
     """A parameter that is an input has the type and rank of its kind; `<name>_input` is its tensor."""
-    formal = next(base_input for base_input in base.inputs if base_input.name == parameter.name)
+    formal = next(candidate for candidate in base.inputs if candidate.name == parameter.name)
     tensor, rank = input_key(parameter.name), 1 if parameter.kind.endswith("s") else 0
     exact, onnx = f"{tensor}.rank == {rank}", ""
     if parameter.list_since is not None and base.version < parameter.list_since:
@@ -300,11 +300,11 @@ def every_rule(definition: OperatorDefinition) -> tuple[Rule, ...]:
     Where editions or versions differ, the rule is that of the default edition and the specified version.
     """
     known = editions()
-    found = {rule.slug: rule for rule in definition.rules if not rule.inert}
+    rules = {rule.slug: rule for rule in definition.rules if not rule.inert}
     order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
     for edition in order:
         text = edition.text_of(definition.name)
         for version in definition.specified_first if text else ():
             for rule in resolve(definition, version, text or "", known, edition.name).rules:
-                found.setdefault(rule.slug, rule)
-    return tuple(found.values())
+                rules.setdefault(rule.slug, rule)
+    return tuple(rules.values())

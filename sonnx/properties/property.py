@@ -15,7 +15,8 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.bounds.box import Box, box_of_arrays, wanted
+from sonnx.bounds.box import Box, box_of_arrays
+from sonnx.executor.executor import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.formats import Array
 
@@ -92,7 +93,7 @@ def box_of_ends(model: Model, ends: Mapping[int, tuple[Fraction | None, Fraction
     """
     arrays: dict[str, tuple[Array, Array]] = {}
     first = 0
-    for value in wanted(model):
+    for value in required_inputs(model):
         size = elements_of(value)
         low, high = np.empty(size), np.empty(size)
         for index in range(size):

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import BadInput
-from sonnx.bounds.box import Box, ReadArray, box_of_texts, wanted
+from sonnx.bounds.box import Box, ReadArray, box_of_texts
+from sonnx.executor.executor import required_inputs
 from sonnx.model.ir import Model
 from sonnx.numerics.formats import Array
 from sonnx.profile.toml_files import read_value
@@ -120,7 +121,7 @@ def robustness(model: Model, point: Array, radius: float, place: int, name: str)
     Raises:
         BadInput: the model has another number of inputs, or the radius is not a positive number.
     """
-    inputs = wanted(model)
+    inputs = required_inputs(model)
     if len(inputs) != 1:
         raise BadInput(f"robustness is about a model with one input; this one has {len(inputs)}")
     if not (isfinite(radius) and radius > 0):

@@ -14,9 +14,8 @@ from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.resources import tool_version
 from sonnx.bounds.analysis import Analyser
-from sonnx.bounds.box import wanted
 from sonnx.executor.array_sizes import require_arrays
-from sonnx.executor.executor import ModelRunner, check_conforming
+from sonnx.executor.executor import ModelRunner, check_conforming, required_inputs
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.reader import Unreadable, file_bytes
@@ -69,8 +68,8 @@ def verify_model(
         check_conforming(model, analyser.active, name, folder)
     output = output_of(model)
     about, content = _property(model, folder, source, options)
-    elements = {value.name: value.type.element or "" for value in wanted(model)}
-    chain, why = _chain(model, sum(elements_of(value) for value in wanted(model)), elements_of(output))
+    elements = {value.name: value.type.element or "" for value in required_inputs(model)}
+    chain, why = _chain(model, sum(elements_of(value) for value in required_inputs(model)), elements_of(output))
     for option, refused in (("certificate", "no certificate can be written of this model"),
                             ("resume", "--resume keeps no parts of this model"),
                             ("jobs", "--jobs does not divide the search for this model"),
@@ -188,7 +187,7 @@ def _property(
     """The property with the bytes of its file."""
     if source is None:
         point = _array(str(options.robust))
-        [name] = [value.name for value in wanted(model)][:1] or [""]
+        [name] = [value.name for value in required_inputs(model)][:1] or [""]
         runner = ModelRunner(model, folder and folder / "model", options.edition, unchecked=True)
         place = largest_element(runner.run({name: point}).values[output_of(model).name])
         return robustness(model, point, options.radius or 0.0, place, Path(str(options.robust)).name), None

@@ -71,13 +71,13 @@ def texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
     """The condition of a rule, when it is asked, and the definitions that these use, also through others."""
     define = family.signature.define
     waiting = [side for side in (family.demand(rule), rule.when) if side is not None]
-    found = dict[str, Expression]()
+    definitions = dict[str, Expression]()
     while waiting:
         expression = waiting.pop()
         yield expression
-        new = [name for name in expression.names if name in define and name not in found]
-        found |= {name: define[name] for name in new}
-        waiting += [define[name] for name in new]
+        further = [name for name in expression.names if name in define and name not in definitions]
+        definitions |= {name: define[name] for name in further}
+        waiting += [define[name] for name in further]
 
 
 def always_there(family: SignatureFamily) -> frozenset[str]:

@@ -121,7 +121,7 @@ class Theorem:
 
     @property
     def scope(self) -> Scope:
-        """How far it reaches."""
+        """Whether it covers its whole domain, a finite domain, or a part of its domain."""
         if not self.bounds:
             return "any size"
         return "finite domain" if self.sort != "int" and not self.bound_reason else "bounded"

@@ -60,8 +60,8 @@ class ExpectedOutput(Struct, frozen=True):
     @reported
     def first(self) -> FirstDifference | None:
         """The first one that differs; null where none does."""
-        found = self.difference
-        return None if found is None else FirstDifference(found.place, found.found, found.wanted)
+        difference = self.difference
+        return None if difference is None else FirstDifference(difference.place, difference.found, difference.wanted)
 
     @property
     def sentence(self) -> str:

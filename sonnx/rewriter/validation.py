@@ -128,8 +128,8 @@ def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int)
     if list(map(_identity, one.left_out)) != list(map(_identity, other.left_out)):
         names = ", ".join(dict.fromkeys(quote(node.operator) for node in (*one.left_out, *other.left_out)))
         raise _NoValue("", f"sonnx cannot run {names}, and their nodes differ between the models")
-    not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
-    validation = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
+    left_out = tuple(dict.fromkeys(node.operator for node in one.left_out))
+    validation = Validation(number, outputs=len(one.outputs), left_out=left_out)
     try:
         runners = [ModelRunner(part.model, unchecked=True, domain=domain) for part in (one, other)]
         same = _computes_alike(one, other)

@@ -19,7 +19,7 @@ from sonnx.prover.certificates import (
     questions_of_model,
     summary,
 )
-from sonnx.prover.queries import commented, questions
+from sonnx.prover.queries import commented, questions_of
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
@@ -115,7 +115,7 @@ def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
     make_folder(folder)
     index: list[str] = []
     for theorem in found:
-        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
+        for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
             name = f"{theorem.id}.{number}"
             if question.obligation.computed:
                 index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdict, NoVerdictSentence, Report
-from sonnx.checker.report_data import decode, encode
+from sonnx.checker.report_data import report_as_data, report_from_data
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.checker.tailoring import Tailoring
 from sonnx.model.reader import Unreadable, map_file, read
@@ -77,7 +77,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
         return {"sentence": reason, "why": NoVerdict.UNREADABLE, **subject}
     report = check_model(model, digest, check, name, drawn)
     other_files = any(stored_tensor.external for stored_tensor in stored_tensors(model))
-    report_data = encode(replace(report, tailoring=None))  # the parent adds it
+    report_data = report_as_data(replace(report, tailoring=None))  # the parent adds it
     return {"word": report.verdict, "report": report_data, "other_files": other_files, **subject}
 
 
@@ -182,14 +182,14 @@ def _subject(task: WorkerTask) -> str | None:
 
 def _is_report(answer: Answer) -> bool:
     try:
-        return answer.get("word") == decode(answer.get("report")).verdict
+        return answer.get("word") == report_from_data(answer.get("report")).verdict
     except ValueError:
         return False
 
 
 def _result(task: WorkerTask, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
     if "why" not in answer:
-        return replace(decode(answer["report"]), tailoring=tailoring)
+        return replace(report_from_data(answer["report"]), tailoring=tailoring)
     why = NoVerdict(answer["why"])
     sentence = answer["sentence"] if why is NoVerdict.UNREADABLE else f"{task.name!r} {answer['sentence']}"
     return NoVerdictSentence(sentence, why)

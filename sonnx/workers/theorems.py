@@ -14,7 +14,7 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
@@ -150,7 +150,9 @@ def answer(request: Mapping[str, Any]) -> Answer:
 
 
 def _hash(theorem: Theorem) -> str:
-    return questions_hash((question.name, question.hash) for question in questions(theorem, "all", theorem.obligations))
+    return questions_hash(
+        (question.name, question.hash) for question in questions_of(theorem, "all", theorem.obligations)
+    )
 
 
 class _Theorems(dict[str, Theorem]):

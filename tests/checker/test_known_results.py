@@ -24,13 +24,13 @@ from sonnx.model.ir import Function
 from sonnx.model.reader import read
 from sonnx.model.scopes import scopes
 from sonnx.profile import catalogue
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.definitions import Edition, Rule
 from tests.support.cases import examples, spread
 from tests.support.editions import NEWEST
 from tests.support.families import FAMILIES
 
-CASES = spread(cases(), examples(120, 3000))
+CASES = spread(all_cases(), examples(120, 3000))
 
 
 def check_all() -> None:

@@ -30,7 +30,7 @@ from tests.support.proved import chosen_operators, derived_from_chosen
 
 def status(obligations: Iterable[Obligation]) -> str:
     """What Z3 says of obligations taken together."""
-    said = {solvers.ask("z3", solvers.export(each)).result for each in obligations}
+    said = {solvers.ask("z3", solvers.question_text(each)).result for each in obligations}
     if "sat" in said:
         return "refuted"
     return "proved" if said == {"unsat"} else "undecided"

@@ -20,7 +20,7 @@ import pytest
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NoVerdict
-from sonnx.cli.arguments import amount
+from sonnx.cli.arguments import amount_argument
 from sonnx.workers.kept_answers import SUBJECT, KeptAnswers
 from sonnx.workers.pools import answers_to, counted, word
 from sonnx.workers.tasks import Answer, TaskLimits, Work, WorkerTask, WorkPlace
@@ -103,9 +103,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaigns; 0 if all passed, 1 if one failed, 3 if one was not finished, 130 if interrupted."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--select", action="append", metavar="TEXT", help="only the tests whose name has this text")
-    parser.add_argument("--jobs", type=amount("processes"), help="default: the cores")
-    parser.add_argument("--timeout", type=amount("seconds"), default=7200, help="how long one test may take")
-    parser.add_argument("--memory", type=amount("megabytes"), default=8192, help="how much memory one test may take")
+    parser.add_argument("--jobs", type=amount_argument("processes"), help="default: the cores")
+    parser.add_argument("--timeout", type=amount_argument("seconds"), default=7200, help="how long one test may take")
+    parser.add_argument(
+        "--memory", type=amount_argument("megabytes"), default=8192, help="how much memory one test may take"
+    )
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="a Dask cluster; its workers need the repository in PYTHONPATH"
     )

@@ -19,11 +19,11 @@ import pytest
 from google.protobuf.message import DecodeError
 
 import sonnx
-from sonnx.checker.report_data import decode, encode
+from sonnx.checker.report_data import report_as_data, report_from_data
 from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
 from sonnx.model import reader
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.report.check import CheckReport, render
 from sonnx.report.check_run import CheckRun
 from sonnx.workers.kept_answers import KeptAnswers
@@ -125,11 +125,11 @@ def test_jobs_do_not_change_a_byte(zoo: Path, form: str) -> None:
     }
 
 
-@each_case("case", cases()[::30], ids=lambda case: case.id)
+@each_case("case", all_cases()[::30], ids=lambda case: case.id)
 def test_a_stored_report_is_the_report(case) -> None:
     for edition in (None, "2025-10"):
         report = sonnx.check(model_bytes(case), edition)
-        again = decode(json.loads(json.dumps(encode(report))))
+        again = report_from_data(json.loads(json.dumps(report_as_data(report))))
         assert CheckReport.of(again) == report
         assert render("json", CheckRun([again])) == render("json", CheckRun([report]))
 
@@ -137,7 +137,7 @@ def test_a_stored_report_is_the_report(case) -> None:
 @each_case("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])
 def test_other_data_are_refused(data: object) -> None:
     with pytest.raises(ValueError, match="not the data of a report"):
-        decode(data)
+        report_from_data(data)
 
 
 # ------------------------------------------------------------------ which models
@@ -278,7 +278,7 @@ def test_a_damaged_line_of_the_journal_is_ignored(
 
     answers, task = kept(), WorkerTask("fine.onnx", {"inline": None})
     assert answers.answers([task]) == {}
-    report = encode(sonnx.check("fine.onnx"))
+    report = report_as_data(sonnx.check("fine.onnx"))
     answers.keep(task, {"word": "pass", "report": report, "subject": "the hash"})
     head, entry = Path("kept").read_bytes().splitlines()
     assert kept().answers([task])

@@ -14,8 +14,9 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import UNIT, above, below, function_above, function_below, grown, magnitude
+from sonnx.numerics.enclosures.bilinear import Product, multiplied
 from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, RealFunction, transfer
-from sonnx.numerics.enclosures.products import Product, multiplied, multiply
+from sonnx.numerics.enclosures.products import multiply
 from sonnx.numerics.enclosures.sums import factors_of, finite, not_known, scaled, unbroadcast
 from sonnx.numerics.enclosures.values import (
     ARGUMENT,

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, first_unknown
+from sonnx.language.evaluator import RUN_TIME, TensorFacts, first_unknown
 from sonnx.numerics.application import Application
+from sonnx.numerics.array_facts import facts_of
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     UNIT,
@@ -38,7 +39,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     single,
 )
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.formats import NAMES, Array
+from sonnx.numerics.formats import Array
 
 Pull = Callable[[Array], Array]
 """Rows over the output, shape (m, *output), to rows over an input, (m, *input): the transposed linear map."""
@@ -370,15 +371,6 @@ class Context:
 
 TransferFunction: TypeAlias = Callable[[Context, Sequence["Value | None"]], list[Transfer]]
 """The field `bound` of an operator: one transfer for each output."""
-
-FEW = 128
-
-
-def facts_of(array: Array) -> TensorFacts:
-    """What rules know of an array: type, shape, and the elements where they are few numbers in a list."""
-    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else FEW if array.dtype.kind in "fV" else 0
-    few = array.size <= most and array.ndim <= 1
-    return TensorFacts(NAMES[array.dtype], array.shape, tuple(array.reshape(-1).tolist()) if few else RUN_TIME)
 
 
 def nothing(shape: Sequence[int]) -> Array:

@@ -16,7 +16,7 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.profile.definitions import Input, OperatorDefinition, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
-from sonnx.rewriter.operator_names import SIGNED_PADDING, OperatorName
+from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
@@ -87,7 +87,7 @@ def _pads(site: Site, mode: object) -> Shape | None:
     if min((*kernel, *strides, *spacing), default=0) < 1:
         return None
     axes = list(zip(shape[2:], map(window, kernel, spacing), strides, strict=True))
-    if site.node.operator in SIGNED_PADDING and any(printed_padding(*axis) < 0 for axis in axes):
+    if site.operator_facts.signed_padding and any(printed_padding(*axis) < 0 for axis in axes):
         return None
     totals = [padding(*axis) for axis in axes]
     first = odd_at_end if mode == "SAME_UPPER" else odd_at_beginning
@@ -106,7 +106,7 @@ def negative_axis(site: Site) -> Replacement | None:
 
     Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
     """
-    known, signature = site.call.known, site.signature
+    known, signature = site.call.definition, site.signature
     if known is None or signature is None:
         return None
     for parameter in signature.attributes:
