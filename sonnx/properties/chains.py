@@ -79,7 +79,7 @@ class Chain:
 
     def rows(self, low: Array, high: Array, rows: Array) -> Rows:
         """Bounds of rows over the outputs, of shape (rows, outputs), on boxes of shape (boxes, inputs)."""
-        on = ChainPart(self, low, high)
+        on = BatchBounds(self, low, high)
         for number in range(len(self.W) - 1):
             on.bound_layer(number)
         on.roundings(len(self.W) - 1)
@@ -89,7 +89,7 @@ class Chain:
         return Rows(least, error, lines, influence, np.sqrt(np.abs(influence) * steepest), on.slopes)
 
 
-class ChainPart:
+class BatchBounds:
     """What is known of a batch of boxes, layer after layer.
 
     Attributes:

@@ -22,11 +22,11 @@ from sonnx.bounds.split import PART_ROUNDS, Element, element_to_halve, halves_al
 from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.properties.property import Task, above, below, rows_of
+from sonnx.properties.property import Task, float_above, float_below, rows_of
 from sonnx.supervise.search import Frontier, PartState, search
 
 STEPS = 12
-"""Points that are tried from one start."""
+"""Points that are tried from the centre of a part."""
 SEARCHED_PARTS = 64
 """Parts at whose centres a search for a violating input begins."""
 
@@ -48,8 +48,8 @@ class Sets:
     def __init__(self, task: Task, shape: Sequence[int]) -> None:
         atoms = list(dict.fromkeys(atom for clause in task.unsafe for atom in clause))
         self.rows = rows_of(atoms, shape)
-        self.low = np.array([below(atom.bound) for atom in atoms])
-        self.high = np.array([above(atom.bound) for atom in atoms])
+        self.low = np.array([float_below(atom.bound) for atom in atoms])
+        self.high = np.array([float_above(atom.bound) for atom in atoms])
         places = {atom: place for place, atom in enumerate(atoms)}
         self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 
@@ -110,7 +110,7 @@ class Decision:
     place: Box | None = None
 
 
-def decide(
+def decide_by_boxes(
     analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, end: float,
     progress: Callable[[str], None] | None = None,
 ) -> Decision:  # fmt: skip
@@ -292,7 +292,7 @@ def _violation(analyser: Analyser, output: str, elements: Mapping[str, str], set
     return None
 
 
-def occurring(analyser: Analyser, output: str, sets: Sets, point: Mapping[str, Array]) -> int | None:
+def occurring_set(analyser: Analyser, output: str, sets: Sets, point: Mapping[str, Array]) -> int | None:
     """The number of a set that occurs at a point in every implementation, None if there is none."""
     margins = _margins(analyser.run(_at(point)).values[output], sets)
     return None if margins is None else sets.occurs(margins.most)

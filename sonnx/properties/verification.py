@@ -30,7 +30,7 @@ from sonnx.properties.property import Property, Task, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
 from sonnx.properties.result import PropertyAnswer, PropertyResult, TaskAnswer
 from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
-from sonnx.properties.search import Decision, Sets, Witness, decide, numbers_at, occurring, parts_of
+from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
 from sonnx.supervise.identity import tool_identity, value_hash
 
@@ -99,7 +99,7 @@ def verify_model(
             decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
             trees.append(tree)
         else:
-            decision = decide(analyser, output.name, elements, task, until, options.progress)
+            decision = decide_by_boxes(analyser, output.name, elements, task, until, options.progress)
         answers.append(_answer(decision, len(task.unsafe)))
         if decision.witness is not None:
             witness = dict(decision.witness.point)
@@ -149,7 +149,7 @@ def _chain_task(
 
     def confirmed(point: Array) -> Witness | None:
         near = numbers_at({name: point.reshape(np.shape(whole.low))}, {name: whole}, elements)
-        unsafe = None if near is None else occurring(analyser, output.name, sets, near)
+        unsafe = None if near is None else occurring_set(analyser, output.name, sets, near)
         return None if unsafe is None or near is None else Witness(near, unsafe)
 
     low, high = np.ravel(whole.low), np.ravel(whole.high)

@@ -27,7 +27,7 @@ from sonnx.suite import archive, standalone
 from sonnx.suite.archive import Stored, Suite, archive_of, read_cases
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
-from sonnx.suite.result import shown
+from sonnx.suite.result import message_and_details
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
 from tests.support.processes import still_running
@@ -106,7 +106,7 @@ def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, sa
 )
 def test_a_report_says_what_came_in_a_sentence(suite: Path, script: str, sentence: str) -> None:
     found = run_suite(suite, RunOptions(program=program(script), timeout=5))
-    assert all(sentence in shown(deviation)[0] for deviation in found.deviations)
+    assert all(sentence in message_and_details(deviation)[0] for deviation in found.deviations)
 
 
 @pytest.mark.parametrize(
