@@ -80,7 +80,7 @@ class Forms:
             if part.number in self._known:
                 waiting.pop()
                 continue
-            needed = [one for one in _read(part) if one.number not in self._known]
+            needed = [operand for operand in _read(part) if operand.number not in self._known]
             if needed:
                 waiting += needed
                 continue
@@ -177,10 +177,11 @@ def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, ran
     return forms.of(term)
 
 
-def _stretches(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether a shape broadcasts to another; shapes of nodes that are not valid ONNX need not."""
-    behind = other[len(other) - len(one) :]
-    return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one, behind, strict=True))
+def _stretches(shape: tuple[int, ...], result: tuple[int, ...]) -> bool:
+    """Whether a shape broadcasts to that of a result; shapes of nodes that are not valid ONNX need not."""
+    behind = result[len(result) - len(shape) :]
+    pairs = zip(shape, behind, strict=True) if len(shape) <= len(result) else None
+    return pairs is not None and all(extent in (1, wide) for extent, wide in pairs)
 
 
 def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:
@@ -233,50 +234,48 @@ def _neg(forms: Forms, term: Term) -> Affine | None:
 
 def _merged(store: Store, parts: list[AffinePart]) -> tuple[AffinePart, ...]:
     """The parts, those of one atom and kind added up."""
-    made: dict[Hashable, AffinePart] = {}
+    merged: dict[Hashable, AffinePart] = {}
+    unit = constants.number(store, 1.0)
     for part in parts:
         key = part.kind, part.key, part.atom.number
-        if key in made:
-            one = constants.number(store, 1.0)
-            weight = constants.total([made[key].weight or one, part.weight or one])
-            made[key] = replace(part, weight=weight)
-        else:
-            made[key] = part
-    return tuple(made.values())
+        same = merged.get(key)
+        weight = part.weight if same is None else constants.total([same.weight or unit, part.weight or unit])
+        merged[key] = replace(part, weight=weight)
+    return tuple(merged.values())
 
 
 @affine_form_of("Mul", 2)
 def _mul(forms: Forms, term: Term) -> Affine | None:
-    if len(term.inputs) != 2 or (term.shape is None and not _unstretched(term)):
+    if term.shape is None and not _unstretched(term):
         return None
-    one, other = term.inputs
-    if one is not None and one.is_constant:
-        one, other = other, one
-    if one is not None and other is not None and not one.is_constant and not other.is_constant:
-        return _bilinear(forms, term, one, other)
-    factor = _finite(other)
-    if one is None or one.is_constant or factor is None:
-        return None
-    form = _operand(forms, one, term.shape, term.rank)
-    real = forms.real(factor).least()
-    return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
+    first, second = term.inputs
+    if first is not None and second is not None and not first.is_constant and not second.is_constant:
+        return _bilinear(forms, term, first, second)
+    varying, constant = (second, first) if first is not None and first.is_constant else (first, second)
+    factor = _finite(constant)
+    return None if factor is None else _times(forms, term, varying, forms.real(factor).least())
 
 
 @affine_form_of("Div", 2)
 def _div(forms: Forms, term: Term) -> Affine | None:
-    one, other = term.inputs
-    divisor = _finite(other)
-    if one is None or one.is_constant or divisor is None or (term.shape is None and not _unstretched(term)):
+    dividend, constant = term.inputs
+    divisor = _finite(constant)
+    if divisor is None or not divisor.astype(np.float64).all() or (term.shape is None and not _unstretched(term)):
         return None
-    if not divisor.astype(np.float64).all():
-        return None
-    form, real = _operand(forms, one, term.shape, term.rank), constants.inverse(forms.real(divisor).least())
-    return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
+    return _times(forms, term, dividend, constants.inverse(forms.real(divisor).least()))
 
 
-def _whole(form: Affine, one: Term, term: Term) -> Affine:
+def _times(forms: Forms, term: Term, operand: Term | None, factor: Real) -> Affine | None:
+    """The form of a term that is an operand with a factor; None where the operand is a constant."""
+    if operand is None or operand.is_constant:
+        return None
+    form = _operand(forms, operand, term.shape, term.rank)
+    return form and (_scaled(form, factor) or _scaled(_whole(form, operand, term), factor))
+
+
+def _whole(form: Affine, operand: Term, term: Term) -> Affine:
     """The operand as an atom, where its parts do not take a factor."""
-    return replace(atom(one), shape=form.shape, rank=form.rank) if one.shape == term.shape else form
+    return replace(atom(operand), shape=form.shape, rank=form.rank) if operand.shape == term.shape else form
 
 
 def _scaled(form: Affine, factor: Real) -> Affine | None:
