@@ -8,7 +8,7 @@ from sonnx.evidence.mutation import MutationRecord
 
 
 def mutation_lines(record: MutationRecord) -> Iterator[str]:
-    """The lines of the page."""
+    """The lines of mutation.md, in Markdown."""
     yield "# Strength of the cases"
     yield ""
     yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a"

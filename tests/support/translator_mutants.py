@@ -21,7 +21,7 @@ from sonnx.language.domain import Domain
 from sonnx.language.parser import parse
 from sonnx.prover import smt_functions, smt_interpretation, smt_lists, smt_values
 from sonnx.prover.smt_interpretation import SmtInterpretation
-from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_lists import list_of
 from sonnx.prover.smt_values import PartialValue, SymbolicList, SymbolicString, UndefinedValue, add, folding, negate
 from tests.support.constructs import ALL, Text, first_difference, symbolic_names
 from tools.definition_mutants import Mutant, of_function
@@ -66,7 +66,7 @@ def other(value: Any) -> Any:
         case SymbolicString():
             return SymbolicString(value.term + 1)
         case SymbolicList():
-            return SymbolicList(value.items[1:], value.packed) if value.items else listing([0])
+            return SymbolicList(value.items[1:], value.packed) if value.items else list_of([0])
         case UndefinedValue():
             return value
         case _:
