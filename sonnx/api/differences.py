@@ -7,9 +7,10 @@ from pathlib import Path
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.graph_outline import is_drawable, outline
 from sonnx.checker.request import open_model
-from sonnx.equivalence.decision import Side, compare_models, side_of, witness_inputs
+from sonnx.equivalence.decision import compare
 from sonnx.equivalence.difference import changes_of
 from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
+from sonnx.equivalence.sides import Side, side_of
 from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.model_changes import ModelChangesReport, Outlines
@@ -23,9 +24,8 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
         UsageError: an unknown edition or symbol.
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
-    sides = _sides(first, second, options)
-    result = compare_models(*sides, options)
-    return EquivalenceReport(result, options.identical, witness_inputs(sides[0], options, result))
+    comparison = compare(*_sides(first, second, options), options)
+    return EquivalenceReport(comparison.result, options.identical, comparison.inputs)
 
 
 @keyword_arguments(DiffOptions, subjects=2)

@@ -20,7 +20,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import whole_bytes
 from sonnx.bounds import adjoint
-from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
+from sonnx.bounds.analysis import Analyser, Run, decision_bounds, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
 from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part, is_whole
@@ -111,7 +111,7 @@ class BisectionProblem:
         """What is known of a part."""
         run = self.analyser.run(box)
         output = tightened(run, self.model.graph.outputs[0].name)
-        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
+        decisions = tuple(decision_bounds(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
         return SubBox(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output), path)
 
     def halves(self, part: SubBox) -> list[SubBox]:

@@ -8,20 +8,25 @@ holds over the reals wherever all numbers are finite (theorems equivalence.*); i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sonnx.equivalence import constants, movements
 from sonnx.equivalence.constants import Real
-from sonnx.equivalence.elementwise import NARY
 from sonnx.equivalence.terms import Store, Term
+from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.numerics.formats import Array
+from sonnx.operators import operator_facts
 
 MAX_SPREAD = 1 << 22
 """Elements of a constant that is written out for another shape."""
+
+MAX_ADDENDS, MAX_JOINED = 1 << 10, 1 << 8
+"""Operands of a Sum, and values that a movement joins, whose forms are read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +84,14 @@ class Forms:
             if needed:
                 waiting += needed
                 continue
-            self._known[part.number] = self._made(part)
+            self._known[part.number] = self._built(part)
             waiting.pop()
         return self._known[term.number]
 
-    def _made(self, term: Term) -> Affine:
-        build = None if term.domain or _along_axis(term) else _BUILDERS.get(term.operator)
-        complete = len(term.inputs) in _OPERANDS.get(term.operator, ANY_NUMBER)
-        affine = build(self, term) if build is not None and term.is_float and complete else None
+    def _built(self, term: Term) -> Affine:
+        builder = None if term.domain or is_along_axis(term) else _BUILDERS.get(term.operator)
+        complete = builder is not None and len(term.inputs) in builder.operands
+        affine = builder.build(self, term) if builder is not None and term.is_float and complete else None
         return affine or atom(term)
 
     def real(self, array: Array) -> Real:
@@ -94,18 +99,40 @@ class Forms:
         return constants.leaf(self.store, array)
 
 
-ANY_NUMBER, TWO = range(2**31), range(2, 3)
-_OPERANDS: Mapping[str, range] = {
-    "Add": TWO, "BatchNormalization": range(5, 6), "Conv": range(2, 4), "Div": TWO, "Gemm": range(2, 4), "MatMul": TWO,
-    "Mul": TWO, "Neg": range(1, 2), "Sub": TWO,
-}  # fmt: skip
-"""How many operands operators have; nodes that are not valid ONNX have others."""
+class _Builder(NamedTuple):
+    """What gives the form of an operator, and how many operands the operator has; a node that is not valid ONNX may
+    have other numbers of them.
+    """
+
+    build: Callable[[Forms, Term], Affine | None]
+    operands: range
 
 
-def _along_axis(term: Term) -> bool:
+_BUILDERS: dict[str, _Builder] = {}
+
+Build: TypeAlias = Callable[[Forms, Term], Affine | None]
+
+
+def affine_form_of(operator: str, least: int, most: int | None = None) -> Callable[[Build], Build]:
+    """Register what gives the form of the terms of an operator with `least` to `most` operands."""
+
+    def register(build: Build) -> Build:
+        _BUILDERS[operator] = _Builder(build, range(least, (least if most is None else most) + 1))
+        return build
+
+    return register
+
+
+def has_form(operator: str) -> bool:
+    """Whether the affine form reads the operands of an operator."""
+    return operator in _BUILDERS
+
+
+def is_along_axis(term: Term) -> bool:
     """Whether the operands are broadcast along an axis, as before operator set 7."""
-    written = term.application.attributes if term.application is not None else {}
-    return term.operator in NARY and ("axis" in written or "broadcast" in written)
+    if term.application is None or term.application.attributes.keys().isdisjoint(AXIS_ATTRIBUTES):
+        return False
+    return operator_facts(term.operator, term.domain).axis_broadcasting
 
 
 def atom(term: Term) -> Affine:
@@ -188,14 +215,18 @@ def _unstretched(term: Term) -> bool:
     return True
 
 
+@affine_form_of("Add", 2)
+@affine_form_of("Sum", 1, MAX_ADDENDS)
 def _sum(forms: Forms, term: Term) -> Affine | None:
     return _add(forms, term, (1,) * len(term.inputs))
 
 
+@affine_form_of("Sub", 2)
 def _sub(forms: Forms, term: Term) -> Affine | None:
     return _add(forms, term, (1, -1))
 
 
+@affine_form_of("Neg", 1)
 def _neg(forms: Forms, term: Term) -> Affine | None:
     return _add(forms, term, (-1,))
 
@@ -214,6 +245,7 @@ def _merged(store: Store, parts: list[AffinePart]) -> tuple[AffinePart, ...]:
     return tuple(made.values())
 
 
+@affine_form_of("Mul", 2)
 def _mul(forms: Forms, term: Term) -> Affine | None:
     if len(term.inputs) != 2 or (term.shape is None and not _unstretched(term)):
         return None
@@ -230,6 +262,7 @@ def _mul(forms: Forms, term: Term) -> Affine | None:
     return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
 
 
+@affine_form_of("Div", 2)
 def _div(forms: Forms, term: Term) -> Affine | None:
     one, other = term.inputs
     divisor = _finite(other)
@@ -279,6 +312,7 @@ def _for_rows(factor: Real, part: AffinePart, form: Affine) -> Real | None:
     return None
 
 
+@affine_form_of("BatchNormalization", 5)
 def _normalization(forms: Forms, term: Term) -> Affine | None:
     application = term.application
     first, *others = term.inputs
@@ -313,6 +347,7 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
     return replace(scaled, bias=constants.total([scaled.bias, bias, minus]), shape=term.shape, rank=rank)
 
 
+@affine_form_of("Conv", 2, 3)
 def _conv(forms: Forms, term: Term) -> Affine | None:
     first, weight, *rest = term.inputs
     kernels = _finite(weight)
@@ -352,6 +387,7 @@ def _through_scale(forms: Forms, first: Term, kernels: Array, group: int) -> tup
     return first, None
 
 
+@affine_form_of("Gemm", 2, 3)
 def _gemm(forms: Forms, term: Term) -> Affine | None:
     if term.application is None:
         return None
@@ -377,6 +413,7 @@ def _gemm(forms: Forms, term: Term) -> Affine | None:
     return Affine(_merged(forms.store, parts), bias, term.shape, 2)
 
 
+@affine_form_of("MatMul", 2)
 def _matmul(forms: Forms, term: Term) -> Affine | None:
     first, second = term.inputs
     if first is not None and second is not None and not first.is_constant and not second.is_constant:
@@ -416,7 +453,7 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
 
 def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
     """Of a Mul of a term with a single number both, where the term is a sum with a bias, too."""
-    if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or _along_axis(term):
+    if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or is_along_axis(term):
         return None
     for varying, constant in (term.inputs, reversed(term.inputs)):
         number = _finite(constant)
@@ -433,32 +470,35 @@ def _product(forms: Forms, first: Term, weight: Real) -> AffinePart:
     return AffinePart("product", weight.shape, first, weight)
 
 
+@affine_form_of("ideal", 1)
 def _ideal(forms: Forms, term: Term) -> Affine | None:
     """What is the same over the reals."""
     [source] = term.inputs
     return None if source is None else forms.of(source)
 
 
+@affine_form_of("moved", 1, MAX_JOINED)
 def _moved(forms: Forms, term: Term) -> Affine | None:
-    """A movement of one source: of factors and biases; one that keeps the order is only another shape."""
-    if len(term.inputs) != 1 or term.inputs[0] is None or term.shape is None:
+    """A movement of factors and biases; one that keeps the order is only another shape."""
+    sources = movements.sources_of(term)
+    if len(sources) < len(term.inputs) or term.shape is None:
         return None
-    [source] = term.inputs
-    if source is None or source.shape is None:
+    if len(sources) > 1:
+        return _joined(forms, term, sources)
+    [source] = sources
+    if source.shape is None:
         return None
     form, shape = forms.of(source), term.shape
-    if form.is_atom(source) or (
-        any(form_part.kind != "diagonal" for form_part in form.parts) and term.places is not None
-    ):
+    if form.is_atom(source) or (any(part.kind != "diagonal" for part in form.parts) and term.places is not None):
         return None
-    spread, places, old = prod(shape), term.places, source.shape
+    places, old = term.places, source.shape
 
     def change(array: Array) -> Array:
         flat = np.broadcast_to(array, old).reshape(-1)
         return (flat if places is None else flat[places]).reshape(shape)
 
-    reals = [form.bias, *(form_part.weight for form_part in form.parts if form_part.kind == "diagonal")]
-    if any(real is not None and prod(real.shape) > 1 for real in reals) and max(spread, prod(old)) > MAX_SPREAD:
+    reals = [form.bias, *(part.weight for part in form.parts if part.kind == "diagonal")]
+    if any(real is not None and prod(real.shape) > 1 for real in reals) and max(prod(shape), prod(old)) > MAX_SPREAD:
         return None
     parts = []
     for part in form.parts:
@@ -466,10 +506,35 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
             parts.append(replace(part, reshaped=True))
             continue
         weight = None if part.weight is None else _spread(part.weight, change)
-        moved = movements.moved(forms.store, [part.atom], places, shape)
-        parts.append(AffinePart("diagonal", None, moved, weight))
+        parts.append(AffinePart("diagonal", None, movements.moved(forms.store, [part.atom], places, shape), weight))
     bias = None if form.bias is None else _spread(form.bias, change)
     return Affine(tuple(parts), bias, shape, len(shape))
+
+
+def _joined(forms: Forms, term: Term, sources: Sequence[Term]) -> Affine | None:
+    """A movement that joins values which one and the same factor scales, and to which one number is added."""
+    if any(source.is_constant or not source.is_float for source in sources) or term.shape is None:
+        return None
+    affines = [forms.of(source) for source in sources]
+    atoms = []
+    for source, form in zip(sources, affines, strict=True):
+        part = form.parts[0] if len(form.parts) == 1 else None
+        if part is None or part.kind != "diagonal" or part.atom.shape != source.shape:
+            return None
+        atoms.append(part.atom)
+    weights, biases = [form.parts[0].weight for form in affines], [form.bias for form in affines]
+    if not (_are_one_number(weights) and _are_one_number(biases)) or (weights[0] is None and biases[0] is None):
+        return None
+    atom_ = movements.moved(forms.store, atoms, term.places, term.shape)
+    return Affine((AffinePart("diagonal", None, atom_, weights[0]),), biases[0], term.shape, term.rank)
+
+
+def _are_one_number(reals: Sequence[Real | None]) -> bool:
+    """Whether all are the same single number, or all are left out."""
+    first = reals[0]
+    if first is None:
+        return all(real is None for real in reals)
+    return all(real is not None and prod(real.shape) == 1 and real.key == first.key for real in reals)
 
 
 def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
@@ -477,9 +542,3 @@ def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
     if real.array is not None:
         return real if real.array.size == 1 else constants.leaf(real.store, change(real.array)).least()
     return Real(real.kind, tuple([_spread(part, change) for part in real.parts]), real.store)
-
-
-_BUILDERS: Mapping[str, Callable[[Forms, Term], Affine | None]] = {
-    "Add": _sum, "BatchNormalization": _normalization, "Conv": _conv, "Div": _div, "Gemm": _gemm, "MatMul": _matmul,
-    "Mul": _mul, "Neg": _neg, "Sub": _sub, "Sum": _sum, "ideal": _ideal, "moved": _moved,
-}  # fmt: skip

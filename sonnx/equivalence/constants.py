@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sonnx.equivalence import movements
-from sonnx.equivalence.elementwise import collapsed
+from sonnx.equivalence.movements import collapsed
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, UNIT
 from sonnx.numerics.formats import Array

@@ -22,7 +22,8 @@ from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
 from sonnx.equivalence.result import DifferingInput
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import canonical_domain
@@ -43,11 +44,14 @@ BOUNDS = ("input", "min", "max")
 
 
 class Searched(Struct, frozen=True):
-    """What the search gave: a witness, how many inputs both models ran on, and the first difference in bits."""
+    """What the search gave: a witness, how many inputs both models ran on, the first difference in bits, and the input
+    of the witness, by the names of the first model.
+    """
 
     witness: DifferingInput | None
     runs: int
     bits: str
+    inputs: Mapping[str, Array] = {}
 
 
 class Search(Struct, frozen=True):
@@ -90,7 +94,7 @@ class Search(Struct, frozen=True):
                 if differing:
                     witness = self._witness(given, first, second, [name for name, *_ in differing], number, seed)
                     if witness is not None:
-                        return Searched(witness, done, bits)
+                        return Searched(witness, done, bits, given)
         except (Stop, NoValue, MemoryError, ValueError, TypeError, LookupError, ArithmeticError) as error:
             return Searched(None, done, bits or f"not run: {error}")
         return Searched(None, done, bits)

@@ -30,13 +30,15 @@ from sonnx.equivalence.changes import (
     NodePlace,
     NodeStatus,
 )
-from sonnx.equivalence.decision import Side, compare_models, demand_same_type, shaped_side, sized_side
-from sonnx.equivalence.interpretation import required, terms_of
+from sonnx.equivalence.decision import compare_sized
+from sonnx.equivalence.interpretation import terms_of
 from sonnx.equivalence.node_pairs import GraphTerms, Pairs
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import Answer, Equivalence
+from sonnx.equivalence.sides import Side, demand_same_type, sized_sides, with_shapes
 from sonnx.equivalence.terms import Term, empty_store
 from sonnx.equivalence.walk import Walk
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Attribute, Graph, Model, Node, Tensor, Type, subgraphs
 from sonnx.model.scopes import canonical_domain, function_key
 from sonnx.numerics.formats import TEXT, Array, patterns
@@ -55,12 +57,12 @@ def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
         UsageError: an unknown edition, or a symbol that neither model has.
     """
     edition = catalogue.edition_named(options.edition).name
+    first, second = sized_sides(first, second, options)
     answer, claim = _answer(first, second, options)
-    first, second = sized_side(first, options), sized_side(second, options)
     if answer is not None and answer.binding:
-        first = shaped_side(first, answer.binding)
+        first = with_shapes(first, answer.binding)
         names = {name: options.renamed.get(name, name) for name in answer.binding}
-        second = shaped_side(second, {names[name]: shape for name, shape in answer.binding.items()})
+        second = with_shapes(second, {names[name]: shape for name, shape in answer.binding.items()})
     compared = _compared(first, second, options, edition)
     nodes = tuple(compared.nodes())
     request = CheckRequest(edition)
@@ -80,7 +82,7 @@ def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
 def _answer(first: Side, second: Side, options: PairOptions) -> tuple[Equivalence | None, str]:
     """Whether both are the same function, and for which shapes; None with the reason where this cannot be asked."""
     try:
-        answer = compare_models(first, second, EquivalenceOptions.of(options))
+        answer = compare_sized(first, second, EquivalenceOptions.of(options)).result
     except BadInput as stop:
         return None, str(stop)
     shapes = ", ".join(f"{escape(name)} of shape {list(shape)}" for name, shape in answer.binding.items())
@@ -89,12 +91,13 @@ def _answer(first: Side, second: Side, options: PairOptions) -> tuple[Equivalenc
 
 def _compared(first: Side, second: Side, options: PairOptions, edition: str) -> Compared:
     store = empty_store(edition)
-    names = {name: options.renamed.get(name, name) for name in required(first.model)}
+    inputs = [[value.name for value in required_inputs(side.model)] for side in (first, second)]
+    names = {name: options.renamed.get(name, name) for name in inputs[0]}
     types = {value.name: value.type for value in second.model.graph.inputs}
     own = {value.name: value.type for value in first.model.graph.inputs}
     shared = {other: name for name, other in names.items() if other in types and _one_type(own[name], types[other])}
     _, values = terms_of(first.model, store, first.folder, {name: name for name in names})
-    others = {name: shared.get(name, f"{name} of the second model") for name in required(second.model)}
+    others = {name: shared.get(name, f"{name} of the second model") for name in inputs[1]}
     _, its = terms_of(second.model, store, second.folder, others)
     every = {value.name: options.renamed.get(value.name, value.name) for value in first.model.graph.outputs}
     known = {name: other for name, other in names.items() if other in shared}

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, convert
 
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
+from sonnx.equivalence.sides import side_of
 from sonnx.evidence.data_files import entries
 from sonnx.model.reader import read
 from sonnx.model.text_form import from_text
@@ -66,10 +67,10 @@ class OutputCase(Struct, frozen=True, forbid_unknown_fields=True):
         ends = None
         if self.lower is not None and self.upper is not None:
             ends = Ends(_array(self.lower, "float64"), _array(self.upper, "float64"))
-        texts = tuple(
+        kinds = tuple(
             difference.kind for difference in differences(0, actual, _array(self.expected, self.element), ends)
         )
-        return "" if texts == self.kinds else f"reports {', '.join(texts) or 'nothing'}"
+        return "" if kinds == self.kinds else f"reports {', '.join(kinds) or 'nothing'}"
 
 
 def _array(values: tuple[Any, ...], element: str) -> np.ndarray[Any, Any]:

@@ -121,6 +121,16 @@ def bind_symbols(
     return replace(model, graph=graph, functions=functions)
 
 
+def symbols_of(model: Model) -> frozenset[str]:
+    """The symbols that dimensions of the model are, in all graphs and functions."""
+    texts: set[str] = set()
+    _graph(model.graph, {}, texts)
+    for function in model.functions:
+        _values(function.value_info, {}, texts)
+        _nodes(function.nodes, {}, texts)
+    return frozenset(texts)
+
+
 def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
     """The names of dimensions, in inputs with these shapes, that stand for any size, each time for another one.
 

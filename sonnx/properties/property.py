@@ -16,7 +16,7 @@ import numpy as np
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.bounds.box import Box, box_of_arrays
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.formats import Array
 

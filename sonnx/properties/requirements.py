@@ -26,7 +26,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.bounds.box import Box, ReadArray, box_of_texts
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model
 from sonnx.numerics.formats import Array
 from sonnx.profile.toml_files import read_value

@@ -15,7 +15,8 @@ from sonnx.base.escaping import quote
 from sonnx.base.resources import tool_version
 from sonnx.bounds.analysis import Analyser
 from sonnx.executor.array_sizes import require_arrays
-from sonnx.executor.executor import ModelRunner, check_conforming, required_inputs
+from sonnx.executor.executor import ModelRunner, check_conforming
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.reader import Unreadable, file_bytes

@@ -21,7 +21,7 @@ from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
 from sonnx.numerics.application import Application
-from sonnx.operators import StatedOperator, facts_of
+from sonnx.operators import StatedOperator, operator_facts
 from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
@@ -64,7 +64,7 @@ class Site(Struct, frozen=True, dict=True):
     @property
     def operator_facts(self) -> StatedOperator:
         """What is known of the operator of the node."""
-        return facts_of(self.node.operator, self.node.domain)
+        return operator_facts(self.node.operator, self.node.domain)
 
     @property
     def operator_set(self) -> int:
