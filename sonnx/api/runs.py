@@ -54,13 +54,13 @@ def run(source: Source, options: ExecutionOptions) -> RunReport:
     """
     prepared = _prepared(source, PreparationOptions.of(options))
     model, progress = prepared.runner.model, options.progress
-    given = {**inputs_from_files(model, options.input_files, options.test_data), **(options.inputs or {})}
+    inputs = {**inputs_from_files(model, options.input_files, options.test_data), **(options.inputs or {})}
     if options.seed is not None:
-        missing = [value for value in required_inputs(model) if value.name not in given]
-        given = {**probe(missing, options.seed, 0), **given}
+        missing = [value for value in required_inputs(model) if value.name not in inputs]
+        inputs = {**probe(missing, options.seed, 0), **inputs}
     expected = outputs_from_files(model, options.test_data) if options.test_data is not None else {}
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
-    result = prepared.run(given, watch)
+    result = prepared.run(inputs, watch)
     compared = (
         ExpectedOutput(output, values.size, first_difference(result[output], values, bits=options.bits))
         for output, values in expected.items()

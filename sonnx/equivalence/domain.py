@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.equivalence import (  # the last three register the normal forms of their operators
+from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of their operators
+    element_forms,
     elementwise,
     keys,
     movements,
@@ -42,7 +43,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import find_operator, operator_facts
 
-NORMAL_FORMS = (padding, product_forms, quantization)
+NORMAL_FORMS = (element_forms, padding, product_forms, quantization)
 """The modules that register normal forms of single operators."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12

@@ -37,7 +37,6 @@ from sonnx.numerics.application import ExactPathCounts, Kernel
 from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode, with_external_data
 from sonnx.numerics.formats import NAMES, Array, TensorSpec
-from sonnx.operators import is_executable
 from sonnx.profile import catalogue
 
 Watch = Callable[[int, int, Node], None]
@@ -177,11 +176,6 @@ def check_conforming(
     more = f" and {further} more" if further else ""
     text = f"{report.verdict.value} {first.rule} at {first.where.place} ({first.actual}){more}"
     raise NotConforming(f"{quote(report.name)} does not conform to edition {report.edition}: {text}", report)
-
-
-def can_run(node: Node) -> bool:
-    """Whether the executor knows the operator of a node that is not a call of a function."""
-    return is_executable(node)
 
 
 def execute(plan: Plan, watch: Watch | None = None, inputs: Mapping[str, Array] | None = None) -> dict[str, Array]:

@@ -85,8 +85,8 @@ def certify(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
 
 def half_width(bound: Array | float, largest: Array | float) -> Array | float:
     """The B above, for `certify_singles`; `largest` is at least the magnitude of each approximation."""
-    made: Array | float = bound * BOUND_FACTOR + largest * MAGNITUDE_FACTOR + LEAST_POSITIVE
-    return made
+    width: Array | float = bound * BOUND_FACTOR + largest * MAGNITUDE_FACTOR + LEAST_POSITIVE
+    return width
 
 
 def certify_singles(

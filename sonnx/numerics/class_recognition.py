@@ -34,7 +34,7 @@ def recognized(spec: TensorSpec) -> tuple[str, ...]:
     places = (FIRST, BETWEEN, LAST) if size > 2 else (FIRST, LAST)
     texts = [f"{name} {place}" for name in names for place in places]
     texts += [f"{ALL} {name}" for name in names]
-    texts += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if one in names and other in names]
+    texts += [f"{first} before {second}" for first, second in (*ZEROS, *PAIRS) if first in names and second in names]
     return (*texts, *((GREATEST, LEAST, EQUAL) if is_computed_with(kind) else ()))
 
 

@@ -14,13 +14,13 @@ from math import prod
 import msgspec
 from msgspec.structs import replace
 
-from sonnx.executor.executor import can_run
 from sonnx.graph.environment import declared_facts
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model.ir import NOT_STATED, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
 from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.model.writer import Unwritable, write
+from sonnx.operators import is_executable
 from sonnx.rewriter.shape_inference import InferredType
 from sonnx.supervise.process import ProcessEnded
 from sonnx.supervise.service import Service, ServiceLimits
@@ -42,7 +42,7 @@ DECODER = msgspec.json.Decoder(dict[str, InferredType])
 
 def unknown_nodes(model: Model) -> Iterable[Node]:
     """The nodes of the main graph whose operators are of the standard domain and not known to the executor."""
-    return (node for node in model.graph.nodes if not canonical_domain(node.domain) and not can_run(node))
+    return (node for node in model.graph.nodes if not canonical_domain(node.domain) and not is_executable(node))
 
 
 def hints_of(model: Model) -> Hints:

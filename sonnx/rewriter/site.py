@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
-from sonnx.executor.executor import can_run
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, environment
@@ -21,7 +20,7 @@ from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
 from sonnx.numerics.application import Application
-from sonnx.operators import StatedOperator, operator_facts
+from sonnx.operators import StatedOperator, is_executable, operator_facts
 from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
@@ -190,7 +189,7 @@ def site_of(
     failed = [result for result in visit.result.reported if result.verdict is Verdict.FAIL]
     if call.signature is None:
         outputs = [*_executed(context, call, inputs, outputs)]
-        if not can_run(node):
+        if not is_executable(node):
             hints = (context.hints.get(name, NOTHING_STATED) for name in node.outputs)
             outputs = list(map(_completed, outputs, hints))
     return Site(

@@ -19,12 +19,13 @@ from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
 from sonnx.equivalence.sides import side_of
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, can_run
+from sonnx.executor.executor import ModelRunner
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key, is_same, scopes
 from sonnx.numerics.formats import Array
+from sonnx.operators import is_executable
 from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
@@ -265,7 +266,7 @@ def _not_executable(node: Node, functions: set[tuple[str, str, str]]) -> bool:
         subgraphs(node), None
     ) is not None:
         return False
-    return not can_run(node)
+    return not is_executable(node)
 
 
 def _identity(node: Node) -> object:

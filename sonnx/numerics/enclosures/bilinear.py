@@ -57,7 +57,7 @@ class Product(NamedTuple):
 
 
 class Addend(NamedTuple):
-    """What is added to a product: `scale` times a value, broadcast from a shape of as many axes as the product has."""
+    """What is added to a product: `scale` times a value, reshaped to `shape` and then broadcast."""
 
     value: Value
     shape: Sequence[int]

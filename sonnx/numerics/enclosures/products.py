@@ -162,8 +162,8 @@ def transposed_convolution(
 
         def pull(rows: Array) -> Array:
             columns = patches.columns(rows.reshape(len(rows) * N, group * M, *slid.extents))
-            made = np.matmul(kernels, columns.reshape(len(rows) * N, group, height, places))
-            return np.asarray(made.reshape(len(rows), *X.shape))
+            products = np.matmul(kernels, columns.reshape(len(rows) * N, group, height, places))
+            return np.asarray(products.reshape(len(rows), *X.shape))
 
         return pull
 

@@ -449,11 +449,11 @@ def _others(terms: Array) -> Array:
     out by itself.
     """
     largest = terms.argmax(axis=-1)[..., None]
-    made = terms.sum(axis=-1, keepdims=True) - terms
+    others = terms.sum(axis=-1, keepdims=True) - terms
     without = np.array(terms)
     np.put_along_axis(without, largest, 0.0, -1)
-    np.put_along_axis(made, largest, without.sum(axis=-1, keepdims=True), -1)
-    return np.asarray(np.maximum(made, 0.0))
+    np.put_along_axis(others, largest, without.sum(axis=-1, keepdims=True), -1)
+    return np.asarray(np.maximum(others, 0.0))
 
 
 def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
@@ -461,22 +461,22 @@ def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
     element = context.element
     if hypotheses.once:
         return np.asarray(hypotheses.rounding(element, y))
-    made = hypotheses.accumulator(element)
-    u = made.unit
+    accumulator = hypotheses.accumulator(element)
+    u = accumulator.unit
     accuracy = hypotheses.functions.get("Exp", hypotheses.functions["default"])
-    argument = u * spread * (1 + 2 * u) + hypotheses.least(made)
+    argument = u * spread * (1 + 2 * u) + hypotheses.least(accumulator)
     relative = np.expm1(argument) * (1 + 2.0**-40) + (2 * accuracy.ulp * u) * np.exp(np.minimum(argument, 700.0))
     worst = relative.max(axis=-1, keepdims=True)
     g = (n + 2) * u / (1 - (n + 2) * u) if (n + 2) * u < 1 else inf
-    absolute = accuracy.absolute + 2 * accuracy.ulp * made.tiny + hypotheses.least(made)
+    absolute = accuracy.absolute + 2 * accuracy.ulp * accumulator.tiny + hypotheses.least(accumulator)
     with np.errstate(all="ignore"):
         below_one = 1 - worst - g - n * absolute * (1 + g)
         ratio = (1 + relative) * (1 + 3 * u) / below_one - 1
-        bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(made) * 2
+        bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(accumulator) * 2
         # the sum is at least its largest term, which is at least 1 - worst - absolute of what it should be
         bound = np.where(below_one > 0.01, bound, inf)
         # one e_j is exp(0), none is above it but for the function's error, and each is a term of the sum
         small = g + n * absolute + 2 * accuracy.ulp * u < 2.0**-8
         bound = np.minimum(bound, 1 + 2.0**-4) if small else bound
     bound = grown(np.broadcast_to(bound, y.shape), 20)
-    return bound if made.name == element else bound + hypotheses.rounding(element, y + bound)
+    return bound if accumulator.name == element else bound + hypotheses.rounding(element, y + bound)
