@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.equivalence import (  # the last four register the normal forms of their operators
-    absent,
+from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of their operators
+    element_forms,
     elementwise,
     keys,
     movements,
@@ -24,6 +24,7 @@ from sonnx.equivalence import (  # the last four register the normal forms of th
     product_forms,
     quantization,
 )
+from sonnx.equivalence.absent import without_neutral
 from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.term_calls import TermCall, simplified
 from sonnx.equivalence.terms import Store, Term
@@ -42,7 +43,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import find_operator, operator_facts
 
-NORMAL_FORMS = (absent, padding, product_forms, quantization)
+NORMAL_FORMS = (element_forms, padding, product_forms, quantization)
 """The modules that register normal forms of single operators."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12
@@ -187,16 +188,16 @@ class TermDomain:
         self, call: Call, application: Application, inputs: Sequence[Term | None], outputs: tuple[TensorFacts, ...]
     ) -> TermCall:
         """A call on terms, without the inputs that its key has."""
-        operands, key = list(inputs), keys.written_key(call) if call.signature is None else None
-        if call.signature is not None:
+        operands = tuple(inputs)
+        if call.signature is None:
+            key = keys.written_key(call)
+        else:
             key = self._effective_key(call, application, inputs)
-            for index in range(len(operands)):
-                if keys.stated_by(call.signature, application.names, index):
-                    operands[index] = None
-            while operands and operands[-1] is None:
-                operands.pop()
+            in_key = [keys.stated_by(call.signature, application.names, index) for index in range(len(inputs))]
+            operands = tuple([None if is_in else operand for operand, is_in in zip(inputs, in_key, strict=True)])
+            operands = without_neutral(self.store, call.signature, operands, application.names)
         return TermCall(
-            call.operator, canonical_domain(call.domain), key, tuple(operands), outputs, call.operator_set,
+            call.operator, canonical_domain(call.domain), key, operands, outputs, call.operator_set,
             call.attributes, application,
         )  # fmt: skip
 
@@ -291,7 +292,7 @@ def _stated_element(call: Call, inputs: Sequence[Term | None]) -> Any:
     """The element type of the first output by what is stated of the operator, None where nothing is."""
     stated = operator_facts(call.operator, call.domain)
     element = stated.output_element
-    if stated.converts and not element:
+    if stated.elementwise and not element:
         to = next((attribute.value for attribute in call.attributes if attribute.name == "to"), None)
         return element_names().get(to) if type(to) is int else None
     if element != "first":

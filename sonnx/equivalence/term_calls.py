@@ -15,7 +15,11 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application
+from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.operators import StatedOperator, operator_facts
+
+SQUARE = ("square",)
+"""The key of a Mul of an operand with itself, which has it once."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,9 @@ class TermCall:
         return operator_facts(self.operator, self.domain)
 
     @property
-    def written_names(self) -> list[str]:
-        """The names of the attributes of the node."""
-        return [attribute.name for attribute in self.written]
+    def is_along_axis(self) -> bool:
+        """Whether attributes say that the second operand is broadcast along an axis, as before operator set 7."""
+        return self.stated.axis_broadcasting and any(attribute.name in AXIS_ATTRIBUTES for attribute in self.written)
 
     @cached_property
     def shape(self) -> tuple[int, ...] | None:

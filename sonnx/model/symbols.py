@@ -123,12 +123,12 @@ def bind_symbols(
 
 def symbols_of(model: Model) -> frozenset[str]:
     """The symbols that dimensions of the model are, in all graphs and functions."""
-    texts: set[str] = set()
-    _graph(model.graph, {}, texts)
+    symbols: set[str] = set()
+    _graph(model.graph, {}, symbols)
     for function in model.functions:
-        _values(function.value_info, {}, texts)
-        _nodes(function.nodes, {}, texts)
-    return frozenset(texts)
+        _values(function.value_info, {}, symbols)
+        _nodes(function.nodes, {}, symbols)
+    return frozenset(symbols)
 
 
 def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:

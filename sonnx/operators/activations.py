@@ -177,6 +177,7 @@ OPERATORS = (
         name="HardSwish",
         elementwise=True,
         continuous=True,
+        ends=(-0.375, inf),
         lipschitz=1.5,
         define=elementwise_definition(hard_swish),
         kernel=real_function(hard_swish, approximate_hard_swish, SWISH_BOUND),

@@ -42,6 +42,7 @@ OPERATORS = (
         signature=StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=comparison),
         versions=(1, 7, 9, 13),
         changes=(1, 7),
+        absent={"broadcast": 0},
         output_element="bool",
     ),
 )

@@ -134,6 +134,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 OPERATOR = Operator(
     name="DequantizeLinear",
     elementwise_with_scalars=True,
+    axis_parameter="axis",
     continuous=True,
     define=define,
     kernel=kernel,

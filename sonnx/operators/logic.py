@@ -26,6 +26,7 @@ OPERATORS = (
             selects=True,
             versions=(1, 7),
             changes=(1, 7),
+            absent={"broadcast": 0},
             output_element="bool",
             define=elementwise_definition(function),
             kernel=numpy_kernel(ufunc),

@@ -239,6 +239,7 @@ def shifted_by(made: Transfer, shift: Array, element: str) -> Transfer:
 OPERATOR = Operator(
     name="QuantizeLinear",
     elementwise_with_scalars=True,
+    axis_parameter="axis",
     may_overflow_inside=True,
     define=define,
     kernel=kernel,

@@ -95,12 +95,14 @@ FUNCTIONS = (
     _continuous("Cos", 7, 22, ends=(-1, 1), lipschitz=1),
     _continuous("Cosh", 9, 22, ends=(1, inf), may_overflow_inside=True),
     _continuous("Elu", 1, 6, 22, absent={"alpha": 1.0}),
-    _continuous("Gelu", 20, may_overflow_inside=True, absent={"approximate": "none"}),
+    _continuous(
+        "Gelu", 20, ends=(-0.171, inf), lipschitz=1.13, may_overflow_inside=True, absent={"approximate": "none"}
+    ),
     _function(
         "IsInf", 10, 20, ends=(0, 1), output_element="bool", absent={"detect_negative": 1, "detect_positive": 1}
     ),
     _function("IsNaN", 9, 13, 20, ends=(0, 1), output_element="bool"),
-    _continuous("Mish", 18, 22, may_overflow_inside=True),
+    _continuous("Mish", 18, 22, ends=(-0.309, inf), lipschitz=1.09, may_overflow_inside=True),
     _function("RegexFullMatch", 20, output_element="bool"),
     _function("Round", 11, 22, monotone="increasing"),
     _continuous(
@@ -110,10 +112,10 @@ FUNCTIONS = (
     _function("Shrink", 9, absent={"bias": 0.0, "lambd": 0.5}),
     _continuous("Sinh", 9, 22, monotone="increasing", may_overflow_inside=True),
     _continuous("Softsign", 1, 22, monotone="increasing", ends=(-1, 1), lipschitz=1),
-    _continuous("Swish", 24, may_overflow_inside=True, absent={"alpha": 1.0}),
+    _continuous("Swish", 24, lipschitz=1.1, may_overflow_inside=True, absent={"alpha": 1.0}),
     _continuous("Tan", 7, 22),
     _function("ThresholdedRelu", 10, 22, absent={"alpha": 1.0}),
-    _function("BitCast", 26, output_element="", converts=True),
+    _function("BitCast", 26, output_element=""),
 )  # fmt: skip
 """Functions of one element."""
 
@@ -128,7 +130,7 @@ OF_SEVERAL = (
     _of_two("PRelu", 1, 6, 7, 9, 16, changes=(1, 7), continuous=True, axis_broadcasting=True, keeps_shape=True),
     _of_two("StringConcat", 20),
     _of_two("SwiGLU", 28, continuous=True, keeps_shape=True, may_overflow_inside=True, absent={"alpha": 1.0}),
-    _bits("Xor", 1, 7, changes=(1, 7), axis_broadcasting=True, output_element="bool"),
+    _bits("Xor", 1, 7, changes=(1, 7), axis_broadcasting=True, output_element="bool", absent={"broadcast": 0}),
 )
 """Functions of several elements, one of each input."""
 
@@ -144,10 +146,10 @@ REDUCTIONS = (
         "ArgMin", 1, 11, 12, 13, changes=(1,), axis_parameter="axis", output_element="int64",
         absent={"axis": 0, "keepdims": 1, "select_last_index": 0},
     ),
-    _known("GlobalLpPool", 1, 2, 22, continuous=True, may_overflow_inside=True, output_element="first",
+    _known("GlobalLpPool", 1, 2, 22, ends=(0, inf), continuous=True, may_overflow_inside=True, output_element="first",
            absent={"p": {1: 2.0, 2: 2}}),
     _known(
-        "LpPool", 1, 2, 11, 18, 22, continuous=True, may_overflow_inside=True, output_element="first",
+        "LpPool", 1, 2, 11, 18, 22, ends=(0, inf), continuous=True, may_overflow_inside=True, output_element="first",
         absent={
             "auto_pad": "NOTSET", "ceil_mode": 0, "dilations": "ones", "p": {1: 2.0, 2: 2}, "pads": "zeros",
             "strides": "ones",
@@ -208,7 +210,10 @@ MOVEMENTS = (
     ),
     _known("Trilu", 14, moved_inputs="first", continuous=True, keeps_shape=True, output_element="first",
            absent={"upper": 1}),
-    _known("Compress", 9, 11, 28, changes=(9,), moved_inputs="first", selects=True, output_element="first"),
+    _known(
+        "Compress", 9, 11, 28, axis_parameter="axis", changes=(9,), moved_inputs="first", continuous=True, selects=True,
+        output_element="first"
+    ),
     _known(
         "Scatter", 9, 11, changes=(9,), moved_inputs=None, continuous=True, selects=True, keeps_shape=True,
         output_element="first", axis_parameter="axis", absent={"axis": 0},
@@ -235,24 +240,32 @@ RANDOM = (
 """Draws."""
 
 PRODUCTS = (
-    _known("AffineGrid", 20, continuous=True, may_overflow_inside=True, absent={"align_corners": 0}),
     _known(
-        "Attention", 23, 24, 25, may_overflow_inside=True,
-        absent={"is_causal": 0, "qk_matmul_output_mode": 0, "softcap": 0.0},
+        "AffineGrid", 20, output_element="first", continuous=True, may_overflow_inside=True, absent={"align_corners": 0}
     ),
-    _known("CausalConvWithState", 27, may_overflow_inside=True, absent={"activation": "none"}),
+    _known(
+        "Attention", 23, 24, 25, output_element="first", independent_outputs=True, continuous=True,
+        may_overflow_inside=True, absent={"is_causal": 0, "left_window_size": -1, "qk_matmul_output_mode": 0,
+        "right_window_size": -1, "softcap": 0.0}
+    ),
+    _known(
+        "CausalConvWithState", 27, output_element="first", keeps_shape=True, independent_outputs=True, continuous=True,
+        may_overflow_inside=True, absent={"activation": "none"}
+    ),
     _known("Col2Im", 18, continuous=True, may_overflow_inside=True, output_element="first",
            absent={"dilations": "ones", "pads": "zeros", "strides": "ones"}),
     _known(
-        "DFT", 17, 20, continuous=True, may_overflow_inside=True, output_element="first",
-        absent={"inverse": 0, "onesided": 0},
+        "DFT", 17, 20, axis_parameter="axis", continuous=True, may_overflow_inside=True, output_element="first",
+        absent={"axis": {17: 1, 20: None}, "inverse": 0, "onesided": 0},
     ),
     _known("DeformConv", 19, 22, changes=(19,), continuous=True, may_overflow_inside=True, output_element="first",
            absent={"dilations": "ones", "group": 1, "offset_group": 1, "pads": "zeros", "strides": "ones"}),
     _known("Det", 11, 22, changes=(11,), continuous=True, may_overflow_inside=True, output_element="first"),
     _known("Einsum", 12, 28, changes=(12,), continuous=True, may_overflow_inside=True, output_element="first"),
-    _known("LinearAttention", 27, may_overflow_inside=True,
-           absent={"chunk_size": 64, "scale": 0.0, "update_rule": "gated_delta"}),
+    _known(
+        "LinearAttention", 27, output_element="first", independent_outputs=True, continuous=True,
+        may_overflow_inside=True, absent={"chunk_size": 64, "scale": 0.0, "update_rule": "gated_delta"}
+    ),
     _known("MatMulInteger", 10, may_overflow_inside=True, output_element="int32"),
     _known(
         "QLinearConv", 10, may_overflow_inside=True,
@@ -261,7 +274,8 @@ PRODUCTS = (
     _known("QLinearMatMul", 10, 21, changes=(10,), may_overflow_inside=True),
     _known(
         "RNN", 1, 7, 14, 22, changes=(1, 7, 14), continuous=True, may_overflow_inside=True, independent_outputs=True,
-        output_element="first", absent={"activations": ("Tanh", "Tanh"), "direction": "forward", "layout": 0},
+        output_element="first", absent={"activations": ("Tanh", "Tanh"), "direction": "forward", "layout": 0,
+        "output_sequence": {1: 0, 7: None}}
     ),
     _known("RotaryEmbedding", 23, continuous=True, may_overflow_inside=True, keeps_shape=True, output_element="first",
            absent={"interleaved": 0, "rotary_embedding_dim": 0}),
@@ -287,17 +301,17 @@ FURTHER = (
     _known("ImageDecoder", 20, absent={"pixel_format": "RGB"}),
     _known("Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25, changes=(1, 11, 13, 16)),
     _known("MaxRoiPool", 1, 22, changes=(1,), selects=True, output_element="first", absent={"spatial_scale": 1.0}),
-    _known("MaxUnpool", 9, 11, 22, changes=(9, 11), output_element="first",
+    _known("MaxUnpool", 9, 11, 22, continuous=True, changes=(9, 11), output_element="first",
            absent={"pads": "zeros", "strides": "ones"}),
     _known("MelWeightMatrix", 17, absent={"output_datatype": 1}),
-    _known("NegativeLogLikelihoodLoss", 12, 13, 22, changes=(12, 13), output_element="first",
+    _known("NegativeLogLikelihoodLoss", 12, 13, 22, continuous=True, changes=(12, 13), output_element="first",
            absent={"reduction": "mean"}),
     _known("NonMaxSuppression", 10, 11, changes=(10,), output_element="int64", absent={"center_point_box": 0}),
     _known("NonZero", 9, 13, changes=(9,), output_element="int64"),
     _known("OneHot", 9, 11, 28, changes=(9, 11), absent={"axis": -1}),
     _known("Optional", 15, 28, changes=(15,)),
     _known("OptionalGetElement", 15, 18, 28, changes=(15,)),
-    _known("OptionalHasElement", 15, 18, 28, changes=(15,), output_element="bool"),
+    _known("OptionalHasElement", 15, 18, 28, changes=(15, 18), output_element="bool"),
     _known(
         "RoiAlign", 10, 16, 22, changes=(10, 16), output_element="first",
         absent={
@@ -314,17 +328,20 @@ FURTHER = (
     _known("SequenceLength", 11, output_element="int64"),
     _known("SequenceMap", 17),
     _known("Size", 1, 13, 19, 21, 23, 24, 25, changes=(1,), reads_shapes_only=True, output_element="int64"),
-    _known("SoftmaxCrossEntropyLoss", 12, 13, changes=(12, 13), output_element="first", absent={"reduction": "mean"}),
+    _known(
+        "SoftmaxCrossEntropyLoss", 12, 13, independent_outputs=True, continuous=True, changes=(12, 13),
+        output_element="first", absent={"reduction": "mean"}
+    ),
     _known("SplitToSequence", 11, 24, changes=(11,), absent={"axis": 0, "keepdims": 1}),
     _known("StringNormalizer", 10, output_element="string",
            absent={"case_change_action": "NONE", "is_case_sensitive": 0}),
     _known("StringSplit", 20, output_element="string"),
     _known("TfIdfVectorizer", 9, output_element="float"),
     _known(
-        "TopK", 1, 10, 11, 24, changes=(1, 10, 11), output_element="first", selects=True, independent_outputs=True,
-        axis_parameter="axis", absent={"axis": -1, "largest": 1, "sorted": 1},
+        "TopK", 1, 10, 11, 24, continuous=True, changes=(1, 10, 11), output_element="first", selects=True,
+        independent_outputs=True, axis_parameter="axis", absent={"axis": -1, "largest": 1, "sorted": 1}
     ),
-    _known("Unique", 11, 28, changes=(11,), selects=True, independent_outputs=True, output_element="first",
+    _known("Unique", 11, 28, changes=(11,), selects=True, axis_parameter="axis", output_element="first",
            absent={"sorted": 1}),
     _known("Upsample", 1, 7, 9, 10, changes=(1, 7, 9), output_element="first", absent={"mode": "nearest"}),
 )  # fmt: skip

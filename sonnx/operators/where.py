@@ -52,4 +52,6 @@ def kernel(application: Application) -> Kernel:
     return lambda inputs, out: select_into(inputs, out, application.block(BLOCK_ELEMENTS))
 
 
-OPERATOR = Operator(name="Where", elementwise=True, selects=True, define=define, kernel=kernel, bound=selection.where)
+OPERATOR = Operator(
+    name="Where", elementwise=True, continuous=True, selects=True, define=define, kernel=kernel, bound=selection.where
+)

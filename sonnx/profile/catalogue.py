@@ -86,9 +86,10 @@ def _expressions(written: str | Mapping[str, str] | None, place: str) -> dict[in
     return {} if written is None else {key: parsed(text, place) for key, text in by_version(written).items()}
 
 
-def _inputs(name: str, written: InputFormat) -> Iterator[Input]:
+def _inputs(name: str, written: InputFormat, place: str) -> Iterator[Input]:
+    when = parsed(written.absent_when, f"{place}.absent_when") if written.absent_when else None
     for span in _spans(name, written):
-        yield _completed(Input, written, span)
+        yield _completed(Input, written, {**span, "absent_when": when})
 
 
 def _outputs(name: str, written: OutputFormat, place: str) -> Iterator[Output]:
@@ -122,8 +123,10 @@ def _spans(name: str, written: InputFormat | OutputFormat) -> list[dict[str, Any
 
 def _parameters(name: str, written: ParameterFormat, place: str) -> Iterator[Parameter]:
     """One parameter for each span of versions in which its kind is constant."""
-    texts = {} if written.absent is None else by_version(written.absent)
-    absent = {start: None if text == "none" else parsed(text, f"{place}.absent") for start, text in texts.items()}
+    meanings = {} if written.absent is None else by_version(written.absent)
+    absent = {
+        start: None if meaning == "none" else parsed(meaning, f"{place}.absent") for start, meaning in meanings.items()
+    }
     kinds = by_version(written.kind)
     starts = sorted({max(written.since, min(kinds)), *(start for start in kinds if start > written.since)})
     for start, end in zip(starts, [*starts[1:], written.before], strict=True):
@@ -142,7 +145,11 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
         "refused": numbered(versions.refused),
         "specified_in": versions.specified_in,
         "types": {variable: numbered(value_type) for variable, value_type in written.types.items()},
-        "inputs": tuple(operand for item in inputs for operand in _inputs(*item)),
+        "inputs": tuple(
+            operand
+            for letter, input_format in inputs
+            for operand in _inputs(letter, input_format, f"{place}.inputs.{letter}")
+        ),
         "outputs": tuple(
             output
             for letter, output_format in outputs

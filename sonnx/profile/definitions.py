@@ -114,6 +114,11 @@ class Input(Struct, frozen=True):
     """What the text says to write where the input is not wanted, as the end of a sentence."""
     denotations: tuple[str, ...] = ()
     """What its dimensions mean by the ONNX text, the last one of every further dimension; () where it does not say."""
+    absent: str = ""
+    """The number, or the name with the number, that each element has where it is left out; "" where no tensor means the
+    same."""
+    absent_when: Expression | None = None
+    """The condition under which that holds, None for always."""
 
 
 class Output(Struct, frozen=True):

@@ -49,5 +49,7 @@ Text = Annotated[str, Limit(min_length=1)]
 Slug = Annotated[str, Limit(pattern=r"^([A-Z][A-Za-z0-9]*\.|tailoring\.|deviation\.)?[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*$")]
 """The name of a rule."""
 EditionName = Annotated[str, Limit(pattern="^[0-9]{4}-[0-9]{2}$")]
+Neutral = Annotated[str, Limit(pattern="^(-?0|[a-z][A-Za-z0-9_]*)?$")]
+"""A number that changes nothing where it is added, or the name of a number."""
 Letter = Annotated[str, Limit(pattern="^[A-Za-z][A-Za-z0-9_]*$")]
 """The name of an input, output, parameter or type variable."""

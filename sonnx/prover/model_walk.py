@@ -38,7 +38,7 @@ from sonnx.prover.options import ProofOptions
 from sonnx.prover.own_context import own_context
 from sonnx.prover.smt_values import folding
 from sonnx.prover.solvers import CONFIRMING_SOLVER
-from sonnx.prover.symbols import Symbols, symbols_of
+from sonnx.prover.symbols import Symbols, ordered_symbols
 from sonnx.prover.weakest_condition import conjunction_as_text, weakest_condition
 
 MAX_CONFIRMING_CHECKS = 8
@@ -103,7 +103,7 @@ def _stated(proof: ModelProof, conditions: list[str], later: Counter[str], *, su
 
 def _proof(request: ProofRequest, assume: tuple[str, ...]) -> ModelProof:
     model, rules = request.model, ActiveRules(catalogue.editions().editions[request.edition])
-    symbols = Symbols(symbols_of(model), assume)
+    symbols = Symbols(ordered_symbols(model), assume)
     interpretation = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
     return _Results(request, interpretation, symbols, rules).proof()
 

@@ -40,7 +40,7 @@ class Point(NamedTuple):
     values: Any
 
 
-def symbols_of(model: Model) -> tuple[str, ...]:
+def ordered_symbols(model: Model) -> tuple[str, ...]:
     """The symbols of a model, in the order of their first use."""
     symbols: dict[str, None] = {}
     seen: set[int] = set()

@@ -54,7 +54,7 @@ def test_public_types_have_different_names() -> None:
 
 PROTOCOLS: dict[str, str] = {}
 """The protocol by each name that several modules define for one purpose, where other modules import it bare."""
-PENDING = {"compare", "decoded", "encoded", "name_of", "symbols_of"}
+PENDING = {"compare", "decoded", "encoded", "name_of"}
 """Names that are still to get one meaning."""
 
 
