@@ -59,7 +59,7 @@ def least(x: int, y: int, sign: int, infinity: int) -> int:
 def _template(name: str, function: Function, width: int) -> tuple[list[Term], Execution]:
     """The function executed once, for arbitrary patterns and places."""
     names = [f"clip{i}" for i in range(7)]
-    formals = [z3.BitVec(text, width + 2) if width else z3.Int(text) for text in names]
+    formals = [z3.BitVec(formal, width + 2) if width else z3.Int(formal) for formal in names]
     return formals, execute(function, *formals)
 
 

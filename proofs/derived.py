@@ -358,7 +358,7 @@ def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tu
 
 def _own(family: SignatureFamily, rule: Rule) -> Rule:
     """The rule as this version and edition has it."""
-    return next(family_rule for family_rule in family.rules if family_rule.name == rule.name)
+    return next(each for each in family.rules if each.name == rule.name)
 
 
 def _equals(family: SignatureFamily, name: str, value: int) -> z3.BoolRef:

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.report import NotConforming
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
 from sonnx.executor.input_files import inputs_from_files, outputs_from_files
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.options import ExecutionOptions, PreparationOptions
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read

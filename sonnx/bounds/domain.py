@@ -52,11 +52,11 @@ MAX_WORK = 2**31
 """Numbers in the rows that one analysis follows back at most; values beyond it keep their forward errors."""
 
 POINT_WORK, LARGE = 2**25, 2**20
-"""The same for a point; where a row is longer than LARGE, one row."""
+"""MAX_WORK for a box that is a point; where a row has more numbers than LARGE, one row is followed all the same."""
 
 
 def empty(name: str, facts: TensorFacts, unbounded: str, **more: Any) -> Value:
-    """A value of which nothing is known."""
+    """A value of which nothing is known; `unbounded` says why."""
     zero = nothing(())
     return Value(name, facts, zero, zero, zero, zero, unbounded=unbounded, **more)
 
@@ -102,13 +102,13 @@ class BoundsDomain:
         """The values that keep their forward errors, because their rows are too many numbers."""
 
     def room(self, value: Value) -> int:
-        """The elements of a value whose rows can still be followed back."""
+        """How many elements of a value can get a row in the adjoint pass with the work that is left."""
         size = _ancestors_size(value)
         most = MAX_WORK if not self.at_point else POINT_WORK if size <= LARGE else size
         return max(0, min(MAX_WORK, most) - self.work) // max(size, 1)
 
     def affords(self, value: Value, rows: int) -> bool:
-        """Whether so many rows can be followed back; they are counted."""
+        """Whether the work that is left allows so many rows; if so, they are charged."""
         if rows > min(MAX_ROWS, self.room(value)):
             self.coarse.append(value.name)
             return False
@@ -116,16 +116,16 @@ class BoundsDomain:
         return True
 
     def is_read_once(self, value: Value) -> bool:
-        """Whether each element depends on elements that vary independently, on each of them by one path.
+        """Whether every element depends on elements that vary independently, and on each of them by one path only.
 
-        Then following rows back finds no more than the forward pass, which is exact there but for its roundings.
+        Then the forward pass is exact but for its roundings, and the adjoint pass finds nothing better.
         """
         origins = [self._origin(operand) for operand in value.transfer.inputs] if value.transfer is not None else []
         return None not in origins and len(set(origins)) == len(origins)
 
     def _origin(self, value: Value) -> int | None:
-        """The serial number of the value, made by no node, that a chain of elementwise functions starts from; None for
-        other values.
+        """The serial number of the value where the chain of elementwise functions that ends here starts; None where a
+        node that is not elementwise made that value.
         """
         passed = list[int]()
         while value.serial not in self.origins and (operand := _argument(value)) is not None:
@@ -136,7 +136,7 @@ class BoundsDomain:
         return origin
 
     def declared(self, type_: Type) -> Value:
-        """What a declaration states; nothing of the values."""
+        """A value of the declared type and shape; nothing is known of its elements."""
         facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
         return empty("", facts, "the value is not made by any node before its use")
 
@@ -420,7 +420,7 @@ def _argument(value: Value) -> Value | None:
 
 
 def _ancestors_size(value: Value) -> int:
-    """The elements of a value and of all values it is made of."""
+    """How many elements a value and all values that it is made of have."""
     seen, waiting = {value.serial: value.low.size}, [value]
     while waiting:
         transfer = waiting.pop().transfer

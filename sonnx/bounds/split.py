@@ -20,10 +20,10 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import whole_bytes
 from sonnx.bounds import adjoint
-from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
+from sonnx.bounds.analysis import Analyser, Run, decision_bounds, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
-from sonnx.bounds.sub_boxes import SubBox, decoded, encoded, is_whole
+from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part, is_whole
 from sonnx.model.ir import Model
 from sonnx.model.limits import Limits
 from sonnx.model.reader import read
@@ -111,7 +111,7 @@ class BisectionProblem:
         """What is known of a part."""
         run = self.analyser.run(box)
         output = tightened(run, self.model.graph.outputs[0].name)
-        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
+        decisions = tuple(decision_bounds(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
         return SubBox(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output), path)
 
     def halves(self, part: SubBox) -> list[SubBox]:
@@ -177,12 +177,12 @@ def bisect(
     if not parts:
         parts = [problem.part(box, 1.0)]
         if journal is not None:
-            journal.update({parts[0].path: encoded(parts[0])})
+            journal.update({parts[0].path: encoded_part(parts[0])})
     frontier = Frontier(problem, parts)
 
     def keep(part: SubBox, halves: Sequence[SubBox] | None) -> None:
         if journal is not None and halves is not None:
-            journal.update({half.path: encoded(half) for half in halves}, [part.path])
+            journal.update({half.path: encoded_part(half) for half in halves}, [part.path])
 
     def divide(parts: Iterable[SubBox]) -> Iterator[tuple[SubBox, list[SubBox] | None]]:
         assert elsewhere is not None  # noqa: S101  (see below)
@@ -204,7 +204,7 @@ def _kept_parts(journal: Journal) -> list[SubBox]:
         BadInput: they are damaged, or together not the whole box.
     """
     try:
-        parts = [decoded(data) for data in journal.values.values()]
+        parts = [decoded_part(data) for data in journal.values.values()]
     except ValueError:
         parts = []
     if not journal.is_new and not is_whole(parts):

@@ -67,7 +67,7 @@ OUTPUT = ("low", "high", "introduced", "error")
 """The arrays of the output of a part."""
 
 
-def encoded(part: SubBox) -> Any:
+def encoded_part(part: SubBox) -> Any:
     """A part as JSON; numbers of decisions are exact, as hexadecimal text."""
     output = part.output
     return to_builtins(_Part(
@@ -81,8 +81,8 @@ def encoded(part: SubBox) -> Any:
     ))  # fmt: skip
 
 
-def decoded(data: Any) -> SubBox:
-    """The part from which `encoded` made the data.
+def decoded_part(data: Any) -> SubBox:
+    """The part from which `encoded_part` made the data.
 
     Raises:
         ValueError: they are not of a part.

@@ -37,7 +37,7 @@ def evaluate_model(
     model: Model,
     rules: ActiveRules,
     about: Subject,
-    known: KnownCalls | None = None,
+    known_calls: KnownCalls | None = None,
     calls: list[CheckedCall] | None = None,
 ) -> Report:
     """The report on a model under active rules.
@@ -46,18 +46,20 @@ def evaluate_model(
         model: the model, with numbers in place of the symbolic dimensions that are bound.
         rules: the active rules; they keep what they find for later evaluations.
         about: what the report says of the model besides its results.
-        known: see `FactsDomain`.
-        calls: takes the different calls, in the order in which the check comes to them; then `known` is not used.
+        known_calls: see `FactsDomain`.
+        calls: takes the different calls, in the order in which the check comes to them; then `known_calls` is not used.
     """
     with steps_of_model(model.limits["steps"]):
-        return check_facts(stated_facts(model, rules, known, calls), rules, about)
+        return check_facts(stated_facts(model, rules, known_calls, calls), rules, about)
 
 
 def stated_facts(
-    model: Model, rules: ActiveRules, known: KnownCalls | None = None, calls: list[CheckedCall] | None = None
+    model: Model, rules: ActiveRules, known_calls: KnownCalls | None = None, calls: list[CheckedCall] | None = None
 ) -> StatedFacts:
     """What a model states: the facts of its values, and the results of the rules about its calls."""
-    domain = FactsDomain(rules, model.limits["findings"], known) if calls is None else RecordingDomain(rules, calls)
+    domain = (
+        FactsDomain(rules, model.limits["findings"], known_calls) if calls is None else RecordingDomain(rules, calls)
+    )
     return interpret(model, domain, Calls(model, rules.edition, strict=rules.strict))
 
 

@@ -78,12 +78,12 @@ class FactsDomain:
     Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
     """
 
-    def __init__(self, rules: ActiveRules, most: int = maxsize, known: KnownCalls | None = None) -> None:
+    def __init__(self, rules: ActiveRules, most: int = maxsize, known_calls: KnownCalls | None = None) -> None:
         """Explains the first `most` results of a rule with one verdict, those that a report lists.
 
-        `known` is what evaluations of other models under the same edition have kept.
+        `known_calls` is what evaluations of other models under the same edition have kept.
         """
-        self.rules, self._listing, self._known = rules, Listing(most), known
+        self.rules, self._listing, self._known_calls = rules, Listing(most), known_calls
         self._of_calls: dict[Call, list[RuleResult]] = {}
         self._results = KnownResults()
 
@@ -101,13 +101,13 @@ class FactsDomain:
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
-        known, full = self._known, self._listing.full
-        key = None if known is None or full > 0 else known.key(self.rules, call, inputs, outputs)
-        transferred = None if known is None or key is None else known.get(key)
+        known_calls, full = self._known_calls, self._listing.full
+        key = None if known_calls is None or full > 0 else known_calls.key(self.rules, call, inputs, outputs)
+        transferred = None if known_calls is None or key is None else known_calls.get(key)
         if transferred is None:
             transferred = self._transferred(call, inputs, outputs)
-            if known is not None and key is not None and not full and are_left():
-                known[key] = transferred
+            if known_calls is not None and key is not None and not full and are_left():
+                known_calls[key] = transferred
         self._listing.listed(transferred.result)
         return transferred
 

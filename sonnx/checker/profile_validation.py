@@ -175,24 +175,24 @@ def _general_rule(rule: Rule, editions: Editions) -> Iterator[str]:
         yield from _conditions(rule, (rule.require, rule.onnx, rule.when), names)
 
 
-def _conditions(rule: Rule, texts: Iterable[Expression | None], names: Mapping[str, RuleType]) -> Iterator[str]:
-    for text in texts:
-        if text is not None:
-            yield from _typed(rule.slug, text, "bool", names)
+def _conditions(rule: Rule, conditions: Iterable[Expression | None], names: Mapping[str, RuleType]) -> Iterator[str]:
+    for condition in conditions:
+        if condition is not None:
+            yield from _typed(rule.slug, condition, "bool", names)
 
 
 VALUES = ListType("float")
 """The type of the values of a tensor."""
 
 
-def _typed(who: str, text: Expression, wanted: RuleType, names: Mapping[str, RuleType]) -> Iterator[str]:
+def _typed(who: str, expression: Expression, wanted: RuleType, names: Mapping[str, RuleType]) -> Iterator[str]:
     try:
-        value_type = type_of(text, names)
+        value_type = type_of(expression, names)
     except RuleError as error:
         yield f"{who}: {error}."
         return
     if not _fits(value_type, wanted):
-        yield f"{who}: {text.text!r} has the type {show_type(value_type)}, not {show_type(wanted)}."
+        yield f"{who}: {expression.text!r} has the type {show_type(value_type)}, not {show_type(wanted)}."
 
 
 def _fits(actual: RuleType, wanted: RuleType) -> bool:
@@ -313,11 +313,16 @@ def _signature(signature: Signature, editions: Editions) -> Iterator[str]:
         elif at(parameter.absent, signature.version) is None and not parameter.absent and not parameter.required:
             yield f"{who} does not say what the absence of {parameter.name} means."
         names[parameter.name] = wanted
-    for name, text in signature.define.items():
+    for name, expression in signature.define.items():
         try:
-            names[name] = type_of(text, names)
+            names[name] = type_of(expression, names)
         except RuleError as error:
             yield f"{who}, definition of {name}: {error}."
+    for operand in signature.inputs:
+        if operand.absent[:1].isalpha() and operand.absent not in names:
+            yield f"{who}: leaving {operand.name} out means {operand.absent}, which is no name of the file."
+        if operand.absent_when is not None:
+            yield from _typed(f"{who}, absence of {operand.name}", operand.absent_when, "bool", names)
     for output in signature.outputs:
         if output.name in signature.shapes:
             wanted = ListType(SHAPE) if output.variadic else SHAPE
@@ -340,8 +345,8 @@ def signature_types(signature: Signature) -> dict[str, RuleType]:
             names[constant_key(parameter.name)] = "bool"
         names[written_key(parameter.name)] = "bool"
         names[parameter.name] = PARAMETER_KINDS.get(parameter.kind, parameter.kind)
-    for name, text in signature.define.items():
-        names[name] = type_of(text, names)
+    for name, expression in signature.define.items():
+        names[name] = type_of(expression, names)
     return names
 
 
@@ -359,13 +364,13 @@ def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
 
 def selfcheck() -> tuple[list[str], bool]:
     """The output of `sonnx selfcheck`, and whether no problem was found."""
-    texts = list(problems())
+    sentences = list(problems())
     editions = catalogue.editions()
     lines = [
         f"editions {len(editions.editions)}, texts {len(editions.texts)}, errata {len(catalogue.errata())}",
         f"rules {len(rules_by_slug())}, operators with rules {len(catalogue.operators())}",
         f"built-in functions {len(built_ins())}, cases {len(all_cases())}",
-        *(f"problem: {problem}" for problem in texts),
-        "this installation is sound" if not texts else f"{len(texts)} problems",
+        *(f"problem: {problem}" for problem in sentences),
+        "this installation is sound" if not sentences else f"{len(sentences)} problems",
     ]
-    return lines, not texts
+    return lines, not sentences

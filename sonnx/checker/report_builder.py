@@ -184,7 +184,7 @@ class ReportBuilder:
                 numbers[result.rule.slug, result.verdict, reason] += uses
                 rules[result.rule.slug] = result.rule
         counts = tuple(Count(*key, number) for key, number in sorted(numbers.items()))
-        known = self.active.slugs | {rule.slug for signature in signatures for rule in signature.rules}
+        in_force = self.active.slugs | {rule.slug for signature in signatures for rule in signature.rules}
         edition = self.active.edition
         return Report(
             name=about.name,
@@ -194,7 +194,7 @@ class ReportBuilder:
             verdict=overall({count.verdict for count in counts}),
             findings=tuple(self.findings),
             counts=counts,
-            coverage=_coverage(counts, len(known), nodes),
+            coverage=_coverage(counts, len(in_force), nodes),
             notes=(*self.notes, *self._unlisted(numbers), *about.notes),
             rules=dict(sorted(rules.items())),
             bound=about.bound,

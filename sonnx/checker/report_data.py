@@ -30,7 +30,7 @@ _CLASSES: Mapping[str, Any] = {
 _OWN = ("where", "actual", "operands")
 """The fields of a finding that are not shared."""
 
-_SHARED = tuple(one for one in Finding.__struct_fields__ if one not in _OWN)
+_SHARED = tuple(name for name in Finding.__struct_fields__ if name not in _OWN)
 _PLACE = Where.__struct_fields__
 _shared, _place = attrgetter(*_SHARED), attrgetter(*_PLACE)
 

@@ -34,8 +34,8 @@ NOT_DRAWN = "the graph is not drawn: it has too many nodes, or too long edges be
 
 def edition_names() -> tuple[Sequence[str], str]:
     """The names of all editions, oldest first, and of the default one."""
-    known = catalogue.editions()
-    return tuple(known.editions), known.default
+    every = catalogue.editions()
+    return tuple(every.editions), every.default
 
 
 class CheckRequest(Struct, frozen=True):
@@ -117,9 +117,9 @@ def check_model(
     sized = bind_symbols(model, request.bind, request.input_shapes)
     outline, undrawn = _drawing(sized) if drawn else (None, ())
     placeholders = tuple(
-        f"the name {quote(text)} of dimensions is not taken for one symbol: --input-shape gives the sizes of inputs, "
-        "the other dimensions of this name are unknown"
-        for text in placeholders_of(model, request.bind, request.input_shapes)
+        f"the name {quote(placeholder)} of dimensions is not taken for one symbol: --input-shape gives the sizes of "
+        "inputs, the other dimensions of this name are unknown"
+        for placeholder in placeholders_of(model, request.bind, request.input_shapes)
     )
     subject = Subject(
         name,

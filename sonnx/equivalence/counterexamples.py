@@ -22,7 +22,8 @@ from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
 from sonnx.equivalence.result import DifferingInput
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import canonical_domain

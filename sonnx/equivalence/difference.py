@@ -29,7 +29,7 @@ from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.equivalence.sides import Side, demand_same_type, sized_sides, with_shapes
 from sonnx.equivalence.terms import empty_store
 from sonnx.equivalence.walk import Walk
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, Type
 from sonnx.model.scopes import imports_of
 from sonnx.profile import catalogue

@@ -12,7 +12,7 @@ from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.expansion import Expansion
 from sonnx.equivalence.terms import Store, Term
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret

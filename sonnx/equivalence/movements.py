@@ -19,7 +19,7 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.language.evaluator import TensorFacts
 from sonnx.language.known_numbers import KnownNumbers
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, patterns
 from sonnx.operators import operator_facts
 
@@ -165,7 +165,7 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
 
 def constant_of(store: Store, array: Array) -> Term:
     """The term of a constant array."""
-    return store.constant(array, facts_of(array))
+    return store.constant(array, facts_of_array(array))
 
 
 def sources_of(movement: Term) -> list[Term]:

@@ -13,7 +13,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.equivalence.options import PairOptions
 from sonnx.equivalence.result import File
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import NOT_STATED, Model, Type
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import UnknownSymbol, bind_symbols, symbols_of

@@ -67,10 +67,10 @@ class OutputCase(Struct, frozen=True, forbid_unknown_fields=True):
         ends = None
         if self.lower is not None and self.upper is not None:
             ends = Ends(_array(self.lower, "float64"), _array(self.upper, "float64"))
-        texts = tuple(
+        kinds = tuple(
             difference.kind for difference in differences(0, actual, _array(self.expected, self.element), ends)
         )
-        return "" if texts == self.kinds else f"reports {', '.join(texts) or 'nothing'}"
+        return "" if kinds == self.kinds else f"reports {', '.join(kinds) or 'nothing'}"
 
 
 def _array(values: tuple[Any, ...], element: str) -> np.ndarray[Any, Any]:

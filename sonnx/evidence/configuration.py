@@ -87,9 +87,9 @@ def _find(name: str) -> Distribution | None:
 
 def _requires(required_by: Distribution, extra: str = "") -> Iterator[str]:
     """The names that a distribution requires, without extras or for one."""
-    for text in required_by.requires or ():
-        name = re.match(r"[A-Za-z0-9._-]+", text)
-        condition = re.search(r"""extra == ['"]([^'"]+)""", text)
+    for requirement in required_by.requires or ():
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)
+        condition = re.search(r"""extra == ['"]([^'"]+)""", requirement)
         if name and (condition[1] if condition else "") == extra:
             yield re.sub(r"[-_.]+", "-", name[0]).lower()
 

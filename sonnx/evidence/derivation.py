@@ -94,7 +94,7 @@ class Derivation:
 
     def worst(self, code: int) -> int:
         """The exit code of a pack whose check has this one: 1 if either fails, else 3 if either is open."""
-        return next(literal for literal in (1, 3, 0) if literal in (code, self.code))
+        return next(each for each in (1, 3, 0) if each in (code, self.code))
 
 
 def derivation(

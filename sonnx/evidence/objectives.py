@@ -77,7 +77,7 @@ def absent_files(present: Collection[str]) -> tuple[str, ...]:
 
 
 def _is_in(name: str, present: Collection[str]) -> bool:
-    return any(text.startswith(name) for text in present) if name.endswith("/") else name in present
+    return any(file.startswith(name) for file in present) if name.endswith("/") else name in present
 
 
 def objectives_data(absent: Collection[str]) -> dict[str, Any]:

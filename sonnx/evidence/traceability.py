@@ -61,10 +61,12 @@ def code(rule: Rule) -> tuple[str, ...]:
     if rule.require is None:
         function = decision_of(rule)
         return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
-    texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
+    expressions = [expression for expression in (rule.require, rule.onnx, rule.when) if expression is not None]
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     used = dict.fromkeys(
-        name for text in (defined(described, texts) if described else texts) for name in text.built_ins
+        name
+        for expression in (defined(described, expressions) if described else expressions)
+        for name in expression.built_ins
     )
     return tuple(f"language.builtins.{name}" for name in used)
 

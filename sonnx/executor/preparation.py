@@ -42,7 +42,7 @@ from sonnx.numerics.application import (
     ExactPathCounts,
     NoValue,
 )
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import (
     ELEMENTS,
@@ -128,7 +128,7 @@ class RunDomain:
     def constant(self, tensor: Tensor, replaceable: bool) -> TensorFacts:
         """The facts of a constant; a default value that the caller replaces is not asked for."""
         facts = constant_facts(tensor)
-        return facts_of(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
+        return facts_of_array(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
 
     def sparse(self, tensor: SparseTensor) -> TensorFacts:
         """Nothing: the executor does not know sparse tensors."""
@@ -148,7 +148,7 @@ class RunDomain:
             return Transferred(unknown, error)
 
     def _of_known(self, call: Call, inputs: Facts, unknown: Facts) -> Transferred[TensorFacts, Preparation]:
-        """The same of a model that is not checked; equal calls on equal facts are prepared once."""
+        """The result of a call of a model that is not checked; equal calls on equal facts are prepared once."""
         attributes = tuple([_comparable(attribute) for attribute in call.attributes])
         key = call.operator, call.domain, call.operator_set, attributes, tuple(inputs), call.outputs
         known = self._known.get(key)
@@ -205,13 +205,13 @@ class RunDomain:
                 after[index] = after[index]._replace(type=operator.result_type(prepared.names))
         node = self._ready(prepared, after)
         if node is not None and not call.inputs:
-            return [facts_of(array) for array in node.definition(node.application, ())], node
+            return [facts_of_array(array) for array in node.definition(node.application, ())], node
         if node is not None and node.precomputed and signature.values:
             [shape] = [np.array(prepared.names[parameter.name], np.int64) for parameter in signature.values]
-            return [facts_of(array) for array in node.definition(node.application, [shape])], node
+            return [facts_of_array(array) for array in node.definition(node.application, [shape])], node
         return after, node
 
-    def _awaits_values(self, made: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
+    def _awaits_values(self, signature: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
         """Whether a rule reads values not yet known; the operator decides its error conditions element by element.
 
         Raises:
@@ -228,7 +228,7 @@ class RunDomain:
                 raise ErrorCondition(result.rule.slug, sentence)
             if result.verdict is Verdict.UNDECIDED and is_shortage(result.actual):
                 raise Unfinished(f"{result.rule.slug} cannot be decided: {result.actual}")
-            if result.verdict is Verdict.UNDECIDED and (self.conforming or _values_rest_on(result.rule, made)):
+            if result.verdict is Verdict.UNDECIDED and (self.conforming or _values_rest_on(result.rule, signature)):
                 raise NotExecutable(f"{result.rule.slug} cannot be decided: {result.actual}")
             waits = waits or result.verdict is Verdict.ASSUMED
         return waits
@@ -266,12 +266,14 @@ class RunDomain:
         """What the definition of a call is given, with the counts and the constants of this run."""
         return prepared.application(self.exact_path_counts, self.constants)
 
-    def _unchecked_results(self, made: Signature, names: Mapping[str, Any], operator: Operator) -> Iterator[RuleResult]:
+    def _unchecked_results(
+        self, signature: Signature, names: Mapping[str, Any], operator: Operator
+    ) -> Iterator[RuleResult]:
         """The results that stop a run of a model that is not checked, or for which it waits."""
-        without = {**names, **{given_key(output.name): False for output in made.outputs}}
-        yield from group_results(made, without, self.rules, onnx_only=True)
+        without = {**names, **{given_key(output.name): False for output in signature.outputs}}
+        yield from group_results(signature, without, self.rules, onnx_only=True)
         views = Views(names)
-        for rule, demand, needed in self._demanded(made):
+        for rule, demand, needed in self._demanded(signature):
             if rule.slug in operator.error_conditions:
                 continue
             verdict = self.rules.condition(rule, demand).result(views, NONE).verdict
@@ -280,17 +282,17 @@ class RunDomain:
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it
                 yield RuleResult(rule, verdict)
 
-    def _demanded(self, made: Signature) -> list[tuple[Rule, Expression, bool]]:
+    def _demanded(self, signature: Signature) -> list[tuple[Rule, Expression, bool]]:
         """The conditions of a model that is not checked, and whether values rest on each."""
-        key = (made.operator, made.version, made.text)
+        key = (signature.operator, signature.version, signature.text)
         if key not in self._demands:
-            found = self._demands[key] = []
-            for rule in made.rules:
-                needed = _values_rest_on(rule, made)
-                own = active_condition(rule, made.text, self.rules.editions)
+            conditions = self._demands[key] = []
+            for rule in signature.rules:
+                needed = _values_rest_on(rule, signature)
+                own = active_condition(rule, signature.text, self.rules.editions)
                 demand = own if needed or rule.kind == "validity" else rule.onnx
                 if demand is not None:
-                    found.append((rule, demand, needed))
+                    conditions.append((rule, demand, needed))
         return self._demands[key]
 
 
@@ -307,9 +309,9 @@ def _is_graph(attribute: Attribute) -> bool:
     return any(isinstance(value, Graph) for value in values)
 
 
-def _values_rest_on(rule: Rule, made: Signature) -> bool:
+def _values_rest_on(rule: Rule, signature: Signature) -> bool:
     """Whether a rule is an error condition, or the shape of an output relies on it."""
-    return rule.kind == "error-condition" or any(rule.name in output.relies for output in made.outputs)
+    return rule.kind == "error-condition" or any(rule.name in output.relies for output in signature.outputs)
 
 
 def is_known(tensor: TensorFacts) -> bool:

@@ -40,13 +40,13 @@ def term(expression: Expression, definitions: Mapping[str, Expression]) -> str:
 
 def read_by(expression: Expression, definitions: Mapping[str, Expression]) -> list[str]:
     """The definitions that an expression reads, directly or through others, in their order."""
-    waiting, texts = list(expression.names), set[str]()
+    waiting, used = list(expression.names), set[str]()
     while waiting:
         name = waiting.pop()
-        if name in definitions and name not in texts:
-            texts.add(name)
+        if name in definitions and name not in used:
+            used.add(name)
             waiting += definitions[name].names
-    return [name for name in definitions if name in texts]
+    return [name for name in definitions if name in used]
 
 
 class CoqPrinter:

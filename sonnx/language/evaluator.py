@@ -220,8 +220,10 @@ class Evaluator:
                 return bool(value in sequence)
             if type(value) is Unknown:
                 return strongest((value,)) or value if sequence else False
-        found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
-        return found
+        contained: bool | Unknown = self.negation(
+            self.every([self.negation(self.equal(item, value)) for item in sequence])
+        )
+        return contained
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
         """Kleene's conjunction of evaluated conditions."""
@@ -270,10 +272,10 @@ class Evaluator:
 
     def representatives(self, sequence: KnownNumbers, edges: Sequence[Any]) -> Sequence[int]:
         """The indices that a loop must visit whose body compares each item with `edges` and does nothing else."""
-        known = [edge for edge in edges if not isinstance(edge, Unknown)]
-        if not all(type(edge) in _NUMBERS and edge == edge for edge in known):
+        certain = [edge for edge in edges if not isinstance(edge, Unknown)]
+        if not all(type(edge) in _NUMBERS and edge == edge for edge in certain):
             return range(len(sequence))
-        chosen, looked_at = sequence.representatives(known)
+        chosen, looked_at = sequence.representatives(certain)
         self.spend(looked_at // 16)
         return chosen
 
@@ -325,8 +327,8 @@ class Evaluator:
 
     def _distinct(self, sequence: tuple[Any, ...]) -> Any:
         self.spend(len(sequence))
-        known = [item for item in sequence if not isinstance(item, Unknown)]
-        if len(set(known)) < len(known):
+        certain = [item for item in sequence if not isinstance(item, Unknown)]
+        if len(set(certain)) < len(certain):
             return False
         unknown = strongest(sequence)
         return True if unknown is None or len(sequence) < 2 else unknown

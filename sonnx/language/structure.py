@@ -223,16 +223,14 @@ def _seen_by_attribute(tree: ast.Attribute, owners: Mapping[str, frozenset[str]]
     return True
 
 
-def _seen_by_loop(
-    tree: ast.ListComp | ast.GeneratorExp, owners: Mapping[str, frozenset[str]], found: set[Read]
-) -> bool:
+def _seen_by_loop(tree: ast.ListComp | ast.GeneratorExp, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> bool:
     for clause in tree.generators:
         sources = _sources(clause.iter, owners)
-        (_seen_by_indices if sources else _seen)(clause.iter, owners, found)
+        (_seen_by_indices if sources else _seen)(clause.iter, owners, seen)
         owners = {**owners, **dict.fromkeys(_names(clause.target), sources)}
         for condition in clause.ifs:
-            _seen(condition, owners, found)
-    _seen(tree.elt, owners, found)
+            _seen(condition, owners, seen)
+    _seen(tree.elt, owners, seen)
     return True
 
 

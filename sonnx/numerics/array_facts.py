@@ -39,7 +39,7 @@ def listable(kind: np.dtype[Any]) -> bool:
     return is_integer(kind) or is_small_float(kind) or format_of(kind) is not None
 
 
-def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
+def facts_of_array(array: Array, *, all_values: bool = False) -> TensorFacts:
     """The facts of an array: type, shape, and the elements of a short list or a scalar; of any array if `all_values`.
 
     Rules read elements where these are a parameter: axes, a shape, a scale, a bound.  A longer list is data: operators

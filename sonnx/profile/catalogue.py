@@ -123,8 +123,10 @@ def _spans(name: str, written: InputFormat | OutputFormat) -> list[dict[str, Any
 
 def _parameters(name: str, written: ParameterFormat, place: str) -> Iterator[Parameter]:
     """One parameter for each span of versions in which its kind is constant."""
-    texts = {} if written.absent is None else by_version(written.absent)
-    absent = {start: None if text == "none" else parsed(text, f"{place}.absent") for start, text in texts.items()}
+    meanings = {} if written.absent is None else by_version(written.absent)
+    absent = {
+        start: None if meaning == "none" else parsed(meaning, f"{place}.absent") for start, meaning in meanings.items()
+    }
     kinds = by_version(written.kind)
     starts = sorted({max(written.since, min(kinds)), *(start for start in kinds if start > written.since)})
     for start, end in zip(starts, [*starts[1:], written.before], strict=True):

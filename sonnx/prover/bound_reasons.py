@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonnx.language.domain import Expression
 from sonnx.language.structure import computes, demands_of_each, fields, functions
 from sonnx.profile.definitions import Rule
-from sonnx.prover.any_size import always_there, connected_shapes, of_each_tensor, partial, texts
+from sonnx.prover.any_size import always_there, connected_shapes, of_each_tensor, partial, read_expressions
 from sonnx.prover.signature_family import SignatureFamily, rules_of_edition
 
 OTHER_FORM = "No argument from the form of the texts covers larger calls, because they have "
@@ -24,7 +24,11 @@ MAX_NAMED = 3
 def defined(family: SignatureFamily) -> str:
     """Why it is proved in bounds that every rule has a value."""
     there = always_there(family)
-    doubtful = ((rule.slug, partial(text, there)) for rule in family.rules for text in texts(family, rule))
+    doubtful = (
+        (rule.slug, partial(expression, there))
+        for rule in family.rules
+        for expression in read_expressions(family, rule)
+    )
     return _reason(doubtful)
 
 
@@ -46,7 +50,7 @@ def restricts(family: SignatureFamily) -> str:
 
 def implied(family: SignatureFamily, rule: Rule) -> str:
     """Why it is proved in bounds that a rule follows from others."""
-    own = {family_rule.name: family_rule for family_rule in family.rules}
+    own = {each.name: each for each in family.rules}
     general = {candidate.slug: demand for candidate, demand in rules_of_edition(family.edition).general}
     names = (rule.name, *family.implied_by(rule))
     about_own = [(name, _beyond_types(own[name], (family.demand(own[name]),))) for name in names if name in own]
@@ -63,7 +67,7 @@ def _computed(expression: Expression) -> Iterator[str]:
 def _beyond_types(rule: Rule, demands: Sequence[Expression | None]) -> tuple[str, ...]:
     """What the conditions of a rule read besides element types, one tensor at a time."""
     stated = [demand for demand in demands if demand is not None]
-    constructs = dict.fromkeys(text for expression in stated for text in _more_than_types(expression))
+    constructs = dict.fromkeys(construct for expression in stated for construct in _more_than_types(expression))
     if not constructs and rule.relies:
         return ("a rule that relies on others",)
     if not constructs and rule.when is not None:

@@ -65,8 +65,8 @@ class SymbolicCall:
     def with_facts(self, **facts: Value) -> SymbolicCall:
         """This call with these facts, and with the names its data file defines."""
         self.names |= facts | {key(name): True for name in facts for key in (given_key, constant_key)}
-        for name, text in self.signature.define.items():
-            self.names[name] = self.interpretation.partial(parse(self._changed(text.text)), self.names, name)
+        for name, expression in self.signature.define.items():
+            self.names[name] = self.interpretation.partial(parse(self._changed(expression.text)), self.names, name)
         return self
 
     def rules(self, *names: str) -> tuple[z3.BoolRef, ...]:
@@ -82,9 +82,9 @@ class SymbolicCall:
                 continue
             rule = in_force[name]
             wanted += rule.relies
-            text = active_condition(rule, self.signature.text, editions())
-            assert text is not None  # noqa: S101  a rule in force demands something
-            condition = self.interpretation.condition(parse(self._changed(text.text)), self.names, rule.when)
+            demand = active_condition(rule, self.signature.text, editions())
+            assert demand is not None  # noqa: S101  a rule in force demands something
+            condition = self.interpretation.condition(parse(self._changed(demand.text)), self.names, rule.when)
             holding[name] = bool_term(condition.holds)
         return tuple(holding.values())
 
@@ -102,7 +102,7 @@ class SymbolicCall:
     def sources(self, output: str) -> Iterator[str]:
         """The expressions of the data file that a claim about an output is about."""
         yield self.signature.shapes[output].text
-        yield from (text.text for text in self.signature.define.values())
+        yield from (expression.text for expression in self.signature.define.values())
 
     def _changed(self, text: str) -> str:
         return text.replace(*self.change) if self.change else text
@@ -128,9 +128,9 @@ def checker_verdict(operator: str, version: int, edition: str, rule: str, **fact
     signature = signatures.signature(operator, version, edition or editions().default)
     assert signature is not None  # noqa: S101
     names = dict(facts)
-    for name, text in signature.define.items():
-        names[name] = text.evaluate(Evaluator(), names)
-    (stated,) = [signature_rule for signature_rule in signature.rules if signature_rule.name == rule]
+    for name, expression in signature.define.items():
+        names[name] = expression.evaluate(Evaluator(), names)
+    (stated,) = [candidate for candidate in signature.rules if candidate.name == rule]
     demand = active_condition(stated, signature.text, editions())
     assert demand is not None  # noqa: S101
     return str(evaluate_rule(stated, demand, names).verdict)

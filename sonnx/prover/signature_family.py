@@ -347,13 +347,13 @@ def _text(expression: Expression | None) -> str:
 
 def signatures(described: OperatorDefinition) -> Iterator[tuple[Signature, str]]:
     """Every admitted signature of an operator with its edition; the default edition and the newest version first."""
-    known = editions()
-    order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
+    every = editions()
+    order = sorted(every.editions.values(), key=lambda edition: edition.name != every.default)
     for edition in order:
         text = edition.operators.get(described.name)
         for version in reversed(described.versions) if text else ():
             if version not in described.refused:
-                yield resolve(described, version, text or "", known, edition.name), edition.name
+                yield resolve(described, version, text or "", every, edition.name), edition.name
 
 
 def families(described: OperatorDefinition, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:

@@ -241,7 +241,7 @@ def confirm_broken(
         finding.rule for finding in report.findings if finding.verdict not in (Verdict.FAIL, Verdict.ASSUMED)
     }
     relying = {
-        f"{signature.operator}.{name}" for text in (rule.name, *following) for name in dependents(signature, text)
+        f"{signature.operator}.{name}" for broken in (rule.name, *following) for name in dependents(signature, broken)
     }
     also = {f"{signature.operator}.{name}" for name in following} & failing
     if failing != {rule.slug} | also or not_failing != relying & not_failing:

@@ -158,12 +158,12 @@ def evidence(
     def array(name: str) -> Array:
         place = Path(name) if folder is None else folder / name
         part, content = only_array(str(place)), whole_bytes(place)
-        if read.setdefault(name, content) != content or sum(Path(text).name == place.name for text in read) > 1:
+        if read.setdefault(name, content) != content or sum(Path(written).name == place.name for written in read) > 1:
             raise UsageError(f"two files of the box are named {quote(place.name)}: a pack has one")
         return part
 
     box, assumed = box_of_texts(model, texts, array), hypotheses_named(hypotheses)
-    named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), text) for text in texts)
+    named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), written) for written in texts)
     outcome = discharge(report, model, path, box, named, assumed)
     files = {f"{FOLDER}/{Path(name).name}": content for name, content in read.items()}
     about = ShownByBox(

@@ -23,10 +23,10 @@ def reach_cases(reach: Reach) -> Iterator[CaseResult]:
         numbers = (operand.number, len(operand.unreachable), len(operand.unknown))
         words = ("reached", "unreachable", "unknown")
         message = ", ".join(f"{n} {word}" for n, word in zip(numbers, words, strict=True) if n) or "no classes"
-        known = not operand.unknown
+        all_known = not operand.unknown
         yield CaseResult(
-            REACH, f"{escape(operand.value)} ({escape(operand.operator)})", "known" if known else "partly known",
-            Standing.GOOD if known else Standing.NOTE, message, tuple(_details(reach, operand)),
+            REACH, f"{escape(operand.value)} ({escape(operand.operator)})", "known" if all_known else "partly known",
+            Standing.GOOD if all_known else Standing.NOTE, message, tuple(_details(reach, operand)),
             operand.where, cells=tuple(map(str, numbers)), shown=True,
         )  # fmt: skip
 

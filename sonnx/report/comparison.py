@@ -58,14 +58,14 @@ class ComparisonReport(Comparison, Rendered):
 
     def to_json(self) -> str:
         """One JSON document (comparison.schema.json)."""
-        return comparison_json.render(self, [broken_bound.sentence for broken_bound in self.broken_bounds])
+        return comparison_json.render(self, [violation.sentence for violation in self.broken_bounds])
 
     def document(self) -> Document:
         """The comparison as a document: a section for each way to compare, and one for runs with problems."""
         name = escape(self.model)
 
         def broken(row: Row | None) -> list[str]:
-            return [broken_bound.sentence for broken_bound in self.broken_bounds if broken_bound.row is row]
+            return [violation.sentence for violation in self.broken_bounds if violation.row is row]
 
         sections = [
             Section(f"{name}: {way}", self.file, tuple(_case(row, broken(row)) for row in rows), heads=HEADS)
@@ -307,8 +307,9 @@ def other_function(optimization: Optimization) -> str:
 
 def _cut(optimization: Optimization) -> str:
     """The first pair of values that does not match."""
-    texts = [f" of {operator}" if operator else "" for operator in optimization.operators]
-    pair = f"{quote(optimization.second)}{texts[1]} in its graph and {quote(optimization.first)}{texts[0]} in the model"
+    producers = [f" of {operator}" if operator else "" for operator in optimization.operators]
+    first, second = (f"{quote(optimization.first)}{producers[0]}", f"{quote(optimization.second)}{producers[1]}")
+    pair = f"{second} in its graph and {first} in the model"
     return f"the first values that do not match are {pair}: {optimization.reason}"
 
 
@@ -322,9 +323,9 @@ def _optimization(optimization: Optimization) -> str:
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
     failed = [f"not compared in {row.failures[0]}"] if row.failures else []
-    texts = [_distance_sentence(row.distance)] if row.distance is not None else []
+    distances = [_distance_sentence(row.distance)] if row.distance is not None else []
     more = [f"and {len(broken) - SHOWN_SENTENCES} more"] if len(broken) > SHOWN_SENTENCES else []
-    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *texts)]
+    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *distances)]
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:

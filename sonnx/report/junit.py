@@ -61,10 +61,10 @@ def _cases(section: Section, accepted: bool) -> Iterator[XmlCase]:
 
 
 def _numbers(cases: Iterable[XmlCase]) -> str:
-    texts = [element for element, _ in cases]
+    elements = [element for element, _ in cases]
     return (
-        f'tests="{len(texts)}" failures="{texts.count("failure")}" errors="{texts.count("error")}" '
-        f'skipped="{texts.count("skipped")}"'
+        f'tests="{len(elements)}" failures="{elements.count("failure")}" errors="{elements.count("error")}" '
+        f'skipped="{elements.count("skipped")}"'
     )
 
 

@@ -131,7 +131,7 @@ def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
     for outcome in outcomes:
         topics.setdefault(outcome.theorem.id.partition(".")[0], []).append(outcome)
     yield "topic", *(f"#{head}" for head in (*SHORT_NAMES.values(), "unexpected", "questions", *SOLVERS, "confirmed"))
-    yield from ((topic, *_counts(theorem_results)) for topic, theorem_results in topics.items())
+    yield from ((topic, *_counts(results)) for topic, results in topics.items())
     yield "all", *_counts(outcomes)
 
 

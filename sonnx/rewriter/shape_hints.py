@@ -30,8 +30,8 @@ MAX_ELEMENTS = 1024
 """Elements of an initializer that a shape can depend on; of larger ones the inference gets type and shape only."""
 
 
-def facts_of(inferred: InferredType) -> TensorFacts | None:
-    """A type and a shape as stated facts, None where one is not completely known."""
+def hint_of(inferred: InferredType) -> TensorFacts | None:
+    """An inferred type and shape as stated facts; None where one is not completely known."""
     name = element_names().get(inferred.element)
     return None if name is None or min(inferred.shape, default=0) < 0 else TensorFacts(name, inferred.shape)
 
@@ -106,5 +106,5 @@ def _inferred(data: bytes) -> Hints:
         return {}
     finally:
         service.end()
-    known = ((name, facts_of(inferred)) for name, inferred in found.items())
+    known = ((name, hint_of(inferred)) for name, inferred in found.items())
     return {name: facts for name, facts in known if facts is not None}

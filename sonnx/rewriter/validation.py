@@ -19,7 +19,8 @@ from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
 from sonnx.equivalence.sides import side_of
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, can_run, required_inputs
+from sonnx.executor.executor import ModelRunner, can_run
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key, is_same, scopes

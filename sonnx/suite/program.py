@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -23,6 +24,8 @@ from sonnx.supervise.process import ProcessEnded, start_program
 
 Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
 """The outputs of a data set by their numbers, from its inputs and its number."""
+SEPARATORS = re.compile(r"[\s=:;,|&<>()'\"]+")
+"""What separates the paths in a word of a command, which may be a script of a shell."""
 MAX_MESSAGE = 1 << 16
 """Bytes at the end of what a program prints that are read."""
 MAX_OUTPUT = 1 << 26
@@ -103,9 +106,9 @@ class Program:
 
 
 def _named_files(words: Sequence[str]) -> Iterator[Path]:
-    """The files that a command names: the program, and words, or what follows their first "=", that are paths."""
+    """The files that a command names: the program, words that are paths, and paths in words such as `--lib=PATH`."""
     program = shutil.which(words[0]) if words else None
-    texts = [text for word in words[1:] for text in (word, word.partition("=")[2])]
+    texts = [text for word in words for text in (word, *SEPARATORS.split(word))]
     for path in map(Path, [program or "", *texts]):
         try:
             if path.is_file():

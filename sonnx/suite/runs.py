@@ -22,8 +22,8 @@ from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.executor.class_runs import alternative_of, errata_of
-from sonnx.executor.executor import required_inputs
 from sonnx.executor.isolation import IsolatedRuntime
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array, format_of, widened

@@ -106,6 +106,7 @@ class _Taken(Generic[P]):
         self.at_least -= 1
         part = self.frontier.take() if self.at_least >= 0 or monotonic() < self.end else None
         if part is None:
+            self.at_least = 0
             raise StopIteration
         self.running[id(part)] = part
         return part
@@ -129,7 +130,7 @@ def search(
         frontier: the parts, which are replaced.
         end: the time, as `monotonic` has it, after which no part is taken.
         divide: divides parts in place of the problem, in other processes.
-        at_least: how many parts are taken whatever the time.
+        at_least: how many parts are taken at first, if so many are open, whatever the time.
         keep: called with each part and what took its place, before another one is divided.
         progress: called after each `every` divisions.
         every: see `progress`.

@@ -58,7 +58,6 @@ class Service:
 
     def __init__(self, module: str, arguments: Sequence[str], limits: ServiceLimits, folder: str | None = None) -> None:
         self.limits = limits
-        self._most = frames.MAX_LENGTH if limits.megabytes is None else limits.megabytes * MEGABYTE
         numbers = [str(number or 0) for number in limits]
         self.process: Process = start_interpreter(
             ["-c", CHILD_CODE, module, *numbers, *arguments], folder, _module_path()
@@ -93,6 +92,11 @@ class Service:
         """Kill the group of the process, and close its pipes."""
         self.process.end()
 
+    @property
+    def _longest(self) -> int:
+        """Bytes of the longest message: it was in the memory of the process."""
+        return frames.MAX_LENGTH if self.limits.megabytes is None else self.limits.megabytes * MEGABYTE
+
     def _exchange(self, request: bytes | None, seconds: float | None, decode: Callable[[bytes | bytearray], T]) -> T:
         popen, watch = self.process.popen, _Watch(self.process, seconds)
         assert popen.stdin is not None and popen.stdout is not None  # noqa: S101  (both are pipes)
@@ -101,7 +105,7 @@ class Service:
                 if request is not None:
                     with suppress(BrokenPipeError):  # it may have said why before it ended
                         frames.send(popen.stdin, request)
-                frame = frames.receive(popen.stdout, self._most)
+                frame = frames.receive(popen.stdout, self._longest)
                 if frame.kind is Kind.MESSAGE:
                     return decode(frame.data)
         except (EOFError, OSError):

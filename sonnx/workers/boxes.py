@@ -13,7 +13,7 @@ from msgspec import convert, to_builtins
 
 from sonnx.base.errors import Stop, UsageError
 from sonnx.bounds.split import BisectionProblem, Goal
-from sonnx.bounds.sub_boxes import SubBox, decoded, encoded
+from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.workers.pools import as_completed, worker_pool
 from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
@@ -27,8 +27,8 @@ def prepare() -> None:
 
 def answer(request: Mapping[str, Any]) -> Answer:
     """The halves of a part; none where no interval can be halved."""
-    halves = _problem(request["problem"]).halves(decoded(request["part"]))
-    return {"word": "halved", "halves": [encoded(half) for half in halves]}
+    halves = _problem(request["problem"]).halves(decoded_part(request["part"]))
+    return {"word": "halved", "halves": [encoded_part(half) for half in halves]}
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +58,7 @@ def halved_in(
 
     def task(part: SubBox) -> WorkerTask:
         running[part.path] = part
-        return WorkerTask(part.path, {"problem": text, "part": encoded(part)})
+        return WorkerTask(part.path, {"problem": text, "part": encoded_part(part)})
 
     work = Work("sonnx.workers.boxes", "halved", packages=("numpy",))
     with worker_pool(work, place) as pool, closing(as_completed(map(task, parts), pool)) as completed:
@@ -67,7 +67,7 @@ def halved_in(
                 raise UsageError(answer["misuse"])
             if "halves" not in answer:
                 raise Stop(f"a part of the box {answer['sentence']}; --resume keeps the parts")
-            yield running.pop(done.name), [decoded(half) for half in answer["halves"]]
+            yield running.pop(done.name), [decoded_part(half) for half in answer["halves"]]
 
 
 def _request(problem: BisectionProblem) -> str:

@@ -14,7 +14,7 @@ from sonnx.checker.report import NoVerdict
 from sonnx.supervise.identity import TOOL, Identity, differing, tool_identity
 from sonnx.supervise.process import End, ProcessEnded
 from sonnx.supervise.service import Service, ServiceLimits
-from sonnx.workers.tasks import Answer, Work, WorkerTask, decoded, encoded
+from sonnx.workers.tasks import Answer, Work, WorkerTask, decoded_message, encoded_message
 
 IDLE_SECONDS = 60
 """Seconds without a task after which a child ends itself: the run it belongs to may be gone."""
@@ -48,7 +48,7 @@ def run_task(run: WorkerRun, task: WorkerTask) -> Answer:
     if children.problem:
         return work.failure(NoVerdict.FAILED, f": its worker has {children.problem}")
     try:
-        return _running(run, children).ask(encoded(task.request), decoded)
+        return _running(run, children).ask(encoded_message(task.request), decoded_message)
     except OSError as error:
         reason = f": no process could be started ({error.filename}: {error.strerror})"
         return work.failure(NoVerdict.FAILED, reason)

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.workers.tasks import Answer, decoded, encoded
+from sonnx.workers.tasks import Answer, decoded_message, encoded_message
 
 
 class TaskService:
@@ -25,9 +25,9 @@ class TaskService:
     def answer(self, request: bytes | bytearray) -> bytes:
         """The answer of the module, or `misuse`, the sentence on a wrong option."""
         try:
-            return encoded(self.work(decoded(request)))
+            return encoded_message(self.work(decoded_message(request)))
         except UsageError as error:
-            return encoded({"misuse": str(error)})
+            return encoded_message({"misuse": str(error)})
 
 
 def service(module: str) -> TaskService:

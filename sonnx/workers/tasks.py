@@ -14,12 +14,12 @@ Answer = dict[str, Any]
 """The answer to a task, as JSON: the result with its `word`, or `sentence` and `why`, or `misuse` for wrong use."""
 
 
-def encoded(data: Mapping[str, Any]) -> bytes:
+def encoded_message(data: Mapping[str, Any]) -> bytes:
     """A request or an answer as it is sent: JSON, which has numbers of any size and names that are not UTF-8."""
     return json.dumps(data).encode("ascii")
 
 
-def decoded(data: bytes | bytearray) -> dict[str, Any]:
+def decoded_message(data: bytes | bytearray) -> dict[str, Any]:
     """The request or answer that was sent.
 
     Raises:

@@ -14,7 +14,7 @@ import sonnx
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.bounds.split import BisectionProblem, Goal, halves, joined
-from sonnx.bounds.sub_boxes import SubBox, decoded, encoded, is_whole
+from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part, is_whole
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.supervise.search import Frontier
 from tests.support.models import graph
@@ -196,9 +196,9 @@ def test_a_part_is_the_same_after_it_was_kept() -> None:
     decisions = (decision(-np.inf, 1 / 3, np.inf, same=False), decision(0.1, 2, 5e-324, same=True))
     for output in (tensor("y", 0.1, 1 / 3, np.inf, 5e-324), tensor("y", 0, 0, 0, unbounded="n overflows")):
         part = SubBox(box, 1 / 1024, output, decisions, {"x": np.array([[1.5, -0.0]])}, "0110010101")
-        again = decoded(json.loads(json.dumps(encoded(part))))
+        again = decoded_part(json.loads(json.dumps(encoded_part(part))))
         assert (again.path, again.volume, again.decisions) == (part.path, part.volume, part.decisions)
-        assert json.dumps(encoded(again)) == json.dumps(encoded(part))
+        assert json.dumps(encoded_part(again)) == json.dumps(encoded_part(part))
         assert again.output.error.tolist() == output.error.tolist()
         assert {name: each.high.tolist() for name, each in again.box.items()} == {"x": [[0.3, 1e300]], "n": 1.0}
 
@@ -217,13 +217,13 @@ def test_parts_that_are_the_whole_box(paths: list[str], whole: bool) -> None:
 
 
 def test_other_data_are_not_a_part() -> None:
-    good = encoded(SubBox({}, 1.0, tensor("y", 0, 1, 0), (), {}, "0"))
-    decoded(good)
+    good = encoded_part(SubBox({}, 1.0, tensor("y", 0, 1, 0), (), {}, "0"))
+    decoded_part(good)
     for place in range(len(good)):
         for damage in (None, [], {}, "x", 7, [["x"]], {"low": [[1], "AAAA"]}, {"x": [[[2], ""], [[0], ""]]}):
             if good[place] != damage:
                 try:
-                    again = decoded([*good[:place], damage, *good[place + 1 :]])
+                    again = decoded_part([*good[:place], damage, *good[place + 1 :]])
                 except ValueError:
                     continue
-                assert json.loads(json.dumps(encoded(again)))[place] == damage
+                assert json.loads(json.dumps(encoded_part(again)))[place] == damage

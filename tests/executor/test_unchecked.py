@@ -12,7 +12,8 @@ import pytest
 
 import sonnx
 from sonnx.evidence.verification import model_bytes
-from sonnx.executor.executor import required_inputs, run_model
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.reader import read
 from sonnx.profile.cases import all_cases
@@ -36,7 +37,7 @@ def ends(source, number, largest=math.inf):
         inputs = probe(required_inputs(model), 0, number)
         if sum(values.size for values in inputs.values()) > largest:
             return False
-        run_model(model, inputs, unchecked=True)
+        ModelRunner(model, unchecked=True).run(inputs)
     except (sonnx.Stop, sonnx.Unreadable) as stop:
         assert str(stop)
         assert "\n" not in str(stop)

@@ -62,7 +62,7 @@ from concurrent.futures import ThreadPoolExecutor
 import sonnx
 from sonnx.base.errors import Stop, UsageError
 from sonnx.evidence.verification import model_bytes
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
 from sonnx.profile.cases import all_cases

@@ -242,6 +242,24 @@ def test_kept_answers_are_taken(zoo: Path) -> None:
     assert (zoo / "kept").read_text().count("\n") == 3
 
 
+def test_a_changed_file_of_equal_size_and_time_is_checked_again(zoo: Path) -> None:
+    """And one that is as it was is not, whatever its time."""
+    path, changed = zoo / "fine.onnx", model_of(FINE.replace("float[2] y", "float[3] y"))
+    assert len(changed) == path.stat().st_size
+    assert check(zoo, "fine.onnx", "open.onnx", "--resume", "kept").returncode == 3
+    status, content, kept = path.stat(), path.read_bytes(), (zoo / "kept").read_text()
+    path.write_bytes(changed)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    done = check(zoo, "fine.onnx", "open.onnx", "--resume", "kept")
+    assert done.returncode == 1
+    assert done.stdout == check(zoo, "fine.onnx", "open.onnx").stdout
+    (zoo / "kept").write_text(kept)
+    path.write_bytes(content)
+    os.utime(path, ns=(1, 1))
+    assert check(zoo, "fine.onnx", "open.onnx", "--resume", "kept").returncode == 3
+    assert (zoo / "kept").read_text() == kept, "nothing was checked"
+
+
 @pytest.mark.parametrize(
     "damage",
     [{}, None, {"word": "pass", "report": {}}, {"why": 2}, {"why": 77, "sentence": "x"}, [1], b"[" * 100_000, b"\xff",

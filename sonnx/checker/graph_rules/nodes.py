@@ -91,9 +91,7 @@ def attribute_once(call: Call) -> Iterator[Violation]:
 
 def attribute_kind(call: Call) -> Iterator[Violation]:
     wanted: Mapping[str, str] = (
-        {}
-        if call.signature is None
-        else {signature_attribute.name: signature_attribute.kind for signature_attribute in call.signature.attributes}
+        {} if call.signature is None else {parameter.name: parameter.kind for parameter in call.signature.attributes}
     )
     for attribute in call.attributes:
         kind = wanted.get(attribute.name, attribute.kind)

@@ -50,13 +50,13 @@ def _verify(options: argparse.Namespace) -> int:
     from sonnx.api.evidence import verify
 
     with clock(f"making {options.verify} again"):
-        texts = verify(options.verify, options.model, options.signers, options.derived_from)
+        faults = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
-    if not texts:
+    if not faults:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
         sys.stdout.write(f"{name}: verified, all {files} files match{_about_signature(options)}\n")
         return 0
-    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in texts))
+    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in faults))
     return 1
 
 

@@ -104,7 +104,7 @@ def product_above(multiply: Callable[[Array, Array], Array], a: Single, b: Singl
     return np.asarray(array)
 
 
-def times(factor: Any, error: Array) -> Array:
+def scaled_error(factor: Any, error: Array) -> Array:
     """At least factor · error, and 0 where the error is 0."""
     return np.where(error == 0, 0.0, grown(factor * error, 1))
 

@@ -103,9 +103,16 @@ def repeated(X: Value, shape: tuple[int, ...]) -> Transfer:
     fixed = (X.low, X.high) if X.is_point else (nothing(X.shape), nothing(X.shape))
     count = int(np.prod(shape)) // max(1, X.low.size) + 1
     return Transfer(
-        spread(X.low, shape), spread(X.high, shape), nothing(shape), (X,), (unbroadcast(X.shape),), count,
-        spread(X.error, shape), 0.0, Linear(spread(fixed[0], shape), spread(fixed[1], shape)),
-    )  # fmt: skip
+        spread(X.low, shape),
+        spread(X.high, shape),
+        nothing(shape),
+        inputs=(X,),
+        pulls=(unbroadcast(X.shape),),
+        terms=count,
+        propagated=spread(X.error, shape),
+        residual=0.0,
+        relaxed=Linear(spread(fixed[0], shape), spread(fixed[1], shape)),
+    )
 
 
 def _exponential(context: Context, A: Value, B: Value) -> Transfer:

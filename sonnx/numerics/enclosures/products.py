@@ -131,8 +131,8 @@ def convolved(context: Context, X: Value, W: Value, B: Value | None, slid: Windo
         fixed = w.reshape(group, rows_of, height).swapaxes(-1, -2)
 
         def pull(rows: Array) -> Array:
-            made = np.matmul(fixed, rows.reshape(len(rows), N, group, rows_of, places))
-            return patches.scattered(made.reshape(len(rows), N, group * number, patches.size, places))
+            columns = np.matmul(fixed, rows.reshape(len(rows), N, group, rows_of, places))
+            return patches.scattered(columns.reshape(len(rows), N, group * number, patches.size, places))
 
         return pull
 
@@ -259,6 +259,14 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         introduced = introduced + grown(2 * FORMATS[context.element].normal * (1 + quotient) / least, 3)
     finite(context, computed, computed, introduced, 1)
     return [
-        Transfer(low, high, spread(introduced, shape), tuple(values), tuple(pulls),
-                 repeats(A.shape, shape) + 1, spread(propagated, shape), spread(residual, shape))
-    ]  # fmt: skip
+        Transfer(
+            low,
+            high,
+            spread(introduced, shape),
+            inputs=tuple(values),
+            pulls=tuple(pulls),
+            terms=repeats(A.shape, shape) + 1,
+            propagated=spread(propagated, shape),
+            residual=spread(residual, shape),
+        )
+    ]

@@ -16,7 +16,7 @@ lines enclose it, the relaxation follows the same maps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from math import inf
@@ -27,7 +27,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.language.evaluator import RUN_TIME, TensorFacts, first_unknown
 from sonnx.numerics.application import Application
-from sonnx.numerics.array_facts import facts_of
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     UNIT,
@@ -51,7 +51,7 @@ class NotBounded(Stop):
     exit_code = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SumRecord:
     """A value as the sum it was computed by: what a fusion with the next operator needs.
 
@@ -240,6 +240,7 @@ class Transfer:
     low: Array
     high: Array
     introduced: Array
+    _: KW_ONLY
     inputs: tuple[Value, ...] = ()
     pulls: tuple[Pull, ...] = ()
     terms: int = 0
@@ -283,7 +284,7 @@ class Refine(Protocol):
         """The value with smaller ranges and errors of the elements that `wanted` marks, where these can be had."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
     """What a transfer function is given beside its inputs.
 
@@ -330,14 +331,15 @@ class Context:
         """For steps that are not rounded."""
         return replace(self, stated=self.stated.unrounded())
 
-    def step(self, made: Transfer, readers: int = 2) -> Value:
+    def step(self, transfer: Transfer, readers: int = 2) -> Value:
         """What a step makes, as a value that the next steps read; `readers` as in `Value`."""
-        element = made.element or self.element
-        facts = TensorFacts(element, made.low.shape, RUN_TIME)
-        shape = made.low.shape
-        error = spread(np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50), shape)
-        return Value("", facts, made.low, made.high, error, spread(made.introduced, shape), transfer=made,
-                     node=self.node, readers=readers)  # fmt: skip
+        shape = transfer.low.shape
+        error = np.asarray(transfer.propagated + transfer.residual + transfer.introduced) * (1 + 2.0**-50)
+        return Value(
+            "", TensorFacts(transfer.element or self.element, shape, RUN_TIME), transfer.low, transfer.high,
+            spread(error, shape), spread(transfer.introduced, shape), transfer=transfer, node=self.node,
+            readers=readers,
+        )  # fmt: skip
 
     @property
     def unit(self) -> float:
@@ -397,7 +399,7 @@ def constant(name: str, array: Array) -> Value:
     else:
         wide_low = wide_high = wide
     zero = nothing(array.shape)
-    return Value(name, facts_of(array), wide_low, wide_high, zero, zero, array)
+    return Value(name, facts_of_array(array), wide_low, wide_high, zero, zero, array)
 
 
 def varying(inputs: Sequence[Value | None]) -> list[Value]:
