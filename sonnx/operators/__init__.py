@@ -4,10 +4,10 @@ from sonnx.operators.operator import Operator, StatedOperator
 from sonnx.operators.registry import (
     all_operators,
     all_stated_operators,
-    facts_of,
     find_operator,
     is_executable,
     names_of,
+    operator_facts,
     operator_of,
     stated_operator,
 )
@@ -17,10 +17,10 @@ __all__ = [
     "StatedOperator",
     "all_operators",
     "all_stated_operators",
-    "facts_of",
     "find_operator",
     "is_executable",
     "names_of",
+    "operator_facts",
     "operator_of",
     "stated_operator",
 ]

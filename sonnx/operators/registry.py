@@ -70,7 +70,7 @@ def stated_operator(name: str, domain: str = "") -> StatedOperator | None:
 NOTHING_STATED = StatedOperator(name="")
 
 
-def facts_of(name: str, domain: str = "") -> StatedOperator:
+def operator_facts(name: str, domain: str = "") -> StatedOperator:
     """What is known of an operator; of one that the tool does not know nothing is stated."""
     return stated_operator(name, domain) or NOTHING_STATED
 
@@ -82,7 +82,7 @@ def all_stated_operators() -> Mapping[str, StatedOperator]:
 
 
 def names_of(predicate: Callable[[StatedOperator], object]) -> frozenset[str]:
-    """The operators of which a statement holds; it imports every module of this folder, `facts_of` does not."""
+    """The operators of which a statement holds; it imports every module of this folder, `operator_facts` does not."""
     return frozenset(name for name, operator in all_stated_operators().items() if predicate(operator))
 
 

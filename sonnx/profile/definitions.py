@@ -174,7 +174,7 @@ class Parameter(Struct, frozen=True):
     errata: tuple[str, ...] = ()
 
     def required_at(self, version: int) -> bool:
-        """Whether it must be written in a version."""
+        """Whether a node must write the parameter in this version of the operator."""
         ended = self.optional is not None and self.optional <= version
         return self.required is not None and self.required <= version and not ended
 
@@ -358,8 +358,8 @@ class Editions(Struct, frozen=True):
 
 def at(values: Versioned[T], version: int) -> T | None:
     """The value at a version, None before the first."""
-    known = [since for since in values if since <= version]
-    return values[max(known)] if known else None
+    begun = [since for since in values if since <= version]
+    return values[max(begun)] if begun else None
 
 
 def expand(names: Sequence[str], families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

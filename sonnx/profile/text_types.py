@@ -25,7 +25,7 @@ Sentence = Annotated[str, Limit(min_length=2, pattern=r"^\S(.*\S)?$")]
 """A sentence or a part of one, without space at its ends."""
 Sha256 = Annotated[str, Limit(pattern="^[0-9a-f]{64}$")]
 Line = Annotated[str, Limit(pattern=r"^\s*\S(.*\S)?\s*$")]
-"""Text of a project, not empty; `toml_files.sentence` strips it and demands one printable line."""
+"""Text of a project, not empty; `toml_files.one_line` strips it and demands one printable line."""
 ExpressionText = Annotated[str, Limit(pattern=r"^\S(.*\S)?$")]
 """An expression of the rule language."""
 Version = Annotated[int, Limit(ge=1)]

@@ -16,7 +16,7 @@ from benchmarks import fix as table
 from sonnx import fix
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.rewrite_cases import rewrite_cases
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
 from sonnx.profile.index import rules_by_slug

@@ -46,19 +46,19 @@ def operator_in_profile(call: Call) -> Iterator[Violation]:
 
 
 def _alternative(call: Call) -> str:
-    return f"; until it is, {call.known.instead}" if call.known and call.known.instead else ""
+    return f"; until it is, {call.definition.instead}" if call.definition and call.definition.instead else ""
 
 
 def operator_version(call: Call) -> Iterator[Violation]:
-    known = call.known
-    if known is None or call.operator_set is None:
+    definition = call.definition
+    if definition is None or call.operator_set is None:
         return
     if call.version is None:
-        yield Violation(f"operator set {call.operator_set} has no {known.name}")
+        yield Violation(f"operator set {call.operator_set} has no {definition.name}")
         return
-    specified = known.specified_by(call.signature.text if call.signature else "")
-    if call.version in known.refused:
-        reason = known.refused[call.version]
+    specified = definition.specified_by(call.signature.text if call.signature else "")
+    if call.version in definition.refused:
+        reason = definition.refused[call.version]
         yield Violation(f"version {call.version} is in force, the text specifies {specified}: {reason}")
     elif call.strict and specified not in (None, call.version):
         yield Violation(f"version {call.version} is in force; the text specifies {specified}")
@@ -91,9 +91,7 @@ def attribute_once(call: Call) -> Iterator[Violation]:
 
 def attribute_kind(call: Call) -> Iterator[Violation]:
     wanted: Mapping[str, str] = (
-        {}
-        if call.signature is None
-        else {signature_attribute.name: signature_attribute.kind for signature_attribute in call.signature.attributes}
+        {} if call.signature is None else {parameter.name: parameter.kind for parameter in call.signature.attributes}
     )
     for attribute in call.attributes:
         kind = wanted.get(attribute.name, attribute.kind)
@@ -130,7 +128,7 @@ def input_count(call: Call) -> Iterator[Violation]:
 def output_count(call: Call) -> Iterator[Violation]:
     if call.signature is not None:
         yield from _counted(call.outputs, call.signature.outputs, "output", "gives", "has no name")
-    counts = at(call.known.output_counts, call.version) if call.known and call.version else None
+    counts = at(call.definition.output_counts, call.version) if call.definition and call.version else None
     if counts and len(call.outputs) not in counts:
         shown = " or ".join(map(str, counts))
         yield Violation(f"the node lists {plural(len(call.outputs), 'output')}, the operator allows {shown}")

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 from sonnx.base.escaping import plural, quote
 from sonnx.checker.verdicts import Verdict, Violation
-from sonnx.language.explainer import show
+from sonnx.language.explainer import value_text
 from sonnx.model.external_data import leaves_folder
 from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor, byte_size
 
 
 def tensor_data(tensor: Tensor) -> Iterator[Violation]:
     if min(tensor.dims, default=0) < 0:
-        yield Violation(f"the dimensions are {show(tensor.dims)}")
+        yield Violation(f"the dimensions are {value_text(tensor.dims)}")
         return
     if tensor.element is None or tensor.element.startswith("type "):
         yield Violation(f"the element type is {tensor.element or 'not stated'}")
@@ -40,7 +40,7 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
     elif len(tensor.stored) <= 1:
         need = _needed_size(tensor)
         if need:
-            yield Violation(f"the dimensions {show(tensor.dims)} of type {tensor.element} need {need}")
+            yield Violation(f"the dimensions {value_text(tensor.dims)} of type {tensor.element} need {need}")
         if tensor.element == "bool" or tensor.strings:
             yield from _unlawful(tensor)
 
@@ -108,7 +108,9 @@ def _description(tensor: Tensor, external: External) -> Iterator[Violation]:
     if external.length is not None and _has_size(tensor):
         wanted = byte_size(tensor.element or "", tensor.dims)
         if external.length != wanted:
-            yield Violation(f"length is {external.length}, the dimensions {show(tensor.dims)} need {_bytes(wanted)}")
+            yield Violation(
+                f"length is {external.length}, the dimensions {value_text(tensor.dims)} need {_bytes(wanted)}"
+            )
 
 
 def _has_size(tensor: Tensor) -> bool:
@@ -130,5 +132,5 @@ def _file(tensor: Tensor, external: External) -> Iterator[Violation]:
         wanted, rest = byte_size(tensor.element or "", tensor.dims), max(external.file - offset, 0)
         if rest != wanted:
             after = f" from byte {offset} on" if offset else ""
-            need = f"the dimensions {show(tensor.dims)} need {_bytes(wanted)}"
+            need = f"the dimensions {value_text(tensor.dims)} need {_bytes(wanted)}"
             yield Violation(f"{file} has {plural(rest, 'byte')}{after}, {need}")

@@ -105,7 +105,7 @@ def negative_axis(site: Site) -> Replacement | None:
 
     Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
     """
-    known, signature = site.call.known, site.signature
+    known, signature = site.call.definition, site.signature
     if known is None or signature is None:
         return None
     for parameter in signature.attributes:

@@ -22,7 +22,7 @@ from sonnx.language.evaluator import first_unknown
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Node, Tensor
 from sonnx.model.scopes import canonical_domain, captured
-from sonnx.operators import facts_of
+from sonnx.operators import operator_facts
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
@@ -64,11 +64,11 @@ def _may_lead(uses: Mapping[str, Sequence[Node]], name: str) -> bool:
 
 
 def _keeps_order(node: Node) -> bool:
-    return facts_of(node.operator, node.domain).keeps_order
+    return operator_facts(node.operator, node.domain).keeps_order
 
 
 def _may_be_elementwise(node: Node) -> bool:
-    facts = facts_of(node.operator, node.domain)
+    facts = operator_facts(node.operator, node.domain)
     return facts.elementwise or facts.elementwise_with_scalars
 
 
@@ -139,7 +139,7 @@ class _Moves(Struct, dict=True):
 
     @cached_property
     def taken(self) -> value_names.TakenNames:
-        return value_names.names_in(self.graph)
+        return value_names.taken_names(self.graph)
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
@@ -328,7 +328,7 @@ class _Moves(Struct, dict=True):
 
     def is_elementwise(self, node: Node) -> bool:
         """Whether each element of the first output is a function of the elements at its index."""
-        facts = facts_of(node.operator, node.domain)
+        facts = operator_facts(node.operator, node.domain)
         if facts.elementwise_at(self.context.operator_set or 0):
             return True
         scalars = (self.shapes.get(operand) for operand in node.inputs[1:] if operand)
