@@ -18,9 +18,9 @@ from sonnx.operators import (
     StatedOperator,
     all_operators,
     all_stated_operators,
-    facts_of,
     find_operator,
     names_of,
+    operator_facts,
     stated_operator,
     stated_operators,
 )
@@ -338,8 +338,8 @@ def test_a_name_that_nothing_is_known_of() -> None:
     assert stated_operator("Softsigns") is None
     assert stated_operator("Relu", "com.microsoft") is None
     assert stated_operator("Relu", "ai.onnx") is find_operator("Relu")
-    assert not facts_of("Relu", "com.microsoft").elementwise
-    assert facts_of("Softsign").elementwise
-    assert facts_of("Add").elementwise_at(7)
-    assert not facts_of("Add").elementwise_at(6)
+    assert not operator_facts("Relu", "com.microsoft").elementwise
+    assert operator_facts("Softsign").elementwise
+    assert operator_facts("Add").elementwise_at(7)
+    assert not operator_facts("Add").elementwise_at(6)
     assert [FACTS["Elu"].since_version(opset) for opset in (0, 1, 6, 22)] == [None, 1, 1, 1]
