@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
 from sonnx.checker.graph_rules import Decision
+from sonnx.checker.graph_rules.nodes import misspelt
 from sonnx.checker.rules import (
     ALL,
     ActiveRules,
@@ -184,17 +185,21 @@ def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
         text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
-    defects = [defect.actual for defect in decide(call)]
+    defects = list(decide(call))
     if not defects:
         return RuleResult(rule, Verdict.PASS)
-    return RuleResult(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
+    failures = [defect for defect in defects if defect.verdict is Verdict.FAIL]
+    text = "; ".join(defect.actual for defect in failures or defects)
+    if not failures:
+        return RuleResult(rule, defects[0].verdict, text, rule.statement, False, defects[0].cause)
+    return RuleResult(rule, Verdict.FAIL, text, rule.statement, rule.kind == "validity")
 
 
 def _parameter_results(
     call: Call, made: Signature, rules: ActiveRules, names: Mapping[str, Any] | None
 ) -> Iterator[RuleResult]:
     """The rules about parameters; with names those whose absence means an expression on facts, else all others."""
-    written = {attribute.name for attribute in call.attributes}
+    written, meant = {attribute.name for attribute in call.attributes}, misspelt(call)
     for condition in rules.conditions_about("parameter"):
         for parameter in made.attributes:
             absent = made.absent[parameter.name]
@@ -205,6 +210,8 @@ def _parameter_results(
                 if result.verdict is Verdict.FAIL:
                     meaning = _meaning(absent, names or {})
                     result = _stating(result, f"{parameter.name} is not written; ONNX then takes {meaning}")
+                    if parameter.name in meant:  # the failure of the misspelt name says it
+                        result = replace(result, verdict=Verdict.UNDECIDED, cause="known-attribute")
                 yield _with_tags(result, parameter.tags)
 
 

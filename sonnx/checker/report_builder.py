@@ -15,7 +15,7 @@ from sonnx.checker.report import ACCEPTED_LIKE, Count, Coverage, Finding, Report
 from sonnx.checker.rules import ActiveRules, Listing, RuleResult, SubjectResults
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
-from sonnx.model.scopes import imports_of, scopes
+from sonnx.model.scopes import imports_of
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
 from sonnx.profile.signature import Signature
@@ -107,10 +107,12 @@ class ReportBuilder:
         self._count(rule, verdict)
         return self.listing.takes(rule, verdict)
 
-    def list_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
+    def list_failure(
+        self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL, cause: str = ""
+    ) -> None:
         """List a failure that is counted."""
         breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where)
+        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx, cause)), where)
 
     def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
         """Count a failure, and list it if it is to be."""
@@ -234,11 +236,6 @@ def notes(model: Model, domains: set[str], signatures: Iterable[Signature], edit
     for domain in imports_of(model.imports):
         if domain and domain not in domains:
             yield f"the operator set {quote(domain)} is imported and not used"
-    annotations = sum(scope.graph.annotations for scope in scopes(model))
-    if annotations:
-        yield f"{annotations} quantization annotations are not checked: they do not change values"
-    if model.configurations:
-        yield f"{model.configurations} device configurations are not checked: they do not change values"
     texts = list(catalogue.editions().texts)
     for demand in catalogue.editions().uncheckable:
         if texts.index(demand.introduced) <= texts.index(edition.general):

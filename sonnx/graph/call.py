@@ -97,7 +97,7 @@ class Calls:
             known=known,
             signature=self._signature(known, version),
             status=status,
-            imported=domain in scope.imports or function is not None,
+            imported=domain in scope.imports,
             in_function=scope.function is not None,
             function=function,
             strict=self.strict,

@@ -325,6 +325,15 @@ class ErrataFile(_Table, frozen=True, kw_only=True):
     """The errata, ordered by the earliest text concerned, then by place."""
 
 
+SchemaText = Annotated[
+    str,
+    Limit(pattern=r"^(\d+(-(\d+|\*))? inputs, \d+(-(\d+|\*))? outputs(; \w+: \w+!?(, \w+: \w+!?)*)?|deprecated)$"),
+]
+"""The counts of inputs and outputs (`1-*`: one or more) and each attribute with its kind, `!` for a required one."""
+OnnxSchemasFile = dict[str, dict[OperatorName, ByVersion[SchemaText]]]
+"""The signatures of all operators of ONNX by domain, operator and version: onnx_schemas.toml."""
+
+
 class OperatorsOutsideFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Operators of ONNX that no edition names: onnx_operators.toml."""
 

@@ -85,7 +85,31 @@ def no_training_info(model: Model, editions: Editions) -> Iterator[Violation]:
 
 def no_unknown_field(model: Model, editions: Editions) -> Iterator[Violation]:
     for unknown in model.unknown:
-        yield Violation(f"the ONNX format does not define the field with number {unknown.number}", unknown.place)
+        if not unknown.field:
+            yield Violation(f"the ONNX format does not define the field with number {unknown.number}", unknown.place)
+
+
+def enumeration_values(model: Model, editions: Editions) -> Iterator[Violation]:
+    for unknown in model.unknown:
+        if unknown.field:
+            yield Violation(f"{unknown.field} has a value that the ONNX format does not define", unknown.place)
+
+
+def subgraph_initializers(model: Model, editions: Editions) -> Iterator[Violation]:
+    newer = (model.ir_version or 0) >= 4
+    for scope in scopes(model):
+        if scope.outer is None:
+            continue
+        constants = {tensor.name for tensor in (*scope.graph.initializers, *scope.graph.sparse_initializers)}
+        both = [value.name in constants for value in scope.graph.inputs]
+        for index, value in enumerate(scope.graph.inputs):
+            place = f"{scope.place}/input[{index}]"
+            if both[index] and newer:
+                yield Violation(
+                    f"{quote(value.name)} is an input and an initializer of a nested graph", place, value.name
+                )
+            elif both[index] and not all(both[index:]):
+                yield Violation(f"{quote(value.name)}, an initializer, stands before an input", place, value.name)
 
 
 def metadata_keys_distinct(model: Model, editions: Editions) -> Iterator[Violation]:
