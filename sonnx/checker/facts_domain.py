@@ -44,7 +44,7 @@ from sonnx.language.explainer import show
 from sonnx.language.steps import are_left
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
-from sonnx.profile.definitions import Rule, Tag
+from sonnx.profile.definitions import Rule, Tag, at
 from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
@@ -97,8 +97,8 @@ class FactsDomain:
         return replaceable_facts(tensor) if replaceable else constant_facts(tensor)
 
     def sparse(self, tensor: SparseTensor) -> TensorFacts:
-        """What a sparse initializer states."""
-        return declared_facts(Type("sparse tensor", tensor.element, tensor.dims, True))
+        """What a sparse initializer states: it is a dense tensor that is stored in sparse format."""
+        return declared_facts(Type("tensor", tensor.element, tensor.dims, True))
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
@@ -143,13 +143,14 @@ class FactsDomain:
         """The results of all rules about a call, and the names of the open ones."""
         rules, listing, views = self.rules, self._listing, Views(names)
         own = self.own_results(made, demands, views)
+        operands = _operand_results(call, made, rules, names)
         absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
         key = demands.of_groups(views), listing.full
         groups = demands.groups.get(key)
         if groups is None:
             groups = demands.groups[key] = list(group_results(made, names, rules, listing))
         open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
-        return self._results.of([*self._without_facts(call), *absent, *groups, *own]), open_rules
+        return self._results.of([*self._without_facts(call), *absent, *operands, *groups, *own]), open_rules
 
 
 def leaves_values(result: RuleResult) -> bool:
@@ -231,6 +232,26 @@ def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[
                 result = condition.result(Views({"input": {"connected": connected}}))
                 instead = f"; {formal.instead}" if formal.instead else ""
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
+
+
+def _operand_results(call: Call, made: Signature, rules: ActiveRules, names: Mapping[str, Any]) -> Iterator[RuleResult]:
+    """The rules about inputs and outputs, for each that is not a dense tensor, else once for all of them."""
+    others = list[tuple[str, str]]()
+    for formal in made.formals:
+        named = member_names((formal.name,), names)
+        kinds = [facts.kind for facts in members((formal.name,), names)]
+        others += [pair for pair in zip(named, kinds, strict=True) if pair[1] not in DENSE]
+    known = at(call.known.kinds, made.version) if call.known else None
+    listed = others or [("", DENSE[0])]
+    for condition in rules.conditions_about("operand"):
+        for name, kind in listed:
+            result = condition.result(Views({"operand": {"kind": kind}, "kinds": (*DENSE, *(known or ()))}))
+            stated = _stating(result, f"{name} is a {kind}, {made.operator} takes tensors")
+            yield replace(stated, names=(name,)) if result.verdict is Verdict.FAIL else result
+
+
+DENSE = ("tensor", "not stated")
+"""The kinds of values that every operator takes."""
 
 
 def group_results(

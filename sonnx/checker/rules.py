@@ -294,6 +294,8 @@ def evaluate_rule(
         for condition in (rule.when, demand):
             value = True if condition is None else condition.evaluate(Evaluator(), names)
             if isinstance(value, Unknown):
+                if condition is demand and _breaks_onnx(rule, names):  # what ONNX demands is less, and decided
+                    return _failed(rule, demand, names, listing)
                 return _unknown(rule, condition or demand, value, names, listing)
             if not value:
                 return _failed(rule, demand, names, listing) if condition is demand else not_applying(rule)
@@ -328,10 +330,16 @@ def _of_unknown(value: Unknown) -> Verdict:
 
 
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
-    breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and evaluate(rule.onnx, names) is False)
-    actual = "" if listing.is_full(rule, Verdict.FAIL) else explain(demand, names)
+    breaks_onnx = rule.kind == "validity" or _breaks_onnx(rule, names)
+    failing = demand if evaluate(demand, names) is False or rule.onnx is None else rule.onnx
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else explain(failing, names)
     said = actual or f"{demand.text} does not hold"
     return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
+
+
+def _breaks_onnx(rule: Rule, names: Mapping[str, Any]) -> bool:
+    """Whether the part of a rule that ONNX demands is false."""
+    return rule.onnx is not None and evaluate(rule.onnx, names) is False
 
 
 def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any], listing: Listing) -> RuleResult:

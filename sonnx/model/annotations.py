@@ -1,4 +1,4 @@
-"""What a file says beside its graphs, as frozen data: device configurations, quantization annotations, training bindings.
+"""What a file says beside its graphs, as frozen data: configurations of devices, annotations, bindings of training.
 
 Nothing here changes a value of an inference.  A number or name that is absent from the file is None.
 """

@@ -210,6 +210,8 @@ class OperatorDefinition(Struct, frozen=True):
     """Where values are rounded, if not only at the output or if no text says where; in the order of computation."""
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that must share an element type by the SONNX text but not by ONNX's type variables."""
+    kinds: Versioned[tuple[str, ...]] = {}
+    """The kinds of values besides dense tensors that ONNX lets its inputs and outputs have."""
     output_counts: Versioned[tuple[int, ...]] = {}
     """The numbers of outputs a node may list, where not every number up to all of them is allowed."""
     errata: tuple[str, ...] = ()

@@ -76,7 +76,7 @@ class GeneralRule(_Condition, frozen=True, kw_only=True):
 
     slug: RuleName
     """The permanent name of the rule, never reused and never changed."""
-    subject: Literal["value", "parameter", "input", "group"]
+    subject: Literal["value", "parameter", "input", "group", "operand"]
     """What the rule is about."""
 
 
@@ -255,6 +255,8 @@ class OperatorFile(_Table, frozen=True, kw_only=True):
     """Where values are rounded to nearest, ties to even, if not once at the output; in the order of computing."""
     one_type: tuple[tuple[Letter, ...], ...] = ()
     """Inputs and outputs the SONNX text wants in one element type, beyond ONNX's type variables."""
+    kinds: ByVersion[tuple[Literal["sequence", "optional", "map"], ...]] = {}
+    """The kinds of values besides dense tensors that ONNX lets inputs and outputs have, from each version on."""
     output_counts: ByVersion[tuple[Version, ...]] = {}
     """How many outputs a node may list, empty names included, where that is not any number up to all of them."""
     instead: Sentence | Literal[""] = ""

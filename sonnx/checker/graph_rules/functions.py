@@ -73,13 +73,13 @@ def function_operator_sets_compatible(model: Model, editions: Editions) -> Itera
             here, elsewhere = own.get(domain), in_force.get(domain)
             if here is None or elsewhere is None or here == elsewhere:
                 continue
-            versions = [
-                schema and schema.version for schema in (schema_at(domain, operator, v) for v in (here, elsewhere))
-            ]
+            schemas = [schema_at(domain, operator, version) for version in (here, elsewhere)]
+            versions = [schema.version if schema else None for schema in schemas]
             if versions[0] != versions[1]:
+                inside, outside = (f"version {version}" if version else "no version" for version in versions)
                 yield Violation(
-                    f"{quote(operator)} has version {versions[0] or 'none'} in the function, which imports operator set "
-                    f"{here}, and version {versions[1] or 'none'} in operator set {elsewhere}, imported elsewhere",
+                    f"{quote(operator)} has {inside} in the function, by operator set {here}, and {outside} by "
+                    f"operator set {elsewhere}, which is imported elsewhere",
                     f"function[{index}]",
                 )
 
