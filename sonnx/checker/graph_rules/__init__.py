@@ -26,6 +26,7 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
         files.operator_set_imported_once,
         files.some_operator_set_imported,
         files.imports_since_ir_version_3,
+        files.no_import_before_ir_version_3,
         files.initializers_are_inputs,
         files.operator_set_known,
         files.no_training_info,

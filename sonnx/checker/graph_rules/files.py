@@ -48,6 +48,11 @@ def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Vio
         yield Violation(f"the IR version is {model.ir_version}")
 
 
+def no_import_before_ir_version_3(model: Model, editions: Editions) -> Iterator[Violation]:
+    if model.ir_version in (1, 2) and model.imports:
+        yield Violation(f"the IR version is {model.ir_version}, and {quote(model.imports[0].domain)} is imported")
+
+
 def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Violation]:
     if model.ir_version not in (1, 2, 3):
         return
