@@ -85,9 +85,10 @@ def _read(source: memoryview, name: str, limits: Limits, folder: Path | None, at
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
     message = _parsed(short, source, name)
-    if not message.HasField("graph"):
-        raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
+    if not message.HasField("graph"):
+        described = _described(source) if unknown else ""  # every other message has fields that a model does not have
+        raise Unreadable(f"{name} {described or 'has no graph'}")
     elements = element_names()
     types, tensors = Types(elements, limits), Reader(source, elements, limits, folder)
     builder = Builder(attribute_kinds(), tensors, types, len(short), limits, shared=attributes)
@@ -319,9 +320,9 @@ FILE_SIGNATURES = (
 
 _TEXT_FORMATS = (
     (r"<\s*(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|doc_string|metadata_props)\s*:",
-     "is a model in the ONNX text form, not in binary protobuf: onnx.parser.parse_model reads it"),
+     "is in the ONNX text form, not in binary protobuf: onnx.parser.parse_model reads it"),
     (r"(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|graph)\s*[:{]",
-     "is a model in the text form of protobuf, not in binary protobuf: google.protobuf.text_format reads it"),
+     "is in the text form of protobuf, not in binary protobuf: google.protobuf.text_format reads it"),
     (r"<", "is HTML or XML, not an ONNX model"),
     (r"\{", "is JSON text, not an ONNX model in binary protobuf"),
 )  # fmt: skip
