@@ -157,12 +157,15 @@ def leaves_values(result: RuleResult) -> bool:
     """Whether a rule that does not hold leaves the values of a call: a text restricts what ONNX defines.
 
     A restriction of an operator that no text introduced stands where ONNX is silent.  One that waits for another
-    restriction leaves them too, unless ONNX demands a part of it.  A rule of a project adds to an edition, and leaves
-    what follows under the edition alone.
+    restriction leaves them too, unless ONNX demands a part of it; so does an error condition that waits, because a
+    value that no text defines is not derived (`derived_values`).  A rule of a project adds to an edition, and leaves what
+    follows under the edition alone.
     """
     rule = result.rule
     if rule.kind == "project":
         return True
+    if rule.kind == "error-condition" and result.verdict is Verdict.UNDECIDED:
+        return bool(result.cause)
     if rule.kind != "restriction" or ("." in rule.slug and rule.introduced == "onnx"):
         return False
     if result.verdict is Verdict.UNDECIDED:

@@ -133,7 +133,7 @@ def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[st
 
 
 def _is_placeholder(name: str) -> bool:
-    return name == str(None) or not any(map(str.isalpha, name))
+    return name == str(None) or (name.isascii() and not any(map(str.isalpha, name)))
 
 
 def _numbers_of_symbols(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.base.escaping import escape, listed, plural, quote
+from sonnx.base.printable import is_printable
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Function, Model, Node
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
@@ -167,7 +168,7 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
         yield from _unprintable(scope.place, (graph.name,))
         for kind in ("input", "output", "value_info", "initializer", "sparse_initializer"):
             listed = getattr(graph, kind if kind == "value_info" else f"{kind}s")
-            if not "".join([value.name for value in listed]).isprintable():
+            if not is_printable("".join([value.name for value in listed])):
                 for index, value in enumerate(listed):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
         for value in {
@@ -175,7 +176,7 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
         }.values():
             symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
             yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
-        if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():
+        if not is_printable("".join(chain.from_iterable(map(_node_names, graph.nodes)))):
             for index, node in enumerate(graph.nodes):
                 yield from _unprintable(scope.node_place(index), _node_names(node))
 
@@ -187,5 +188,5 @@ def _node_names(node: Node) -> tuple[str, ...]:
 
 def _unprintable(place: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for name in dict.fromkeys(names):
-        if not name.isprintable():
+        if not is_printable(name):
             yield place, name
