@@ -158,8 +158,8 @@ def leaves_values(result: RuleResult) -> bool:
 
     A restriction of an operator that no text introduced stands where ONNX is silent.  One that waits for another
     restriction leaves them too, unless ONNX demands a part of it; so does an error condition that waits, because a
-    value that no text defines is not derived (`derived_values`).  A rule of a project adds to an edition, and leaves what
-    follows under the edition alone.
+    value that no text defines is not derived (`derived_values`).  A rule of a project adds to an edition, and leaves
+    what follows under the edition alone.
     """
     rule = result.rule
     if rule.kind == "project":
@@ -324,14 +324,14 @@ def _at_run_time(made: Signature, conditions: Iterable[Expression | None], names
 
 
 def _with_derived(result: RuleResult, made: Signature, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
-    """The failure, with the values it rests on that no constant states but nodes compute from constants."""
-    derived = {name: tensor.values for name, tensor in _read(made, (demand,), names) if tensor.derived}
-    if not derived:
-        return result
-    said = "; ".join(
-        f"the constants of the model determine {name} = {show(values)}" for name, values in derived.items()
+    """The failure, with the names of the inputs whose values it rests on, and those values that nodes compute."""
+    read = dict(_read(made, (demand,), names))
+    said = "".join(
+        f"; the constants of the model determine {name} = {show(tensor.values)}"
+        for name, tensor in read.items()
+        if tensor.derived
     )
-    return replace(result, actual=f"{result.actual}; {said}", names=tuple(dict.fromkeys((*result.names, *derived))))
+    return replace(result, actual=result.actual + said, names=tuple(dict.fromkeys((*result.names, *read))))
 
 
 def _read(

@@ -21,7 +21,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
 from sonnx.graph.views import Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
-from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explain
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
@@ -332,9 +332,18 @@ def _of_unknown(value: Unknown) -> Verdict:
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
     breaks_onnx = rule.kind == "validity" or _breaks_onnx(rule, names)
     failing = demand if evaluate(demand, names) is False or rule.onnx is None else rule.onnx
-    actual = "" if listing.is_full(rule, Verdict.FAIL) else explain(failing, names)
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else _said(rule, names) or explain(failing, names)
     said = actual or f"{demand.text} does not hold"
     return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
+
+
+def _said(rule: Rule, names: Mapping[str, Any]) -> str:
+    """What the data file of a rule says of a failure, "" where it leaves that to the condition."""
+    if rule.says is None:
+        return ""
+    facts = names[rule.subject]
+    fields = facts._asdict() if isinstance(facts, TensorFacts) else facts
+    return rule.says.format_map({name: str(fact) for name, fact in fields.items()})
 
 
 def _breaks_onnx(rule: Rule, names: Mapping[str, Any]) -> bool:

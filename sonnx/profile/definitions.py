@@ -75,6 +75,8 @@ class Rule(Struct, frozen=True):
     tags: tuple[Tag, ...] = ()
     errata: tuple[NonEmpty, ...] = ()
     """The errata that concern the rule, for `sonnx explain`."""
+    says: str | None = None
+    """What a failure states, where the part of the condition that fails does not say it; `{field}` is a fact."""
 
     json_fields = ("kind", "statement", "because", "remedy", "source", "errata")
 

@@ -78,6 +78,8 @@ class GeneralRule(_Condition, frozen=True, kw_only=True):
     """The permanent name of the rule, never reused and never changed."""
     subject: Literal["value", "parameter", "input", "group", "operand"]
     """What the rule is about."""
+    says: Sentence | None = None
+    """What a failure states; `{field}` stands for a fact of the subject."""
 
 
 class GeneralFile(_Table, frozen=True, kw_only=True):
