@@ -50,7 +50,8 @@ WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, networks random_models recorded_b
 WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
 WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py profile/test_cases.py \
   numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
-  tools/test_code_mutants.py checker/test_node_verdicts.py
+  tools/test_code_mutants.py checker/test_node_verdicts.py equivalence/test_fixed_models.py \
+  equivalence/test_attributes.py
 whole: $(VENV)/installed
 	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)
 

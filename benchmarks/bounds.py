@@ -33,8 +33,8 @@ from benchmarks import implementations
 from sonnx.bounds.adjoint import errors, one_hot, sensitivity
 from sonnx.bounds.analysis import Analyser, bound_model, tightened
 from sonnx.bounds.box import box_of_arrays as make_box
-from sonnx.bounds.box import wanted
 from sonnx.bounds.domain import BoundsDomain
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import NotBounded
@@ -54,7 +54,9 @@ def shape_of(value):
 
 def inputs_of(model, source):
     scale = source.choice([0.1, 0.5, 2.0])
-    return {value.name: (source.normal(size=shape_of(value)) * scale).astype(np.float32) for value in wanted(model)}
+    return {
+        value.name: (source.normal(size=shape_of(value)) * scale).astype(np.float32) for value in required_inputs(model)
+    }
 
 
 def session(model, level):
@@ -356,7 +358,7 @@ def property1(options):
     model = read(path)
     ends = [[(each - m) / w for each in pair] for pair, m, w in zip(PROPERTY_1, MEANS, WIDTHS, strict=True)]
     low, high = (np.array(row).reshape(1, 1, 1, 5) for row in zip(*ends, strict=True))
-    box, start = {wanted(model)[0].name: (low, high)}, perf_counter()
+    box, start = {required_inputs(model)[0].name: (low, high)}, perf_counter()
     found = sonnx.bound(path, box, "ieee-any", unchecked=True, max_error=options.error, split=options.seconds,
                         jobs=options.jobs)  # fmt: skip
     print(f"{Path(path).stem}: error at most {found.outputs[0].largest_error:.3g}, "

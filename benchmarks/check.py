@@ -20,9 +20,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from sonnx.base.garbage import collect_rarely
-from sonnx.checker.checker import evaluate_model
+from sonnx.checker.request import CheckRequest, check_model
 from sonnx.model.reader import read
-from sonnx.profile.catalogue import editions
 
 REPOSITORY = Path(__file__).parent.parent
 PEER = "import sys, onnx.checker as c\ntry: c.check_model(sys.argv[1], full_check=True)\nexcept c.ValidationError: pass"
@@ -101,7 +100,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
     collect_rarely()  # as the program does in its processes
-    edition = editions().default
+    request = CheckRequest()
     light = Path(onnx.__file__).parent / "backend/test/data/light"
     print(f"{'':<52} {'sonnx':>12} {'onnx full':>12}")
     with tempfile.TemporaryDirectory() as folder:
@@ -125,8 +124,8 @@ def main() -> None:
         for network in (*sorted(light.glob("light_*.onnx")), *sorted((REPOSITORY / "tests/models").glob("*.onnx"))):
             path = str(network)
             whole(network.stem, path, "0.70")
-            target = "8.00" if evaluate_model(read(path), "m", edition).exit_code() == 1 else "4.00"
-            checked = paired(lambda: evaluate_model(read(path), "m", edition), lambda: full(path), rounds)
+            target = "8.00" if check_model(read(path), "", request, "m").exit_code() == 1 else "4.00"
+            checked = paired(lambda: check_model(read(path), "", request, "m"), lambda: full(path), rounds)
             line(f"{network.stem}, second check in one process", *checked, target)
         for number in (10_000, 100_000):
             path = saved(f"chain{number}.onnx", chain(number))
@@ -135,19 +134,19 @@ def main() -> None:
             model = read(path)
             line(
                 f"chain of {number}, check of a built Model",
-                *paired(lambda: evaluate_model(model, "m", edition), lambda: full(path), rounds),
+                *paired(lambda: check_model(model, "", request, "m"), lambda: full(path), rounds),
                 "1.50",
             )
             line(
                 f"chain of {number}, read and check",
-                *paired(lambda: evaluate_model(read(path), "m", edition), lambda: full(path), rounds),
+                *paired(lambda: check_model(read(path), "", request, "m"), lambda: full(path), rounds),
                 "4.00",
             )
         path = saved("distinct.onnx", chain(10_000, distinct=True))
         model = read(path)
         line(
             "10000 nodes, distinct shapes, check",
-            *paired(lambda: evaluate_model(model, "m", edition), lambda: full(path), rounds),
+            *paired(lambda: check_model(model, "", request, "m"), lambda: full(path), rounds),
             "8.60",
         )
         path = saved("weights.onnx", weights(1 << 30))

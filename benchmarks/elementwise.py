@@ -23,7 +23,8 @@ from benchmarks.racing import HEAD, Action, Case, line, measure, write
 from benchmarks.values import runtimes
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.plan import interpreted
-from sonnx.executor.preparation import PreparedNode, RunDomain
+from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.model.reader import read
 from sonnx.numerics.formats import NAMES, Array
 from sonnx.profile.catalogue import editions

@@ -32,10 +32,12 @@ from onnx import numpy_helper
 
 import sonnx.equivalence
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer, Equivalence
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.equivalence.sides import side_of
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
 from tests.support import equivalence_mutants

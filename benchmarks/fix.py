@@ -130,7 +130,7 @@ def compared(found: FixResult) -> str:
     bits = "in every bit" if validation.bitwise else "except for the bits of NaNs"
     result = f"{validation.elements}, the same {bits}"
     result += f", after {', '.join(validation.after)}" if validation.after else ""
-    return result + (f"; without {', '.join(validation.not_executable)}" if validation.not_executable else "")
+    return result + (f"; without {', '.join(validation.left_out)}" if validation.left_out else "")
 
 
 def rewrites() -> Iterator[str]:

@@ -78,7 +78,7 @@ def drawn(path: Path, folder: Path) -> Path:
 
 def inputs(path: Path) -> dict[str, Any]:
     """Normally distributed values for what a model asks for."""
-    from sonnx.executor.executor import required_inputs
+    from sonnx.executor.model_inputs import required_inputs
     from sonnx.model.reader import read
 
     draw = np.random.default_rng(0)

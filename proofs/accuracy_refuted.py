@@ -40,17 +40,17 @@ def first_order(
     function: Callable[[float], float], slope: Callable[[float], float], places: Iterable[int], unit: int = 1
 ) -> tuple[Callable[[], Obligations], Fails]:
     """|f(X + E) - f(X)| ≤ f'(X) |E| at places 1 / unit apart, with tables of DIGITS, whose roundings are allowed."""
-    known = list(places)
+    listed = list(places)
 
     def table(values: Callable[[float], float], at: Term) -> Term:
-        made: Term = z3.IntVal(0)
-        for place in known:
-            made = z3.If(at == place, floor(values(place / unit) * DIGITS), made)
-        return made
+        looked_up: Term = z3.IntVal(0)
+        for place in listed:
+            looked_up = z3.If(at == place, floor(values(place / unit) * DIGITS), looked_up)
+        return looked_up
 
     def claim() -> Obligations:
         x, e = _ints("x e")
-        inside = [z3.Or([side == place for place in known]) for side in (x, x + e)]
+        inside = [z3.Or([side == place for place in listed]) for side in (x, x + e)]
         moved = table(function, x + e) - table(function, x)
         yield Obligation("as printed", tuple(inside), within(unit * moved, (table(slope, x) + 1) * size(e) + 2 * unit))
 
@@ -101,10 +101,12 @@ def rounded_quotient() -> Obligations:
 
 
 def fails_rounded_quotient(a: int, c: int, b: int, n: int) -> tuple[bool, str]:
-    made = Fraction(float(np.float16(c) / np.float16(b)))
+    computed = Fraction(float(np.float16(c) / np.float16(b)))
     bound = max(abs(Fraction(a, b)), Fraction(1, 2**14)) / U
-    found = _beyond(made - Fraction(c, b), bound, f"in float16 exact A = {a} is computed as {c} and divided by {b}")
-    return found[0] and made == Fraction(n, 2 * U), found[1]
+    verdict = _beyond(
+        computed - Fraction(c, b), bound, f"in float16 exact A = {a} is computed as {c} and divided by {b}"
+    )
+    return verdict[0] and computed == Fraction(n, 2 * U), verdict[1]
 
 
 def subnormal_quotient() -> Obligations:
@@ -114,8 +116,8 @@ def subnormal_quotient() -> Obligations:
 
 
 def fails_subnormal_quotient(k: int, r: int) -> tuple[bool, str]:
-    made, exact = float(np.float16(k * 2.0**-24) / np.float16(2)), Fraction(k, 2**25)
-    return _beyond(Fraction(made) - exact, exact / U, f"in float16 {k} 2^-24 / 2 is {made:.3g}")
+    computed, exact = float(np.float16(k * 2.0**-24) / np.float16(2)), Fraction(k, 2**25)
+    return _beyond(Fraction(computed) - exact, exact / U, f"in float16 {k} 2^-24 / 2 is {computed:.3g}")
 
 
 def printed_sum() -> Obligations:
@@ -158,11 +160,11 @@ def subnormal_sum() -> Obligations:
 
 def fails_subnormal_sum(k: int, r: int) -> tuple[bool, str]:
     product, exact = np.float16(k / 2) * np.float16(2.0**-24), Fraction(k, 2**25)
-    found = np.float16(0)
+    total = np.float16(0)
     for _ in range(PRODUCTS):
-        found = found + product
-    about = f"in float16 the sum of {PRODUCTS} products of {k / 2} and 2^-24 is {float(found):.6g}"
-    return _beyond(Fraction(float(found)) - PRODUCTS * exact, DERIVED * exact, about)
+        total = total + product
+    about = f"in float16 the sum of {PRODUCTS} products of {k / 2} and 2^-24 is {float(total):.6g}"
+    return _beyond(Fraction(float(total)) - PRODUCTS * exact, DERIVED * exact, about)
 
 
 def squares() -> Obligations:
@@ -237,8 +239,8 @@ def domain() -> Obligations:
 
 def fails_domain(x: int, p: int) -> tuple[bool, str]:
     big = np.exp(np.float32(2 * x))
-    made = (big - 1) / (big + 1)
-    return bool(np.isnan(made)), f"X = {x} in float: e^(2X) is {big}, and the quotient {made}"
+    quotient = (big - 1) / (big + 1)
+    return bool(np.isnan(quotient)), f"X = {x} in float: e^(2X) is {big}, and the quotient {quotient}"
 
 
 def branches() -> Obligations:
@@ -248,8 +250,11 @@ def branches() -> Obligations:
 
 
 def fails_branches(x: int, y: int, c: int, d: int) -> tuple[bool, str]:
-    made, exact = (x if side > 0 else y for side in (d, c))
-    return made != exact, f"Where(t > 0, {x}, {y}) with t = {c}, computed as {d}: {made} for {exact}, the bound is 0"
+    chosen, exact = (x if side > 0 else y for side in (d, c))
+    return (
+        chosen != exact,
+        f"Where(t > 0, {x}, {y}) with t = {c}, computed as {d}: {chosen} for {exact}, the bound is 0",
+    )
 
 
 def wrapped_product() -> Obligations:
@@ -259,8 +264,8 @@ def wrapped_product() -> Obligations:
 
 
 def fails_wrapped_product(a: int, b: int, w: int, k: int) -> tuple[bool, str]:
-    made = int((np.array([a], np.int8) * np.array([b], np.int8))[0])
-    return _beyond(made - a * b, Fraction(1, 2), f"int8 {a} times {b} is {made}")
+    wrapped = int((np.array([a], np.int8) * np.array([b], np.int8))[0])
+    return _beyond(wrapped - a * b, Fraction(1, 2), f"int8 {a} times {b} is {wrapped}")
 
 
 def order_of_quotient() -> Obligations:
@@ -321,8 +326,8 @@ def tolerance() -> Obligations:
 
 
 def fails_tolerance(x: int, r: int) -> tuple[bool, str]:
-    made = float(np.sqrt(np.float32(x)))
-    return _beyond(made - sqrt(x), 1e-12, f"in float the root of {x} is {made:.9g}")
+    root = float(np.sqrt(np.float32(x)))
+    return _beyond(root - sqrt(x), 1e-12, f"in float the root of {x} is {root:.9g}")
 
 
 REFUTED: dict[str, tuple[Callable[[], Obligations], Fails]] = {

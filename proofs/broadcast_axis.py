@@ -23,8 +23,8 @@ def joined(join: Join, a: Term, b: Term) -> Execution:
 
 def extents(names: str, least: int = 0) -> tuple[list[Term], z3.BoolRef]:
     """Variables for extents with a lower bound."""
-    found = z3.Ints(names)
-    return found, conjunction(each >= least for each in found)
+    variables = z3.Ints(names)
+    return variables, conjunction(each >= least for each in variables)
 
 
 def is_commutative(join: Join = builtins.join) -> Iterator[Obligation]:

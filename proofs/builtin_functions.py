@@ -22,8 +22,8 @@ CHANGES = (("==", "!="), ("<=", "<"), (" 1", " 2"), (" + ", " - "), (" - ", " + 
 
 def scalar_functions() -> list[BuiltIn]:
     """The built-in functions whose parameters are all numbers."""
-    found = built_ins().values()
-    return [w for w in found if all(type_ in ("int", int) for type_ in _annotations(w.function))]
+    functions = built_ins().values()
+    return [w for w in functions if all(type_ in ("int", int) for type_ in _annotations(w.function))]
 
 
 def _annotations(function: Callable[..., Any]) -> list[object]:

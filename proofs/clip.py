@@ -59,7 +59,7 @@ def least(x: int, y: int, sign: int, infinity: int) -> int:
 def _template(name: str, function: Function, width: int) -> tuple[list[Term], Execution]:
     """The function executed once, for arbitrary patterns and places."""
     names = [f"clip{i}" for i in range(7)]
-    formals = [z3.BitVec(text, width + 2) if width else z3.Int(text) for text in names]
+    formals = [z3.BitVec(formal, width + 2) if width else z3.Int(formal) for formal in names]
     return formals, execute(function, *formals)
 
 
@@ -145,28 +145,28 @@ def _show(found: Counterexample) -> tuple[int, int, tuple[int, int, int], int]:
 
 def show_bits(found: Counterexample) -> str:
     """Clip and the two functions one after another."""
-    sign, infinity, (x, low, high), made = _show(found)
+    sign, infinity, (x, low, high), result = _show(found)
     folded = least(order.maximum(x, low, sign, infinity), high, sign, infinity)
-    if made == folded:
-        raise ReplayFailed(f"both give {made}")
-    return f"X = {x}, L = {low}, M = {high}, where -0 is {sign}: Clip gives {made}, Min(M, Max(X, L)) gives {folded}"
+    if result == folded:
+        raise ReplayFailed(f"both give {result}")
+    return f"X = {x}, L = {low}, M = {high}, where -0 is {sign}: Clip gives {result}, Min(M, Max(X, L)) gives {folded}"
 
 
 def show_not_a_number(found: Counterexample) -> str:
     """NaN between crossed bounds."""
-    sign, infinity, (x, low, high), made = _show(found)
-    if order.key(made, sign, infinity) > infinity:
+    sign, infinity, (x, low, high), result = _show(found)
+    if order.key(result, sign, infinity) > infinity:
         raise ReplayFailed("the result is NaN")
-    return f"X = {x} is NaN, L = {low} > M = {high}, where -0 is {sign}: the result is {made}"
+    return f"X = {x} is NaN, L = {low} > M = {high}, where -0 is {sign}: the result is {result}"
 
 
 def of_integers(function: Function = clipped_integer) -> Obligations:
     x, low, high = z3.Ints("x low high")
-    made = execute(function, x, low, high)
-    yield from made.obligations()
+    execution = execute(function, x, low, high)
+    yield from execution.obligations()
     most = z3.If(x > low, x, low)
-    yield Obligation("min(M, max(X, L))", (), made.value == z3.If(high < most, high, most))
-    yield Obligation("crossed gives M", (low > high,), made.value == high)
+    yield Obligation("min(M, max(X, L))", (), execution.value == z3.If(high < most, high, most))
+    yield Obligation("crossed gives M", (low > high,), execution.value == high)
 
 
 UPPER_FIRST = mutated(clipped, "        return high\n    if at < lowest", "        return low\n    if at < lowest")

@@ -82,7 +82,7 @@ def file() -> str:
         call = calls.setdefault(question.call, f"call_{len(calls) + 1}")
         goals = ";\n    ".join(question.goals)
         entries.append(f"  (Build_question {text(question.theorem)} {text(question.entry)} {call} [\n    {goals}])")
-    definitions = "".join(f"Definition {name} := {found}.\n" for found, name in calls.items())
+    definitions = "".join(f"Definition {name} := {called}.\n" for called, name in calls.items())
     first, rest = (
         f"Definition {name} : list question := [\n" + ";\n".join(part) + "\n].\n"
         for name, part in (("first", entries[::2]), ("rest", entries[1::2]))

@@ -208,14 +208,14 @@ def _implied(family: SignatureFamily, rule: Rule) -> Theorem:
 
 def relying(family: SignatureFamily, names: Iterable[str]) -> tuple[z3.BoolRef, ...]:
     """The rules of these names hold, and those they rely on."""
-    waiting, found = list(names), dict[str, Rule]()
-    known = {rule.name: rule for rule in family.rules}
+    waiting, followed = list(names), dict[str, Rule]()
+    by_name = {rule.name: rule for rule in family.rules}
     while waiting:
-        rule = known.get(waiting.pop())
-        if rule is not None and rule.name not in found:
-            found[rule.name] = rule
+        rule = by_name.get(waiting.pop())
+        if rule is not None and rule.name not in followed:
+            followed[rule.name] = rule
             waiting += rule.relies
-    return tuple(bool_term(family.holds(rule)) for rule in found.values())
+    return tuple(bool_term(family.holds(rule)) for rule in followed.values())
 
 
 EACH_TENSOR = (
@@ -299,8 +299,8 @@ def independent(family: SignatureFamily, rule: Rule) -> Theorem:
 
 def _not_alone(family: SignatureFamily, rule: Rule, types: bool, name: str, skipped: frozenset[str]) -> Obligation:
     """Where the other rules hold, and what the rule reads is known, it holds too."""
-    others = breaking(family, rule, None if types else False, skipped)
-    read = (*others, *family.readable(rule), bool_term(family.condition(rule).defined))
+    conditions = breaking(family, rule, None if types else False, skipped)
+    read = (*conditions, *family.readable(rule), bool_term(family.condition(rule).defined))
     return Obligation(name, read, bool_term(family.holds(rule)))
 
 
@@ -345,8 +345,12 @@ def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tu
     """Values of all facts of a call that breaks the rule, and the rules that it may break besides."""
     own = _own(family, rule)
     for _, skipped in _ways(family, own):
-        others = (*breaking(family, own, None, skipped), *family.readable(own), bool_term(family.condition(own).fails))
-        completed = find_model(script([*others, *(_equals(family, name, value) for name, value in asked.items())]))
+        conditions = (
+            *breaking(family, own, None, skipped),
+            *family.readable(own),
+            bool_term(family.condition(own).fails),
+        )
+        completed = find_model(script([*conditions, *(_equals(family, name, value) for name, value in asked.items())]))
         if completed is not None:
             return completed, skipped
     raise ReplayFailed(f"the counterexample of {rule.slug} cannot be completed to a call of {family.title}")
@@ -354,7 +358,7 @@ def _completed(family: SignatureFamily, rule: Rule, asked: Counterexample) -> tu
 
 def _own(family: SignatureFamily, rule: Rule) -> Rule:
     """The rule as this version and edition has it."""
-    return next(family_rule for family_rule in family.rules if family_rule.name == rule.name)
+    return next(each for each in family.rules if each.name == rule.name)
 
 
 def _equals(family: SignatureFamily, name: str, value: int) -> z3.BoolRef:

@@ -83,9 +83,9 @@ def run_keys(zeros_are_equal: bool) -> Kernel:
     """The kernel of ArgMax: the integers that it compares."""
 
     def kernel(names: dict[str, Any], operands: Sequence[Cell], out: Cell) -> Cell:
-        made = made_of(out.kind)
-        found: Cell = names["_keys"](operands[0].view(made.signed), zeros_are_equal, made)
-        return found
+        number_format = made_of(out.kind)
+        keys: Cell = names["_keys"](operands[0].view(number_format.signed), zeros_are_equal, number_format)
+        return keys
 
     return kernel
 
@@ -110,7 +110,9 @@ LEAST_KEPT = mutated(maximum._by_integers, "np.bitwise_and(M, negative, out=M)",
 LAST_NAN = mutated(maximum._first_nan, "reversed(X)", "X")
 ZEROS_LEFT = mutated(maximum._with_zeros, "== least", "== least and False")
 SIGN_CLEARED = mutated(
-    maximum._correct_zeros, "np.bitwise_or(signs, made.sign - 1", "np.bitwise_and(signs, made.sign - 1"
+    maximum._correct_zeros,
+    "np.bitwise_or(signs, number_format.sign - 1",
+    "np.bitwise_and(signs, number_format.sign - 1",
 )
 ALL_TURNED = mutated(argmax._keys, "np.bitwise_and(signs, made.sign - 1", "np.bitwise_or(signs, made.sign - 1")
 BY_INTEGERS = partial(is_the_maximum, "_by_integers", HALVES)

@@ -22,10 +22,10 @@ CONCERNS = ("Max", "ReduceMax")
 
 def largest(f: SymbolicFormat, d: Definitions, *patterns: Term) -> Term:
     """The maximum from left to right."""
-    found = patterns[0]
+    result = patterns[0]
     for pattern in patterns[1:]:
-        found = f.value(d.maximum, found, pattern)
-    return found
+        result = f.value(d.maximum, result, pattern)
+    return result
 
 
 def selects(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:

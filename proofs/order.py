@@ -39,9 +39,11 @@ def is_transitive(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
 
 def has_classes(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:
     (x,) = f.patterns("x")
-    found = d.classes(x, f)
-    yield Obligation("one at least", f.hypotheses, z3.Or(found))
-    yield Obligation("one at most", f.hypotheses, conjunction(z3.Not(z3.And(a, b)) for a, b in combinations(found, 2)))
+    classes = d.classes(x, f)
+    yield Obligation("one at least", f.hypotheses, z3.Or(classes))
+    yield Obligation(
+        "one at most", f.hypotheses, conjunction(z3.Not(z3.And(a, b)) for a, b in combinations(classes, 2))
+    )
 
 
 def has_chain(f: SymbolicFormat, d: Definitions) -> Iterator[Obligation]:

@@ -48,8 +48,8 @@ class Stated:
     def obligations(self, change: ExpressionChange | None = None) -> Obligations:
         """The shape exists, and the claims."""
         for case, call in self.calls(change):
-            found = claims(call, self.rules, self.claims)
-            yield from without_divisions(_joined(case, tuple(found)) if case else found)
+            parts = claims(call, self.rules, self.claims)
+            yield from without_divisions(_joined(case, tuple(parts)) if case else parts)
 
 
 def _joined(case: str, parts: tuple[Obligation, ...]) -> Obligations:

@@ -208,10 +208,12 @@ def padding_contributes_nothing() -> Obligations:
 
 
 def show_padding(found: Counterexample) -> str:
-    made = (0 - found["zero_point"]) * found["weight"]
-    if made == 0:
+    product = (0 - found["zero_point"]) * found["weight"]
+    if product == 0:
         raise ReplayFailed("padding contributes nothing")
-    return f"zero point {found['zero_point']}, weight {found['weight']}: an element of the padding contributes {made}"
+    return (
+        f"zero point {found['zero_point']}, weight {found['weight']}: an element of the padding contributes {product}"
+    )
 
 
 def accumulates() -> Obligations:

@@ -65,9 +65,9 @@ def back(function: Function, number: Term) -> Term:
 
 def within_half_a_step(function: Function = saturated, steps: int = 2) -> Obligations:
     inside = (N + Z >= LOWEST, N + Z <= HIGHEST)
-    made = back(function, N)
+    returned = back(function, N)
     yield from execute(function, N, Z, LOWEST, HIGHEST).obligations()
-    yield Obligation("not saturated: the same integer", (ZERO_POINT, *inside), made == N)
+    yield Obligation("not saturated: the same integer", (ZERO_POINT, *inside), returned == N)
     distance = X - _real(N) * S
     near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
     yield Obligation("within half a step", (rounds(steps),), near)
@@ -78,8 +78,12 @@ def nearest(function: Function = saturated) -> Obligations:
 
     Distances are counted in steps, t = x / s: |x - k s| = |t - k| |s|.
     """
-    made = back(function, N)
-    inside, above, below = made == N, z3.And(made == HIGHEST - Z, made < N), z3.And(made == LOWEST - Z, made > N)
+    returned = back(function, N)
+    inside, above, below = (
+        returned == N,
+        z3.And(returned == HIGHEST - Z, returned < N),
+        z3.And(returned == LOWEST - Z, returned > N),
+    )
     yield Obligation("the nearest integer, or the end before it", (ZERO_POINT,), z3.Or(inside, above, below))
     t, n, m, k, scale, a, b = z3.Reals("t n m k scale a b")
     near = z3.And(2 * (t - n) <= 1, 2 * (n - t) <= 1)
@@ -97,8 +101,8 @@ def returns(function: Function = saturated) -> Obligations:
 
 
 def always_within_half_a_step() -> Obligations:
-    made = back(saturated, N)
-    distance = X - _real(made) * S
+    returned = back(saturated, N)
+    distance = X - _real(returned) * S
     near = z3.And(2 * distance <= _size(S), -2 * distance <= _size(S))
     of_uint8 = (LOWEST == 0, HIGHEST == 255)
     yield Obligation("within half a step", (ZERO_POINT, *of_uint8, S == 1, _real(N) - X == 0), near)
@@ -107,25 +111,25 @@ def always_within_half_a_step() -> Obligations:
 def show_saturated(found: Counterexample) -> str:
     """An integer that does not fit."""
     number, zero_point = found["n"], found["zero_point"]
-    made = offset(saturated(number, zero_point, 0, 255), zero_point)
-    if 2 * abs(number - made) <= 1:
-        raise ReplayFailed(f"{number} comes back as {made}")
-    return f"x = {number}, scale 1, zero point {zero_point}: comes back as {made}"
+    returned = offset(saturated(number, zero_point, 0, 255), zero_point)
+    if 2 * abs(number - returned) <= 1:
+        raise ReplayFailed(f"{number} comes back as {returned}")
+    return f"x = {number}, scale 1, zero point {zero_point}: comes back as {returned}"
 
 
 def difference_fits() -> Obligations:
     y, z = z3.Ints("y z")
     number = (y >= -(2**31), y < 2**31, z >= -(2**31), z < 2**31)
-    made = execute(offset, y, z).value
-    yield Obligation("int32", number, z3.And(made >= -(2**31), made < 2**31))
+    difference = execute(offset, y, z).value
+    yield Obligation("int32", number, z3.And(difference >= -(2**31), difference < 2**31))
 
 
 def show_difference(found: Counterexample) -> str:
     """A difference that int32 does not have."""
-    made = offset(found["y"], found["z"])
-    if -(2**31) <= made < 2**31:
-        raise ReplayFailed(f"{made} is an int32")
-    return f"{found['y']} - ({found['z']}) is {made}, no int32"
+    difference = offset(found["y"], found["z"])
+    if -(2**31) <= difference < 2**31:
+        raise ReplayFailed(f"{difference} is an int32")
+    return f"{found['y']} - ({found['z']}) is {difference}, no int32"
 
 
 NOT_BELOW = mutated(saturated, "return lowest", "return lowest + 1")

@@ -94,6 +94,6 @@ def among(names: Sequence[str]) -> tuple[Theorem, ...]:
     return stated() if names and "derived" not in {name.partition(".")[0] for name in names} else theorems()
 
 
-def _in_order(found: Iterable[Theorem]) -> tuple[Theorem, ...]:
-    complete = (replace(theorem, induction=induction(theorem.id)) for theorem in found)
+def _in_order(theorems: Iterable[Theorem]) -> tuple[Theorem, ...]:
+    complete = (replace(theorem, induction=induction(theorem.id)) for theorem in theorems)
     return tuple(sorted(complete, key=lambda theorem: theorem.id))

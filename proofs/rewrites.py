@@ -106,9 +106,9 @@ def stored_is_broadcast(reading: Function = f, writing: Function = step) -> Iter
     """What numpy writes for an index of the common extent C, and an operator reads without broadcasting."""
     i, b, c = z3.Ints("i B C")
     inside = (stretches(b, c), i >= 0, i < c)
-    found = mapped(reading, i, c, c) * called(writing, b)
-    yield Obligation("an element of the small constant", inside, z3.And(found >= 0, found < b))
-    yield Obligation("the element that was meant", inside, found == mapped(f, i, b, c))
+    read = mapped(reading, i, c, c) * called(writing, b)
+    yield Obligation("an element of the small constant", inside, z3.And(read >= 0, read < b))
+    yield Obligation("the element that was meant", inside, read == mapped(f, i, b, c))
 
 
 SHORT = mutated(shape_arithmetic.padding, "width - extent", "width - extent - 1")

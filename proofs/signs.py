@@ -157,13 +157,13 @@ def leaky(f: SymbolicFormat, x: Term, alpha: Term) -> Term:
 def leaks(f: SymbolicFormat, d: Definitions, of: Callable[[SymbolicFormat, Term, Term], Term] = leaky) -> Obligations:
     """The product itself is not computed: its class and sign follow from those of its factors."""
     x, alpha = f.patterns("x alpha")
-    number, a, made = f.number(x), f.number(alpha), of(f, x, alpha)
+    number, a, result = f.number(x), f.number(alpha), of(f, x, alpha)
     zero = plus_zero(f)
-    yield Obligation("x where not negative", (z3.Not(number < zero),), made == number)
+    yield Obligation("x where not negative", (z3.Not(number < zero),), result == number)
     product = z3.Or(z3.fpIsNaN(a), z3.And(z3.fpIsZero(a), z3.fpIsInf(number)))
-    yield Obligation("NaN", (), z3.fpIsNaN(made) == z3.Or(z3.fpIsNaN(number), z3.And(number < zero, product)))
-    turned = z3.fpIsNegative(made) == z3.fpIsPositive(a)
-    yield Obligation("the sign turned by that of alpha", (number < zero,), z3.Or(z3.fpIsNaN(made), turned))
+    yield Obligation("NaN", (), z3.fpIsNaN(result) == z3.Or(z3.fpIsNaN(number), z3.And(number < zero, product)))
+    turned = z3.fpIsNegative(result) == z3.fpIsPositive(a)
+    yield Obligation("the sign turned by that of alpha", (number < zero,), z3.Or(z3.fpIsNaN(result), turned))
 
 
 def leaks_no_nan(f: SymbolicFormat, d: Definitions) -> Obligations:
@@ -180,9 +180,9 @@ def show_leak(found: Counterexample) -> str:
 
     patterns = np.array([found["x"], found["alpha"]], np.uint16).view(np.float16)
     with np.errstate(all="ignore"):
-        made = patterns[0] * patterns[1]
-    if not np.isnan(made):
-        raise ReplayFailed(f"{patterns[0]} * {patterns[1]} is {made}")
+        leaked = patterns[0] * patterns[1]
+    if not np.isnan(leaked):
+        raise ReplayFailed(f"{patterns[0]} * {patterns[1]} is {leaked}")
     return f"in float16 alpha = {patterns[1]} and the element {patterns[0]}: their product is NaN"
 
 

@@ -28,7 +28,7 @@ OVER = z3.Function("over", z3.IntSort(), z3.IntSort(), z3.IntSort())
 
 def counted(sliced: Callable[..., Any], *known: z3.BoolRef) -> Term:
     """The code of `sliced`, with an uninterpreted function in place of `steps_over`."""
-    names = {**sliced.__globals__, "steps_over": lambda d, step: step.wrapped(OVER(step.other(d), step.term))}
+    names = {**sliced.__globals__, "steps_over": lambda d, step: step.wrapped(OVER(step.operand(d), step.term))}
     return execute(FunctionType(sliced.__code__, names), EXTENT, START, END, STEP, assuming=known).value
 
 

@@ -280,11 +280,11 @@ REFUTED: list[tuple[str, str, str, Any, Any, str, str]] = [
 def theorems() -> Iterator[Theorem]:
     """Windows on one axis, of any extent, kernel, dilation, stride and padding."""
     for name, statement, formula, claim, changes, about in STATED:
-        made = {
+        changed_claims = {
             title: (claim, change) if isinstance(change, Axis) else (change, Axis())
             for title, change in changes.items()
         }
-        changed = tuple(Mutant(title, undivided(*each)) for title, each in made.items())
+        changed = tuple(Mutant(title, undivided(*each)) for title, each in changed_claims.items())
         yield Theorem(f"window.{name}", statement, formula, undivided(claim, Axis()), about, mutants=changed)
     for name, statement, formula, refuted, replay, erratum, because in REFUTED:
         yield Theorem(

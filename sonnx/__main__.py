@@ -16,19 +16,20 @@ def main() -> int:
     """Run the command line and return the exit code; a failure of the tool itself is one sentence and code 4."""
     try:
         gc.disable()  # loading modules makes no garbage, and looking for it takes a tenth of a short run
+        from sonnx.supervise.descriptors import open_standard
+
+        open_standard()  # a shell may have closed them
         _load_msgspec()
         from sonnx.base.garbage import collect_rarely
-        from sonnx.cli.main import run
+        from sonnx.cli import main as command_line
 
         gc.freeze()  # nor does looking at the modules again
         gc.enable()
         collect_rarely()
-        if sys.stdout is None:  # closed by the shell: nobody reads, as with a closed pipe
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
         for stream in (sys.stdout, sys.stderr):  # an encoding such as cp1252 lacks characters of the formulas
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        code = run(sys.argv[1:], own_process=True)
+        code = command_line.run(sys.argv[1:], own_process=True)
         sys.stdout.flush()
         gc.freeze()  # the process ends: its memory is not searched for garbage
     except BrokenPipeError:  # the reader closed the pipe

@@ -58,14 +58,14 @@ class Reached:
 
 def texts_of(stated: Mapping[str, Obligation]) -> tuple[dict[str, str], str]:
     """The questions in SMT-LIB by the name of the obligation, and the hash of all of them."""
-    texts = {name: solvers.export(obligation) for name, obligation in stated.items()}
+    texts = {name: solvers.question_text(obligation) for name, obligation in stated.items()}
     return texts, questions_hash((name, hashlib.sha256(text.encode()).hexdigest()) for name, text in texts.items())
 
 
 def refuted(obligation: Obligation, mutant: str = "") -> bool:
     """Whether z3 finds values for which the hypotheses hold and the goal fails; a stated mutant has all its steps."""
     effort = solvers.EFFORT if mutant.startswith(STATED) else EFFORT
-    return solvers.can_hold(solvers.export(obligation), effort)
+    return solvers.can_hold(solvers.question_text(obligation), effort)
 
 
 def candidates(theorem: Theorem) -> Iterator[Mutant]:
@@ -115,7 +115,7 @@ def reach(theorem: Theorem, known: str = "") -> Reached | None:
             break
         for text in list(missing):
             changed = made.get(text)
-            if changed is None or solvers.export(changed) == texts[text]:
+            if changed is None or solvers.question_text(changed) == texts[text]:
                 continue
             same_goal = changed.goal.eq(stated[text].goal)
             if (same_goal and text in weaker) or not refuted(changed, name):

@@ -38,10 +38,14 @@ def _signature(schema: onnx.defs.OpSchema) -> str:
         f"{_count(schema.min_output, schema.max_output)} outputs",
     ]
     attributes = [
-        f"{name}: {attribute.type.name.lower()}{'!' if attribute.required else ''}"
+        f"{name}: {_kind(attribute)}{'!' if attribute.required else ''}"
         for name, attribute in sorted(schema.attributes.items())
     ]
     return "; ".join(filter(None, (", ".join(counts), ", ".join(attributes))))
+
+
+def _kind(attribute: onnx.defs.OpSchema.Attribute) -> str:
+    return str(attribute.type).rpartition(".")[2].lower()
 
 
 def _count(least: int, most: int) -> str:

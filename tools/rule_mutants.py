@@ -27,7 +27,7 @@ from sonnx.language.domain import Expression, RuleError
 from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause
 from sonnx.language.parser import parse
 from sonnx.language.steps import OutOfFuel
-from sonnx.profile.cases import RuleCase, cases
+from sonnx.profile.cases import RuleCase, all_cases
 from sonnx.profile.definitions import Rule
 from tools.syntax_mutants import Replacements, changes, of_condition
 
@@ -68,7 +68,7 @@ def _parses(text: str) -> bool:
 def evaluations() -> Mapping[tuple[str, str], list[Evaluation]]:
     """Every condition that checking the cases evaluates, by rule and expression."""
     evaluations: dict[tuple[str, str], list[Evaluation]] = defaultdict(list)
-    for case in cases():
+    for case in all_cases():
         for edition in case.expected:
             with _recording(evaluations, case, edition):
                 sonnx.check(model_bytes(case), edition or None, strict_versions=case.strict_versions)

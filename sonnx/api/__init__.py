@@ -9,7 +9,7 @@ one of them stands in the modules beside this one.  What several functions take:
     bind: numbers for symbolic dimensions; the result holds for these numbers.
     input_shapes: shapes of graph inputs, also where the model states no dimension or a symbol.
     strict_versions: accept only the operator version that a text specifies.
-    unchecked: take a model that does not conform to the edition, too.
+    unchecked: accept a model that does not conform to the edition.
     hashed: read the whole file once, use these bytes and state their SHA-256.
     limits: size limits of a model, see `sonnx.model.limits`.
     name: what the result calls the model; by default the base name of the file.

@@ -9,7 +9,7 @@ from sonnx.bounds.bound import bound_source
 from sonnx.bounds.options import BoundsOptions
 from sonnx.bounds.split import HalvesElsewhere
 from sonnx.checker.report import NotConforming
-from sonnx.model.sources import Source, encoded
+from sonnx.model.sources import Source, path_or_bytes
 from sonnx.report.bounds import BoundsReport
 from sonnx.report.check import CheckReport
 
@@ -24,7 +24,7 @@ def bound(source: Source, options: BoundsOptions) -> BoundsReport:
         NotBounded: a node has no transfer function.
     """
     try:
-        return BoundsReport.of(bound_source(encoded(source), options, _elsewhere(options)))
+        return BoundsReport.of(bound_source(path_or_bytes(source), options, _elsewhere(options)))
     except NotConforming as stop:
         raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
 

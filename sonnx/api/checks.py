@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.options import keyword_arguments
+from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.options import BatchOptions, CheckOptions
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence, Report
 from sonnx.checker.request import check_model, open_model, unbound
 from sonnx.model.files import is_one, models_of
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport
 
@@ -35,7 +36,7 @@ def check(source: Source, options: CheckOptions) -> CheckReport:
         UsageError: an unknown edition, rule, tag or symbol, a malformed file of the project, or arguments that exclude
             one another.
     """
-    file = encoded(source)
+    file = path_or_bytes(source)
     model, digest = open_model(file, options.reads_whole_file, options.limits)
     report = check_model(model, digest, options.request(), name_of(file, options.name), options.drawn)
     if options.box:
@@ -55,38 +56,40 @@ def check_models(models: Sequence[str], options: BatchOptions) -> BatchResult:
         UsageError: options that cannot be met, or a folder or pattern without a model.
         OSError: the journal of `resume` cannot be read or written.
     """
+    return check_files(models, models_of(models), options)
+
+
+def check_files(
+    models: Sequence[str], files: Sequence[str], options: BatchOptions, calls: list[CheckedCall] | None = None
+) -> BatchResult:
+    """See `check_models`; `files` are those that the paths, folders and patterns name.
+
+    `calls` takes the calls of a single model that is checked in this process; see `facts_document`.
+    """
     if options.box and (len(models) != 1 or not is_one(models[0]) or models[0] == "-"):
         raise UsageError("--box is about one model file")
     _deviated([], options)  # a malformed file is refused before the check
-    if is_isolated(models, options):
-        results = _in_child_processes(models_of(models), options)
+    if is_isolated(models, files, options):
+        results = _in_child_processes(files, options)
     else:
-        results = _in_this_process(models_of(models), options)
+        results = _in_this_process(files, options, calls)
     results.reports = _deviated(results.reports, options)
     return results
 
 
-def facts_of(source: str | bytes, options: CheckOptions, name: str) -> FactsDocument:
-    """The facts of the calls of a model, and the verdicts of their operators' rules.
+def facts_document(report: Report, calls: Sequence[CheckedCall]) -> FactsDocument:
+    """The facts of the calls of a model that was checked, and the verdicts of their operators' rules."""
+    from sonnx.report.facts_json import FactsDocument, call_facts  # most checks write no facts
 
-    Raises:
-        Unreadable: the source is not a readable ONNX model.
-        UsageError: a symbol that the model does not have.
-    """
-    from sonnx.checker.checked_calls import checked_calls  # most checks write no facts
-    from sonnx.report.facts_json import FactsDocument, call_facts
-
-    request = options.request()
-    model, digest = open_model(source, True, request.limits)
-    calls = tuple(map(call_facts, checked_calls(model, request)))
-    return FactsDocument(model=name, sha256=digest, edition=request.edition or "", calls=calls)
+    facts = tuple(map(call_facts, calls))
+    return FactsDocument(model=report.name, sha256=report.sha256, edition=report.edition, calls=facts)
 
 
-def is_isolated(models: Sequence[str], options: BatchOptions) -> bool:
-    """Whether child processes check the models: if there are several, or an option requires it."""
+def is_isolated(models: Sequence[str], files: Sequence[str], options: BatchOptions) -> bool:
+    """Whether child processes check the files that the models name: if there are several, or an option requires it."""
     if options.jobs is not None:
         return bool(options.jobs)
-    return options.is_isolated or not all(map(is_one, models)) or len(models_of(models)) > 1
+    return options.is_isolated or not all(map(is_one, models)) or len(files) > 1
 
 
 def _deviated(reports: Sequence[Report], options: CheckOptions) -> list[Report]:
@@ -126,7 +129,7 @@ def _in_child_processes(models: Sequence[str], options: BatchOptions) -> BatchRe
     return results
 
 
-def _in_this_process(models: Sequence[str], options: BatchOptions) -> BatchResult:
+def _in_this_process(models: Sequence[str], options: BatchOptions, calls: list[CheckedCall] | None) -> BatchResult:
     results, request = BatchResult(), options.request()
     for name in models:
         try:
@@ -139,6 +142,6 @@ def _in_this_process(models: Sequence[str], options: BatchOptions) -> BatchResul
         if len(models) > 1 and (misfit := unbound(model, shown, request)):
             results.without_report[name] = NoVerdictSentence(misfit)
             continue
-        report = check_model(model, digest, request, shown, options.drawn)
+        report = check_model(model, digest, request, shown, options.drawn, calls)
         results.reports.append(_discharged(report, model, Path(name), options) if options.box else report)
     return results

@@ -27,7 +27,7 @@ from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.probes import comparison_inputs
 from sonnx.executor.runtimes import Runtime, optimizer_of
 from sonnx.model.ir import Model
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
@@ -44,7 +44,7 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
             another.
         Stop: the executor does not support a part of the model, or an input cannot be used.
     """
-    file = encoded(source)
+    file = path_or_bytes(source)
     model, digest = open_model(file, options.hashed, options.limits)
     path = None if isinstance(file, bytes) else file
     sized = bind_symbols(model, options.bind, options.input_shapes)

@@ -7,10 +7,11 @@ from pathlib import Path
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.graph_outline import is_drawable, outline
 from sonnx.checker.request import open_model
-from sonnx.equivalence.decision import Side, compare_models, side_of, witness_inputs
+from sonnx.equivalence.decision import compare
 from sonnx.equivalence.difference import changes_of
 from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.equivalence.sides import Side, side_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.model_changes import ModelChangesReport, Outlines
 
@@ -23,9 +24,8 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
         UsageError: an unknown edition or symbol.
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
-    sides = _sides(first, second, options)
-    result = compare_models(*sides, options)
-    return EquivalenceReport(result, options.identical, witness_inputs(sides[0], options, result))
+    comparison = compare(*_sides(first, second, options), options)
+    return EquivalenceReport(comparison.result, options.identical, comparison.inputs)
 
 
 @keyword_arguments(DiffOptions, subjects=2)
@@ -45,7 +45,7 @@ def diff(first: Source, second: Source, options: DiffOptions) -> ModelChangesRep
 def _sides(first: Source, second: Source, options: PairOptions) -> tuple[Side, Side]:
     """Two models as the sides of a comparison."""
     sides = []
-    for index, source in enumerate(map(encoded, (first, second))):
+    for index, source in enumerate(map(path_or_bytes, (first, second))):
         model, digest = open_model(source, hashed=True, limits=options.limits)
         folder = None if isinstance(source, bytes) else Path(source).parent
         sides.append(side_of(model, name_of(source, options.names and options.names[index]), digest, folder))

@@ -10,10 +10,10 @@ from sonnx.base.options import keyword_arguments
 from sonnx.evidence import qualification_kit
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import MANIFEST, EvidencePack, pack
-from sonnx.evidence.pack_verification import differences
+from sonnx.evidence.pack_verification import pack_differences
 from sonnx.evidence.signature import signature_fault
 from sonnx.evidence.verification import CommandLine
-from sonnx.model.sources import Source, encoded
+from sonnx.model.sources import Source, path_or_bytes
 
 
 @keyword_arguments(AuditOptions)
@@ -26,7 +26,7 @@ def audit(source: Source, options: AuditOptions) -> EvidencePack:
         UsageError: options that cannot be met, or files of the project that are malformed or change while they are
             read.
     """
-    file = encoded(source)
+    file = path_or_bytes(source)
     return pack(file if isinstance(file, bytes) else Path(file), options)
 
 
@@ -48,7 +48,7 @@ def verify(
         UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
     """
     files = (None if file is None else Path(file) for file in (model, derived_from))
-    texts = tuple(dict.fromkeys(differences(Path(pack), *files)))
+    texts = tuple(dict.fromkeys(pack_differences(Path(pack), *files)))
     fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
     return (*texts, fault) if fault else texts
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sonnx.base.options import keyword_arguments
-from sonnx.model.sources import Source, encoded
+from sonnx.model.sources import Source, path_or_bytes
 from sonnx.prover.model_walk import prove_model
 from sonnx.prover.options import ProofOptions, QuestionOptions, TheoremOptions
 from sonnx.report.model_proof import ProofReport
@@ -29,7 +29,7 @@ def prove(source: Source, options: ProofOptions) -> ProofReport:
     if options.proofs is not None:
         certificates.require_usable(options.proofs)
     kept = options.questions or options.emit_smt2 is not None or options.proofs is not None
-    proof = prove_model(encoded(source), **asdict(replace(options, questions=kept)))
+    proof = prove_model(path_or_bytes(source), replace(options, questions=kept))
     place = WorkPlace(options.jobs, timeout=options.timeout)
     questions = certificates.questions_of_model(proof.questions)
     if options.emit_smt2 is not None:

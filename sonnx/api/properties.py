@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sonnx.base.options import keyword_arguments
 from sonnx.model.reader import file_bytes, read
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.properties.options import VerifyOptions
 from sonnx.properties.result import PropertyResult
@@ -26,7 +26,7 @@ def verify_property(source: Source, stated: str | os.PathLike[str] | None, optio
         NotConforming: the model does not conform; it carries the report.
         NotBounded: a node has no transfer function.
     """
-    file = encoded(source)
+    file = path_or_bytes(source)
     if isinstance(file, bytes):
         folder, data, shown = None, file, "model"
     else:

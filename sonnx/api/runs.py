@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.report import NotConforming
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
 from sonnx.executor.input_files import inputs_from_files, outputs_from_files
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.options import ExecutionOptions, PreparationOptions
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport
 from sonnx.report.run import ExpectedOutput, PreparedModel, RunReport
@@ -27,7 +28,11 @@ def prepare(source: Source, options: PreparationOptions) -> PreparedModel:
     Raises:
         UsageError: an unknown edition.
     """
-    file = encoded(source)
+    return _prepared(source, options)
+
+
+def _prepared(source: Source, options: PreparationOptions) -> PreparedModel:
+    file = path_or_bytes(source)
     model = bind_symbols(read(file, limits=options.limits), options.bind, options.input_shapes)
     path = None if isinstance(file, bytes) else file
     try:
@@ -47,15 +52,15 @@ def run(source: Source, options: ExecutionOptions) -> RunReport:
         ErrorCondition: a rule that the values depend on does not hold; it names the rule.
         NotExecutable: the executor does not support a part of the model.
     """
-    prepared = prepare(source, **asdict(PreparationOptions.of(options)))
+    prepared = _prepared(source, PreparationOptions.of(options))
     model, progress = prepared.runner.model, options.progress
-    given = {**inputs_from_files(model, options.input_files, options.test_data), **(options.inputs or {})}
+    inputs = {**inputs_from_files(model, options.input_files, options.test_data), **(options.inputs or {})}
     if options.seed is not None:
-        missing = [value for value in required_inputs(model) if value.name not in given]
-        given = {**probe(missing, options.seed, 0), **given}
+        missing = [value for value in required_inputs(model) if value.name not in inputs]
+        inputs = {**probe(missing, options.seed, 0), **inputs}
     expected = outputs_from_files(model, options.test_data) if options.test_data is not None else {}
     watch = None if progress is None else lambda done, of, node: progress(f"node {done + 1} of {of}: {node.operator}")
-    result = prepared.run(given, watch)
+    result = prepared.run(inputs, watch)
     compared = (
         ExpectedOutput(output, values.size, first_difference(result[output], values, bits=options.bits))
         for output, values in expected.items()

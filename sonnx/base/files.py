@@ -28,7 +28,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """The same of a file that a function writes.
+    """Write a file as `write_whole` does, by a function that is given the open file.
 
     Raises:
         OSError: the folder cannot be written; the temporary file is removed.
@@ -38,7 +38,7 @@ def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
         with path.open("wb") as file:
             write(file)
         return
-    name = path.parent / f".{path.name}.{os.getpid()}"
+    name = _temporary(path)
     with _errors_about(path):
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
@@ -48,6 +48,11 @@ def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
         except BaseException:
             name.unlink(missing_ok=True)
             raise
+
+
+def _temporary(path: Path) -> Path:
+    """A name beside a path that nothing else has, also where process numbers repeat, as they do in containers."""
+    return path.parent / f".{path.name[:40]}.{os.urandom(8).hex()}"
 
 
 @contextmanager
@@ -98,7 +103,7 @@ def open_regular(path: Path) -> int:
     return descriptor
 
 
-def json_value(data: bytes | str) -> Any:
+def json_value(data: bytes | bytearray | str) -> Any:
     """The value of a JSON text.
 
     Raises:
@@ -217,7 +222,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         OSError: the folder cannot be written; the temporary folder is removed.
     """
     target = folder.absolute()
-    part = target.parent / f".{target.name}.{os.getpid()}"
+    part = _temporary(target)
     with _errors_about(folder):
         make_new_folder(part)
         try:

@@ -1,4 +1,4 @@
-"""Python's search for objects in reference cycles, in a process of the program: models and reports make no cycles."""
+"""How often Python searches for reference cycles, which models and reports never form."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ from sonnx.base.errors import UsageError
 from sonnx.base.reported import json_data
 
 MAX_AMOUNT = 10**9 - 1
-Value = TypeVar("Value")
-Other = TypeVar("Other")
+First = TypeVar("First")
+Second = TypeVar("Second")
 Third = TypeVar("Third")
 Result = TypeVar("Result")
 OptionsOf = TypeVar("OptionsOf", bound="Options")
@@ -71,9 +71,9 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 force_setattr(self, name, Path(value))
 
     @classmethod
-    def of(cls, others: object) -> Self:
+    def of(cls, options: object) -> Self:
         """The options that this analysis shares with another one, with the values that they have there."""
-        return cls(**{name: getattr(others, name) for name in cls.__struct_fields__ if hasattr(others, name)})
+        return cls(**{name: getattr(options, name) for name in cls.__struct_fields__ if hasattr(options, name)})
 
     @classmethod
     def arguments(cls) -> Iterator[tuple[FieldInfo, Argument]]:
@@ -125,15 +125,15 @@ def _written(flag: str, value: Any) -> Iterator[str]:
 
 
 def default_of(option: FieldInfo) -> Any:
-    """The value of an option that is not given."""
+    """The default of an option."""
     return option.default if option.default_factory is NODEFAULT else option.default_factory()
 
 
 @cache
 def _paths(kind: type[Options]) -> tuple[str, ...]:
     """The fields that have one path, which a caller of the library may give as a text."""
-    known = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
-    return tuple(name for name, argument, default in known if argument.read is Path and default is None)
+    described = ((option.name, argument, default_of(option)) for option, argument in kind.arguments())
+    return tuple(name for name, argument, default in described if argument.read is Path and default is None)
 
 
 def _argument(annotation: Any) -> Argument | None:
@@ -155,16 +155,16 @@ class Decorator(Protocol[Keywords, OptionsOf_co]):
     def __call__(self, function: Callable[[OptionsOf_co], Result], /) -> Callable[Keywords, Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Value, OptionsOf_co], Result], /
-    ) -> Callable[Concatenate[Value, Keywords], Result]: ...
+        self, function: Callable[[First, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[First, Keywords], Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Value, Other, OptionsOf_co], Result], /
-    ) -> Callable[Concatenate[Value, Other, Keywords], Result]: ...
+        self, function: Callable[[First, Second, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[First, Second, Keywords], Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Value, Other, Third, OptionsOf_co], Result], /
-    ) -> Callable[Concatenate[Value, Other, Third, Keywords], Result]: ...
+        self, function: Callable[[First, Second, Third, OptionsOf_co], Result], /
+    ) -> Callable[Concatenate[First, Second, Third, Keywords], Result]: ...
 
 
 def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) -> Decorator[Keywords, OptionsOf]:
@@ -176,9 +176,9 @@ def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) ->
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         @wraps(function)
-        def public(*given: Any, **keywords: Any) -> Result:
-            options = kind(*given[subjects:], **keywords)
-            return copy_context().run(function, *given[:subjects], options)
+        def public(*positional: Any, **keywords: Any) -> Result:
+            options = kind(*positional[subjects:], **keywords)
+            return copy_context().run(function, *positional[:subjects], options)
 
         del public.__wrapped__  # its signature is not that of the public function
         public.__doc__ = f"{function.__doc__}\n\n{documentation(kind)}"
@@ -198,9 +198,9 @@ def require_processes(options: Any, *needing: str) -> None:
     Raises:
         UsageError: one of them is given.
     """
-    given = [name for name in needing if getattr(options, name) is not None]
-    if options.jobs == 0 and given:
-        raise UsageError(f"--{given[0]} needs a child process, and --jobs 0 allows none")
+    needed = [name for name in needing if getattr(options, name) is not None]
+    if options.jobs == 0 and needed:
+        raise UsageError(f"--{needed[0]} needs a child process, and --jobs 0 allows none")
 
 
 # ------------------------------------------------------------------ readers of values

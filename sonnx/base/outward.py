@@ -1,4 +1,4 @@
-"""Numbers of bounds as text: rounded away from what they bound, so that what is printed is a bound too."""
+"""Bounds as decimal text, rounded outward, so that the printed number is a bound too."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
 def rounded_up(number: float, digits: int) -> float:
-    """The least number of so many decimal digits that is not below the number."""
+    """The least number with this many decimal digits that is not below `number`."""
     return float(_decimal(number, digits, ROUND_CEILING))
 
 
 def rounded_down(number: float, digits: int) -> float:
-    """The largest number of so many decimal digits that is not above the number."""
+    """The largest number with this many decimal digits that is not above `number`."""
     return float(_decimal(number, digits, ROUND_FLOOR))
 
 
-def at_most(number: float, digits: int = 3) -> str:
-    """An upper bound with so many decimal digits."""
+def upper_bound_text(number: float, digits: int = 3) -> str:
+    """An upper bound as text, rounded up to this many decimal digits."""
     return _text(_decimal(number, digits, ROUND_CEILING), digits)
 
 
-def at_least(number: float, digits: int = 3) -> str:
-    """A lower bound with so many decimal digits."""
+def lower_bound_text(number: float, digits: int = 3) -> str:
+    """A lower bound as text, rounded down to this many decimal digits."""
     return _text(_decimal(number, digits, ROUND_FLOOR), digits)
 
 

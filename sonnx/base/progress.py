@@ -72,12 +72,12 @@ def clock(text: str, delay: float = 1.0) -> Iterator[None]:
             line(f"{text}: {monotonic() - started:.0f} s")
 
     with StatusLine(delay) as line:
-        shown = threading.Thread(target=tick, args=(line,), daemon=True)
+        thread = threading.Thread(target=tick, args=(line,), daemon=True)
         if line.enabled:
-            shown.start()
+            thread.start()
         try:
             yield
         finally:
             done.set()
             if line.enabled:
-                shown.join()
+                thread.join()

@@ -201,8 +201,8 @@ def as_written(kind: Any) -> Any:
     Keys that are ADDED have a default there; a key that is unknown is refused.
     """
     if get_origin(kind) is Annotated:
-        known = as_written(kind.__origin__)
-        return known | None if ABSENT_IF_EMPTY in kind.__metadata__ else known
+        written = as_written(kind.__origin__)
+        return written | None if ABSENT_IF_EMPTY in kind.__metadata__ else written
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(map(as_written, get_args(kind)))]  # noqa: UP007  (the members are known at run time only)
     if get_origin(kind) is tuple:
@@ -210,7 +210,7 @@ def as_written(kind: Any) -> Any:
     if not (isinstance(kind, type) and issubclass(kind, Struct)):
         return kind
     keys = ((key.name, as_written(key.type), _default(key.type)) for key in json_keys(kind))
-    shown = [(name, known, field(**default)) for name, known, default in keys]
+    shown = [(name, written, field(**default)) for name, written, default in keys]
     return defstruct(kind.__name__, shown, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 

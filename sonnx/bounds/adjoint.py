@@ -41,13 +41,13 @@ class Pending:
         self.queue: list[int] = []
 
     def add(self, value: Value, rows: Array) -> Array | None:
-        """Add rows over a value; what the additions rounded, relative to the absolute sums, None for the first."""
-        found = self.rows.get(value.serial)
-        if found is None:
+        """Add rows over a value; the absolute sums, which bound what adding rounds, None for the first rows."""
+        earlier = self.rows.get(value.serial)
+        if earlier is None:
             heapq.heappush(self.queue, -value.serial)
             self.rows[value.serial] = value, rows
             return None
-        array: Array = found[1] + rows
+        array: Array = earlier[1] + rows
         self.rows[value.serial] = value, array
         return np.asarray(np.abs(array))
 
@@ -66,8 +66,8 @@ def errors(target: Value, rows: Array) -> Array:
     """Bounds of |row d| for the errors d of a value, one for each row of shape (m, *value)."""
     bound, pending, steps = np.zeros(len(rows)), Pending(), 0
     pending.add(target, rows)
-    while (found := pending.pop()) is not None:
-        value, g = found
+    while (latest := pending.pop()) is not None:
+        value, g = latest
         if value.transfer is None:
             if value.has_error:
                 bound = bound + _against(g, value.error)
@@ -85,11 +85,13 @@ def errors(target: Value, rows: Array) -> Array:
 
 
 def _visited(target: Value, rows: Array, *, every: bool = False) -> Iterator[tuple[Value, Array, Transfer | None]]:
-    """The values that a tensor is made of, those with errors or all, with the rows over them and their transfers."""
+    """The values that a tensor is made of, latest first, with the rows over them and their transfers: those with
+    errors, or `every` one.
+    """
     pending = Pending()
     pending.add(target, rows)
-    while (found := pending.pop()) is not None:
-        value, g = found
+    while (latest := pending.pop()) is not None:
+        value, g = latest
         transfer = value.transfer
         yield value, g, transfer
         for operand, pull in zip(transfer.inputs, transfer.pulls, strict=True) if transfer is not None else ():
@@ -98,7 +100,7 @@ def _visited(target: Value, rows: Array, *, every: bool = False) -> Iterator[tup
 
 
 def contributions(target: Value, row: Array) -> dict[str, float]:
-    """What the noise of each node adds to the bound of one row; an account, not a bound."""
+    """What the noise of each node adds to the bound of one row; not rounded outward, so not itself a bound."""
     parts = dict[str, float]()
     for value, g, transfer in _visited(target, row):
         if transfer is not None:
@@ -130,8 +132,10 @@ def sensitivity(target: Value, row: Array) -> dict[str, Array]:
 
 
 def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) -> Array:
-    """Upper bounds of row · x for the ideal values x of a tensor: constants are added up with a bound of what the
-    additions round.  With lines and sides chosen for rows, bounds for the x on these sides.
+    """Upper bounds of row · x for the ideal values x of a tensor, one for each row of shape (m, *value).
+
+    `chosen` has lines and sides of kinks by the serial number of a value; then the bounds hold for the x on these
+    sides.  What float64 rounds when the constants are added up is added to the bounds.
     """
     total, size, slack, pending, steps = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows)), Pending(), 0
 
@@ -144,14 +148,14 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
         steps += 1
 
     pending.add(target, rows)
-    while (found := pending.pop()) is not None:
-        value, g = found
+    while (latest := pending.pop()) is not None:
+        value, g = latest
         transfer = value.transfer
-        if transfer is None or (how := transfer.relaxation) is None or not transfer.inputs:
+        if transfer is None or (relaxation := transfer.relaxation) is None or not transfer.inputs:
             ends(g, value.low, value.high)
             continue
-        if isinstance(how, Lines):
-            x, lines, choice = transfer.inputs[0], how, chosen.get(value.serial)
+        if isinstance(relaxation, Lines):
+            x, lines, choice = transfer.inputs[0], relaxation, chosen.get(value.serial)
             up, down = np.maximum(g, 0), np.minimum(g, 0)
             if choice is None:
                 h = up * lines.upper_slope + down * lines.lower_slope
@@ -168,8 +172,8 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
                 slack = slack + _against(2 * UNIT * after, x.magnitude)
             steps += 2
             continue
-        if how.low.any() or how.high.any():
-            ends(g, how.low, how.high)
+        if relaxation.low.any() or relaxation.high.any():
+            ends(g, relaxation.low, relaxation.high)
         slack = slack + _against(g, transfer.slack)
         for operand, pull in zip(transfer.inputs, transfer.pulls, strict=True):
             after = pending.add(operand, pull(g))

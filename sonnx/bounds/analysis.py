@@ -19,7 +19,7 @@ from sonnx.checker.checker import stated_facts
 from sonnx.executor.array_sizes import require_arrays, require_known_arrays
 from sonnx.executor.executor import active_rules, check_conforming
 from sonnx.executor.node_errors import place_of
-from sonnx.executor.preparation import NodeValidity
+from sonnx.executor.node_validity import NodeValidity
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
@@ -77,7 +77,7 @@ class Analyser:
         self.places = self._places()
 
     def _places(self) -> dict[str, Value]:
-        """A value for the output of each node, with its name, its node and how many read it."""
+        """For each output of a node a value of which nothing is known yet: its name, its node, how many read it."""
         graph = self.model.graph
         readers: dict[str, int] = {}
         for name in (
@@ -107,9 +107,9 @@ class Analyser:
             relax=self.relax, at_point=all(interval.is_point for interval in box.values()), rounds=self.rounds,
         )  # fmt: skip
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
-        given = {name: _input(name, elements[name], interval) for name, interval in box.items()}
+        boxes = {name: _input(name, elements[name], interval) for name, interval in box.items()}
         with np.errstate(all="ignore"):
-            interpretation = interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
+            interpretation = interpret(self.model, domain, self.calls, given={**boxes, **self.places}, main_only=True)
         scope = interpretation.scopes[0]
         values: dict[str, Value] = {}
         computed = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
@@ -134,9 +134,9 @@ class Analyser:
         """
         domain = NodesDomain(self.hypotheses, self.folder, self.memory, computed)
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
-        given = {name: _input(name, elements[name], interval) for name, interval in box.items()}
+        boxes = {name: _input(name, elements[name], interval) for name, interval in box.items()}
         with np.errstate(all="ignore"):
-            interpret(self.model, domain, self.calls, given={**given, **self.places}, main_only=True)
+            interpret(self.model, domain, self.calls, given={**boxes, **self.places}, main_only=True)
         return domain.nodes
 
 
@@ -147,8 +147,8 @@ def _input(name: str, element: str, interval: Interval) -> Value:
 
 
 def tightened(run: Run, name: str) -> Value:
-    """The value of a name with ranges and errors by the adjoint pass: of each element, or in a large network of the
-    largest ones.
+    """The value of a name, its ranges and errors tightened by the adjoint pass; in a large network those of its largest
+    elements only.
     """
     value, domain = run.values[name], run.domain
     if value.unbounded or domain.is_read_once(value) or value.low.size > MAX_TIGHTENED:
@@ -206,7 +206,7 @@ def bound_model(
     tensors = [tensor_of(final.get(called, value), called in final) for called, value in run.values.items()]
     decisions = []
     if outputs and outputs[0] in final and (differences or argmax):
-        decisions = decide(final[outputs[0]], differences, argmax=argmax)
+        decisions = decision_bounds(final[outputs[0]], differences, argmax=argmax)
     return Bounds(
         name, analyser.active.edition.name, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
         tuple(decisions), box,
@@ -216,7 +216,7 @@ def bound_model(
 
 
 def tensor_of(value: Value, is_output: bool) -> TensorBounds:
-    """What a report keeps of a value."""
+    """The bounds of a value as a report has them."""
     return TensorBounds(
         value.name, value.node, value.element, value.low, value.high, value.introduced,
         value.error, is_output, value.unbounded,
@@ -226,7 +226,7 @@ def tensor_of(value: Value, is_output: bool) -> TensorBounds:
 # ------------------------------------------------------------------ decisions and shares
 
 
-def decide(
+def decision_bounds(
     output: Value, differences: Sequence[tuple[int, int]], *, argmax: bool, rounds: int = kinks.ROUNDS
 ) -> list[DecisionBounds]:
     """Whether differences of elements, and the place of the largest element, are the same in every implementation.
@@ -242,14 +242,14 @@ def decide(
         return [DecisionBounds(f"{i} - {j}", -np.inf, np.inf, np.inf, False) for i, j in differences] + (
             [DecisionBounds("argmax", -np.inf, np.inf, np.inf, False)] if argmax else []
         )
-    made = []
+    decisions = []
     if differences:
         first, second = np.array(differences).T
-        found = _closer(output, first, second, _apart(output, first, second), rounds)
-        made = [_decision(f"{i} - {j}", *each) for i, j, *each in zip(first, second, *found, strict=True)]
+        bounds = _closer(output, first, second, _differences(output, first, second), rounds)
+        decisions = [_decision(f"{i} - {j}", *ends) for i, j, *ends in zip(first, second, *bounds, strict=True)]
     if argmax:
-        made.append(_largest(output, rounds))
-    return made
+        decisions.append(_largest(output, rounds))
+    return decisions
 
 
 def _decision(what: str, low: float, high: float, error: float) -> DecisionBounds:
@@ -257,14 +257,16 @@ def _decision(what: str, low: float, high: float, error: float) -> DecisionBound
 
 
 def _largest(output: Value, rounds: int) -> DecisionBounds:
-    """Whether one element is the largest everywhere: the least sure pair, and those that the bounds of the elements do
-    not decide, are bounded as differences, until one is not shown.
+    """Whether one element is the largest for every input and in every implementation.
+
+    The adjoint pass bounds its differences from the others: the least sure one first, then the others that the bounds
+    of the elements do not decide, until one is not proved.
     """
     best = int(np.argmax(output.low.reshape(-1)))
     what, others = f"argmax = {best}", np.delete(np.arange(output.low.size), best)
     if not len(others):
         return DecisionBounds(what, np.inf, np.inf, 0.0, True)
-    low, high, error = _apart(output, np.full(len(others), best), others)
+    low, high, error = _differences(output, np.full(len(others), best), others)
     waiting = np.argsort(low - error)[: max(1, int((low <= error).sum()))]
     for part in np.split(waiting, [1, 16]):
         pairs = np.full(len(part), best), others[part]
@@ -275,17 +277,17 @@ def _largest(output: Value, rounds: int) -> DecisionBounds:
     return replace(_decision(what, low[worst], high[worst], error[worst]), same=bool((low > error).all()))
 
 
-def _apart(output: Value, i: Array, j: Array) -> tuple[Array, Array, Array]:
-    """The ranges of the elements i minus the elements j, and the errors of these differences, by those of each."""
+def _differences(output: Value, i: Array, j: Array) -> tuple[Array, Array, Array]:
+    """The ranges and the errors of the elements i minus the elements j, by those of the elements."""
     low, high, error = (array.reshape(-1) for array in (output.low, output.high, output.error))
     return below(low[i] - high[j]), above(high[i] - low[j]), above(error[i] + error[j])
 
 
 def _closer(
-    output: Value, i: Array, j: Array, apart: tuple[Array, Array, Array], rounds: int
+    output: Value, i: Array, j: Array, differences: tuple[Array, Array, Array], rounds: int
 ) -> tuple[Array, Array, Array]:
-    """The same by the adjoint pass, where it gives more."""
-    least, most, error = (np.array(array) for array in apart)
+    """The ranges and the errors of these differences, tightened by the adjoint pass where that helps."""
+    least, most, error = (np.array(array) for array in differences)
     if output.transfer is None:
         return least, most, error
     with np.errstate(all="ignore"):
@@ -304,8 +306,8 @@ def shares(output: Value) -> tuple[tuple[str, float], ...]:
     row = adjoint.one_hot(output.low.shape, np.array([int(np.argmax(output.error))]))
     with np.errstate(all="ignore"):
         parts = adjoint.contributions(output, row)
-    whole = sum(parts.values()) or 1.0
-    return tuple(sorted(((node, part / whole) for node, part in parts.items()), key=lambda each: -each[1]))
+    all_parts = sum(parts.values()) or 1.0
+    return tuple(sorted(((node, part / all_parts) for node, part in parts.items()), key=lambda pair: -pair[1]))
 
 
-__all__ = ["Analyser", "NotBounded", "Run", "bound_model", "decide", "shares", "tensor_of", "tightened"]
+__all__ = ["Analyser", "NotBounded", "Run", "bound_model", "decision_bounds", "shares", "tensor_of", "tightened"]

@@ -18,6 +18,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.executor.array_sizes import require_arrays
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
@@ -57,12 +58,6 @@ class Interval:
 Box = Mapping[str, Interval]
 
 
-def wanted(model: Model) -> tuple[ValueInfo, ...]:
-    """The graph inputs that a box must give: those without an initializer."""
-    constants = {tensor.name for tensor in model.graph.initializers}
-    return tuple(value for value in model.graph.inputs if value.name not in constants)
-
-
 def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
     """The box of command-line texts.
 
@@ -70,8 +65,8 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
         BadInput: a text, a file or an interval is not what it should be.
     """
     require_arrays(model)
-    known = {value.name: value for value in wanted(model)}
-    made: dict[str, tuple[Array, Array]] = {}
+    known = {value.name: value for value in required_inputs(model)}
+    ends: dict[str, tuple[Array, Array]] = {}
     for text in texts:
         name, equals, rest = text.partition("=")
         while name not in known and equals and "=" in rest:
@@ -82,10 +77,10 @@ def box_of_texts(model: Model, texts: Collection[str], read: ReadArray) -> Box:
         if name not in known:
             listed = ", ".join(quote(word) for word in known) or "none"
             raise BadInput(f"the model has no input {quote(name)}; it has {listed}")
-        if name in made:
+        if name in ends:
             raise BadInput(f"the input {quote(name)} is given twice")
-        made[name] = _ends(name, rest, known[name], read)
-    return box_of_arrays(model, made)
+        ends[name] = _ends(name, rest, known[name], read)
+    return box_of_arrays(model, ends)
 
 
 def _ends(name: str, text: str, value: ValueInfo, read: ReadArray) -> tuple[Array, Array]:
@@ -125,7 +120,7 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
     Raises:
         BadInput: an input is missing, or is empty, reversed, NaN, infinite or of another shape.
     """
-    inputs = wanted(model)
+    inputs = required_inputs(model)
     known = {value.name for value in inputs}
     missing = [value.name for value in inputs if value.name not in ends]
     extra = [name for name in ends if name not in known]
@@ -140,8 +135,8 @@ def box_of_arrays(model: Model, ends: Mapping[str, Array | tuple[Array, Array]])
 
 def _interval(value: ValueInfo, ends: Array | tuple[Array, Array], symbols: dict[str, int]) -> Interval:
     called, element = f"the input {quote(value.name)}", value.type.element or ""
-    whole = element == "bool" or (element in ELEMENTS and is_integer(ELEMENTS[element]))
-    if value.type.kind != "tensor" or not (element in FORMATS or whole):
+    is_whole = element == "bool" or (element in ELEMENTS and is_integer(ELEMENTS[element]))
+    if value.type.kind != "tensor" or not (element in FORMATS or is_whole):
         raise BadInput(f"{called} is declared as {element or value.type.kind}; a box has numbers or truth values")
     low, high = ends if isinstance(ends, tuple) else (ends, ends)
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
@@ -154,7 +149,7 @@ def _interval(value: ValueInfo, ends: Array | tuple[Array, Array], symbols: dict
         raise BadInput(f"{called} has NaN in its box")
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise BadInput(f"{called} has an infinite end in its box")
-    if whole and low.size and max(np.abs(low).max(), np.abs(high).max()) > MAX_WHOLE:
+    if is_whole and low.size and max(np.abs(low).max(), np.abs(high).max()) > MAX_WHOLE:
         raise BadInput(f"{called} has an end beyond 2^53; float64 does not have every integer there")
     reversed_ends = low > high
     if reversed_ends.any():

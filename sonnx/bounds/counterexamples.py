@@ -1,8 +1,8 @@
 """Parts of a box on which an assumption holds, and inputs for which it does not.
 
-The box is halved.  On a part the bounds of a node show the assumption, or the executor, which computes exact values and
-rounds each operator once, is run at the ends and the middle of the part: an input that it refuses is a counterexample.
-What neither shows is undecided.
+The box is split into parts.  Where the bounds on a part do not prove an assumption, the executor, which computes exact
+values and rounds each operator once, runs the model at the ends and the middle of the part: an input that it refuses is
+a counterexample.  What neither decides is undecided.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Undecided:
 
 @dataclass
 class Decided:
-    """What the parts show of assumptions: the ones that hold everywhere, that fail, and that are undecided."""
+    """What the parts show of each assumption: it holds everywhere, it fails for an input, or it is undecided."""
 
     shown: set[Assumption] = field(default_factory=set)
     failing: dict[Assumption, Counterexample] = field(default_factory=dict)
@@ -75,7 +75,7 @@ def decide_on_parts(
         run: the executor.
     """
     decided = Decided()
-    missing: dict[Assumption, list[tuple[float, Box]]] = {assumption: [] for assumption in assumptions}
+    undecided_parts: dict[Assumption, list[tuple[float, Box]]] = {assumption: [] for assumption in assumptions}
     queue, parts, numbers = deque([(1.0, box, tuple(assumptions))]), 0, 0
     while queue:
         volume, part, waiting = queue.popleft()
@@ -83,31 +83,31 @@ def decide_on_parts(
             try:
                 run(point)
             except ErrorCondition as error:
-                for row in waiting:
-                    if row[1] == error.rule and str(error).startswith(row[0]):
-                        why = str(error).removeprefix(f"{row[0]}: ").removesuffix(f" ({row[1]})")
-                        decided.failing.setdefault(row, Counterexample(point, why))
+                for assumption in waiting:
+                    if assumption[1] == error.rule and str(error).startswith(assumption[0]):
+                        why = str(error).removeprefix(f"{assumption[0]}: ").removesuffix(f" ({assumption[1]})")
+                        decided.failing.setdefault(assumption, Counterexample(point, why))
             except Stop:
                 pass  # another value that does not exist decides nothing
-        waiting = tuple(each for each in waiting if each not in decided.failing)
+        waiting = tuple(assumption for assumption in waiting if assumption not in decided.failing)
         if parts and waiting and parts < MAX_PARTS and numbers < MAX_NUMBERS:
             shown, size = shown_on(part)
-            numbers, waiting = numbers + size, tuple(each for each in waiting if each not in shown)
+            numbers, waiting = numbers + size, tuple(assumption for assumption in waiting if assumption not in shown)
         parts += 1
-        both = halves(part, {}) if waiting and parts < MAX_PARTS and numbers < MAX_NUMBERS else None
-        for half in both or ():
+        half_boxes = halves(part, {}) if waiting and parts < MAX_PARTS and numbers < MAX_NUMBERS else None
+        for half in half_boxes or ():
             queue.append((volume / 2, half, waiting))
-        if both is None:
-            for each in waiting:
-                missing[each].append((volume, part))
-    for each, places in missing.items():
-        if each in decided.failing:
+        if half_boxes is None:
+            for assumption in waiting:
+                undecided_parts[assumption].append((volume, part))
+    for assumption, places in undecided_parts.items():
+        if assumption in decided.failing:
             continue
         if not places:
-            decided.shown.add(each)
+            decided.shown.add(assumption)
             continue
         volume = sum(volume for volume, _ in places)
-        decided.undecided[each] = Undecided(volume, _part(places[0][1], box))
+        decided.undecided[assumption] = Undecided(volume, _part(places[0][1], box))
     return decided
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser, bound_model
-from sonnx.bounds.box import Box, wanted
+from sonnx.bounds.box import Box
 from sonnx.bounds.counterexamples import (
     MAX_NUMBERS,
     Assumption,
@@ -31,6 +31,7 @@ from sonnx.bounds.result import Bounds
 from sonnx.checker.report import Count, Finding, Report, overall
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
@@ -57,7 +58,7 @@ class Discharge:
 def discharge(
     report: Report, model: Model, path: Path | None, box: Box, texts: Collection[str], hypotheses: Hypotheses
 ) -> Discharge:
-    """What a box of inputs shows; `texts` say it."""
+    """Decide the assumptions of a report on a box of inputs; `texts` are the box as the user wrote it."""
     try:
         bounds = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
     except NotBounded as reason:
@@ -79,20 +80,21 @@ def discharge(
     if open_:
         why = next((f": {tensor.unbounded}" for tensor in bounds.tensors if tensor.unbounded), "")
         text += f"; not shown: {open_}{why}"
-    told = [f"{place}: {rule} is {why}" for (place, rule), why in decided.undecided.items()]
+    undecided_notes = [f"{place}: {rule} is {why}" for (place, rule), why in decided.undecided.items()]
     counts = _moved(report.counts, Counter(finding.rule for finding in shown), Verdict.PASS)
     counts = _moved(counts, Counter(finding.rule for finding in failing), Verdict.FAIL)
-    made = replace(
+    discharged = replace(
         report, findings=tuple(left), counts=counts, verdict=overall({count.verdict for count in counts}),
-        notes=(*report.notes, text, *told),
+        notes=(*report.notes, text, *undecided_notes),
     )  # fmt: skip
     undecided = tuple((finding, decided.undecided[key]) for finding, key in waiting.items() if key in decided.undecided)
-    return Discharge(made, shown, tuple(failing.items()), undecided, bounds)
+    return Discharge(discharged, shown, tuple(failing.items()), undecided, bounds)
 
 
 def _on_parts(
     model: Model, path: Path | None, box: Box, hypotheses: Hypotheses, edition: str, waiting: Sequence[Assumption]
 ) -> Decided:
+    """What parts of the box show of the assumptions that the bounds on the whole box leave open."""
     if not waiting:
         return Decided()
     runner = ModelRunner(model, path, edition, unchecked=True)
@@ -105,7 +107,7 @@ def _on_parts(
             return set(), MAX_NUMBERS
         return _shown(run.conditions, model), sum(value.low.size for value in run.values.values())
 
-    types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in wanted(model)}
+    types = {value.name: np.dtype(ELEMENTS[value.type.element or ""]) for value in required_inputs(model)}
     return decide_on_parts(box, types, waiting, shown_on, runner.run)
 
 
@@ -121,7 +123,9 @@ def _assumption(model: Model, finding: Finding) -> Assumption | None:
 
 
 def _shown(conditions: Iterable[Condition], model: Model) -> set[Assumption]:
-    """The assumptions that conditions show: recorded for the node, which has bounded inputs then, and each holds."""
+    """The assumptions that conditions prove: each condition that `Operator.shown_by` names is recorded for the node, so
+    that its inputs have bounds, and holds.
+    """
     held: dict[tuple[str, str], bool] = {}
     for condition in conditions:
         held[condition.node, condition.name] = condition.holds and held.get((condition.node, condition.name), True)
@@ -135,16 +139,16 @@ def _shown(conditions: Iterable[Condition], model: Model) -> set[Assumption]:
 
 
 def _moved(counts: tuple[Count, ...], shown: Counter[str], verdict: Verdict) -> tuple[Count, ...]:
-    """The counts with results that moved from assumed to a verdict."""
-    made: dict[tuple[str, Verdict, str], int] = {}
+    """The counts after `shown` results of each rule moved from assumed to a verdict."""
+    numbers: dict[tuple[str, Verdict, str], int] = {}
     for count in counts:
         number = count.number
         if count.verdict is Verdict.ASSUMED and shown[count.rule]:
             moved = min(number, shown[count.rule])
             number -= moved
             key = count.rule, verdict, ""
-            made[key] = made.get(key, 0) + moved
+            numbers[key] = numbers.get(key, 0) + moved
         if number:
             key = count.rule, count.verdict, count.reason
-            made[key] = made.get(key, 0) + number
-    return tuple(Count(*key, number) for key, number in made.items())
+            numbers[key] = numbers.get(key, 0) + number
+    return tuple(Count(*key, number) for key, number in numbers.items())

@@ -17,11 +17,12 @@ import numpy as np
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds import adjoint, kinks
-from sonnx.executor.preparation import NodeValidity
+from sonnx.executor.node_validity import NodeValidity
+from sonnx.executor.prepared_call import PreparedCall, operand_facts
 from sonnx.graph.call import Call
-from sonnx.graph.environment import NOTHING_STATED, declared_facts, environment, explicit_attributes
+from sonnx.graph.environment import NOTHING_STATED, declared_facts
 from sonnx.graph.interpreter import Transferred
-from sonnx.language.evaluator import TensorFacts, Unknown
+from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import NUMPY_SINCE
@@ -51,11 +52,11 @@ MAX_WORK = 2**31
 """Numbers in the rows that one analysis follows back at most; values beyond it keep their forward errors."""
 
 POINT_WORK, LARGE = 2**25, 2**20
-"""The same for a point; where a row is longer than LARGE, one row."""
+"""MAX_WORK for a box that is a point; where a row has more numbers than LARGE, one row is followed all the same."""
 
 
 def empty(name: str, facts: TensorFacts, unbounded: str, **more: Any) -> Value:
-    """A value of which nothing is known."""
+    """A value of which nothing is known; `unbounded` says why."""
     zero = nothing(())
     return Value(name, facts, zero, zero, zero, zero, unbounded=unbounded, **more)
 
@@ -101,13 +102,13 @@ class BoundsDomain:
         """The values that keep their forward errors, because their rows are too many numbers."""
 
     def room(self, value: Value) -> int:
-        """The elements of a value whose rows can still be followed back."""
+        """How many elements of a value can get a row in the adjoint pass with the work that is left."""
         size = _ancestors_size(value)
         most = MAX_WORK if not self.at_point else POINT_WORK if size <= LARGE else size
         return max(0, min(MAX_WORK, most) - self.work) // max(size, 1)
 
     def affords(self, value: Value, rows: int) -> bool:
-        """Whether so many rows can be followed back; they are counted."""
+        """Whether the work that is left allows so many rows; if so, they are charged."""
         if rows > min(MAX_ROWS, self.room(value)):
             self.coarse.append(value.name)
             return False
@@ -115,16 +116,16 @@ class BoundsDomain:
         return True
 
     def is_read_once(self, value: Value) -> bool:
-        """Whether each element depends on elements that vary independently, on each of them by one path.
+        """Whether every element depends on elements that vary independently, and on each of them by one path only.
 
-        Then following rows back finds no more than the forward pass, which is exact there but for its roundings.
+        Then the forward pass is exact but for its roundings, and the adjoint pass finds nothing better.
         """
         origins = [self._origin(operand) for operand in value.transfer.inputs] if value.transfer is not None else []
         return None not in origins and len(set(origins)) == len(origins)
 
     def _origin(self, value: Value) -> int | None:
-        """The serial number of the value, made by no node, that a chain of elementwise functions starts from; None for
-        other values.
+        """The serial number of the value where the chain of elementwise functions that ends here starts; None where a
+        node that is not elementwise made that value.
         """
         passed = list[int]()
         while value.serial not in self.origins and (operand := _argument(value)) is not None:
@@ -135,7 +136,7 @@ class BoundsDomain:
         return origin
 
     def declared(self, type_: Type) -> Value:
-        """What a declaration states; nothing of the values."""
+        """A value of the declared type and shape; nothing is known of its elements."""
         facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
         return empty("", facts, "the value is not made by any node before its use")
 
@@ -164,7 +165,7 @@ class BoundsDomain:
             return Transferred(values, ())
         try:
             with np.errstate(all="ignore"):
-                values = self._made(call, list(inputs), outputs, first.node)
+                values = self._outputs(call, inputs, outputs, first.node)
         except NoValue as error:
             raise NotBounded(f"{first.node}: {error} ({error.rule})") from None
         except Stop as error:
@@ -180,92 +181,67 @@ class BoundsDomain:
             raise NotBounded(text) from error
         return Transferred(values, tuple(self.conditions[before:]))
 
-    def _made(
-        self, call: Call, inputs: list[Value | None], outputs: Sequence[Value | None], node: str
+    def _outputs(
+        self, call: Call, inputs: Sequence[Value | None], outputs: Sequence[Value | None], node: str
     ) -> list[Value | None]:
+        """The bounds of the outputs of a call; `outputs` have their names, `node` is where the call stands."""
         if call.calls_function or call.domain:
             raise NotBounded(f"{node}: calls of functions and operators of other domains have no bounds")
         self.memory.validity.require(call)
-        inputs = [None if operand is None else self.refined.get(operand.serial, operand) for operand in inputs]
-        application = self._application(call, inputs, len(outputs))
-        present = [operand for operand in inputs if operand is not None]
-        if inputs and inputs[0] is None:
+        operands = [None if operand is None else self.latest(operand) for operand in inputs]
+        application, operator = self._application(call, operands), find_operator(call.operator)
+        if operands and operands[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
-        operator = find_operator(call.operator)
-        if operator is not None and _stays_exact(operator, present):
-            values = _exact(operator, application, inputs, outputs)
-            if operator.bound is None or not _rounded(present[:1], values):
-                return values
-        function = operator.bound if operator is not None else None
-        varying = next((value for value in present if not value.is_point), present[0] if present else None)
-        if function is None or varying is None:
-            raise NotBounded(f"{node}: the operator {quote(call.operator)} has no bounds yet")
-        element = _computed_in(present)
-        held = True
+        exact = None if operator is None else _exact(operator, application, operands, outputs)
+        if exact is not None:
+            return exact
+        return self._transferred(operator, application, operands, outputs, node)
+
+    def _transferred(
+        self,
+        operator: Operator | None,
+        application: Application,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[Value | None],
+        node: str,
+    ) -> list[Value | None]:
+        """The outputs by the transfer function of the operator; not known where one of its conditions is not shown."""
+        present = [operand for operand in inputs if operand is not None]
+        if operator is None or operator.bound is None or not present:
+            raise NotBounded(f"{node}: the operator {quote(application.operator)} has no bounds yet")
+        before = len(self.conditions)
 
         def require(name: str, holds: bool, detail: str) -> bool:
-            nonlocal held
-            held = held and holds
             self.conditions.append(Condition(node, name, holds, detail))
             return holds
 
         context = Context(
-            self.hypotheses, application, element, self._refine, require, len(outputs), self.memory.layouts, node
-        )
-        recorded = operator is not None and NO_WRAP_AROUND in operator.shown_by.values()
-        transfers = [_whole(context, transfer, recorded) for transfer in function(context, inputs)]
-        failed = next((condition for condition in reversed(self.conditions) if not condition.holds), None)
-        why = "" if held or failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
+            stated=self.hypotheses, application=application, element=_computed_in(present), refine=self._refine,
+            require=require, outputs=len(outputs), cache=self.memory.layouts, node=node,
+        )  # fmt: skip
+        is_recorded = NO_WRAP_AROUND in operator.shown_by.values()
+        transfers = [_whole(context, transfer, is_recorded) for transfer in operator.bound(context, inputs)]
+        failed = next((condition for condition in self.conditions[before:][::-1] if not condition.holds), None)
+        why = "" if failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
         return [
-            place and self._value(place, transfer, element, why, node)
-            for place, transfer in zip(outputs, transfers, strict=True)
+            output and _bounded(output, transfer, context.element, why, node)
+            for output, transfer in zip(outputs, transfers, strict=True)
         ]
 
-    def _value(self, place: Value, made: Transfer, element: str, why: str, node: str) -> Value:
-        element, shape = made.element or element, made.low.shape
-        error = _error(made, element)
-        ends = np.min(made.low, initial=0.0), np.max(made.high, initial=0.0), np.max(error, initial=0.0)
-        if not why and not np.isfinite(ends).all():
-            why = f"{node}: the range or the error explodes"
-        facts = TensorFacts(element, shape, place.facts.values)
-        return replace(
-            place, facts=facts, low=made.low, high=made.high, error=error, transfer=made, unbounded=why,
-            introduced=spread(made.introduced, shape), serial=new_serial(),
-        )  # fmt: skip
-
-    def _application(self, call: Call, inputs: Sequence[Value | None], outputs: int) -> Application:
+    def _application(self, call: Call, inputs: Sequence[Value | None]) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
-        facts = [None if operand is None else operand.facts for operand in inputs]
-        key = call, tuple(facts), outputs
+        facts = operand_facts(inputs)
+        key = call, tuple(facts)
         application = self.memory.applications.get(key)
         if application is not None:
             return application
-        operator = find_operator(call.operator)
-        attributes = {attribute.name: attribute for attribute in call.attributes}
-        version, names, signature = call.version or call.operator_set or 0, dict[str, Any](), call.signature
-        if signature is not None:
-            version = signature.version
-            names = environment(signature, call.attributes, facts, [NOTHING_STATED] * outputs)
-            explicit = explicit_attributes(
-                operator.explicit_attributes if operator is not None else None, signature, names
-            )
-            if explicit and not isinstance(explicit, Unknown):
-                attributes |= {attribute.name: attribute for attribute in explicit}
-                names = environment(signature, tuple(attributes.values()), facts, [NOTHING_STATED] * outputs)
-        if "broadcast" in attributes or (
-            operator is not None and operator.axis_broadcasting and version < NUMPY_SINCE and "axis" in attributes
-        ):
+        prepared = PreparedCall.of(call, facts).explicit()
+        application, operator = prepared.application(), prepared.operator
+        aligns = operator is not None and operator.axis_broadcasting and application.version < NUMPY_SINCE
+        if "broadcast" in prepared.attributes or (aligns and "axis" in prepared.attributes):
             raise NotExecutable("broadcasting along an axis, as before operator set 7, has no bounds")
-        made_application = Application(
-            call.operator,
-            version,
-            signature.text if signature is not None else "onnx",
-            names,
-            attributes,
-            outputs=outputs,
-        )
-        self.memory.applications[key] = made_application
-        return made_application
+        self.memory.applications[key] = application
+        return application
 
     # ------------------------------------------------------------------ better bounds where they matter
 
@@ -359,33 +335,33 @@ def _computed_in(inputs: Sequence[Value]) -> str:
     return min(inputs, key=rank).element
 
 
-def _whole(context: Context, made: Transfer, recorded: bool) -> Transfer:
+def _whole(context: Context, transfer: Transfer, is_recorded: bool) -> Transfer:
     """The transfer of integers and truth values: ranges have whole ends, and no value wraps around; recorded where that
     does not hold, or where a rule is shown by it.
     """
-    element = made.element or context.element
+    element = transfer.element or context.element
     if element in FORMATS:
-        return made
+        return transfer
     kind = ELEMENTS[element]
-    low, high = np.ceil(made.low), np.floor(made.high)
+    low, high = np.ceil(transfer.low), np.floor(transfer.high)
     if kind == np.bool_:
-        return replace(made, low=np.maximum(low, 0.0), high=np.minimum(high, 1.0))
+        return replace(transfer, low=np.maximum(low, 0.0), high=np.minimum(high, 1.0))
     if not is_integer(kind):
         raise NotExecutable(f"elements of type {element} have no bounds")
     least, most = limits_of(kind)
-    error = _error(made, element)
+    error = _error(transfer, element)
     inside = (below(low - error) > float(least) - 1) & (above(high + error) < float(most) + 1)
-    if low.size and not made.saturates and (recorded or not inside.all()):
+    if low.size and not transfer.saturates and (is_recorded or not inside.all()):
         ends = f"{low.min():.6g} to {high.max():.6g}, error {error.max():.3g}"
         context.require(NO_WRAP_AROUND, bool(inside.all()), f"values from {ends}, in the type {element}")
-    return replace(made, low=low, high=high)
+    return replace(transfer, low=low, high=high)
 
 
-def _error(made: Transfer, element: str) -> Array:
-    """The error of a value; that of a whole number is one."""
-    error = np.asarray(made.propagated + made.residual + made.introduced)
+def _error(transfer: Transfer, element: str) -> Array:
+    """The error of a value by its transfer: the sum of its parts, rounded up; of integers a whole number."""
+    error = np.asarray(transfer.propagated + transfer.residual + transfer.introduced)
     error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
-    return spread(error if element in FORMATS else np.floor(error), made.low.shape)
+    return spread(error if element in FORMATS else np.floor(error), transfer.low.shape)
 
 
 def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:
@@ -395,17 +371,36 @@ def _stays_exact(operator: Operator, inputs: Sequence[Value]) -> bool:
     return operator.reads_shapes_only or (constants and (operator.exact or whole))
 
 
+def _bounded(output: Value, transfer: Transfer, element: str, why: str, node: str) -> Value:
+    """The value of an output by its transfer; `why` says why nothing is known of it, "" where something is."""
+    element, shape = transfer.element or element, transfer.low.shape
+    error = _error(transfer, element)
+    ends = np.min(transfer.low, initial=0.0), np.max(transfer.high, initial=0.0), np.max(error, initial=0.0)
+    if not why and not np.isfinite(ends).all():
+        why = f"{node}: the range or the error explodes"
+    return replace(
+        output, facts=TensorFacts(element, shape, output.facts.values), low=transfer.low, high=transfer.high,
+        error=error, transfer=transfer, unbounded=why, introduced=spread(transfer.introduced, shape),
+        serial=new_serial(),
+    )  # fmt: skip
+
+
 def _exact(
     operator: Operator, application: Application, inputs: Sequence[Value | None], outputs: Sequence[Value | None]
-) -> list[Value | None]:
-    given = [
+) -> list[Value | None] | None:
+    """The outputs where they are the same in every implementation: constants; None where they are not."""
+    present = [operand for operand in inputs if operand is not None]
+    if not _stays_exact(operator, present):
+        return None
+    arrays = [
         None if operand is None else np.zeros(operand.shape) if operand.exact is None else operand.exact
         for operand in inputs
     ]
-    return [
-        place and replace(_finite_constant(place.name, array), node=place.node, readers=place.readers)
-        for place, array in zip(outputs, operator.define(application, given), strict=True)
+    values = [
+        output and replace(_finite_constant(output.name, array), node=output.node, readers=output.readers)
+        for output, array in zip(outputs, operator.define(application, arrays), strict=True)
     ]
+    return None if operator.bound is not None and _rounded(present[:1], values) else values
 
 
 def _rounded(inputs: Sequence[Value], outputs: Sequence[Value | None]) -> bool:
@@ -425,7 +420,7 @@ def _argument(value: Value) -> Value | None:
 
 
 def _ancestors_size(value: Value) -> int:
-    """The elements of a value and of all values it is made of."""
+    """How many elements a value and all values that it is made of have."""
     seen, waiting = {value.serial: value.low.size}, [value]
     while waiting:
         transfer = waiting.pop().transfer

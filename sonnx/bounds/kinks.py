@@ -71,9 +71,9 @@ class Layer(NamedTuple):
     at: slice = slice(0, 0)
 
 
-class Found(NamedTuple):
-    """For each row: its bound, the slopes of the bound in those of the lines and in the weights, the size of the row
-    over each kink, what each kink costs, and a value that is attained.
+class Evaluation(NamedTuple):
+    """What a choice of lines gives for each row: its bound; the slopes of the bound in those of the lines and in the
+    weights; the size of the row over each kink; what each kink costs; and a value of the row that an input attains.
     """
 
     bound: Array
@@ -99,18 +99,18 @@ class Network:
     @classmethod
     def before(cls, target: Value, rows: Array) -> Network | None:
         """The network of rows over a value, None where a matrix would be large."""
-        found = _affine(target, rows)
-        if found is None:
+        affine = _affine(target, rows)
+        if affine is None:
             return None
-        constant, maps, waiting = found
-        made, left, lower, kinks = dict[int, Layer](), [np.zeros(0)], [np.zeros(0)], 0
+        constant, maps, waiting = affine
+        layers, left, lower, kinks = dict[int, Layer](), [np.zeros(0)], [np.zeros(0)], 0
         while waiting:
             value, elements = waiting.pop()
             lines = _lines(value)
-            if value.serial in made:
+            if value.serial in layers:
                 continue
             if lines is None or value.transfer is None:
-                made[value.serial] = Layer(value, elements)
+                layers[value.serial] = Layer(value, elements)
                 continue
             x = value.transfer.inputs[0]
             parts = _affine(x, adjoint.one_hot(x.shape, elements)) if len(elements) * x.low.size <= MOST else None
@@ -121,23 +121,27 @@ class Network:
                 left.append(np.full(number, lines.left))
                 lower.append(lines.lower_slope.reshape(-1)[elements])
             own = Lines(
-                lines.lower_slope.reshape(-1)[elements], lines.lower_offset.reshape(-1)[elements],
-                lines.upper_slope.reshape(-1)[elements], lines.upper_offset.reshape(-1)[elements], lines.left,
-            )  # fmt: skip
-            made[value.serial] = Layer(value, elements, own, *parts[:2], slice(kinks, kinks + number))
+                lower_slope=lines.lower_slope.reshape(-1)[elements],
+                lower_offset=lines.lower_offset.reshape(-1)[elements],
+                upper_slope=lines.upper_slope.reshape(-1)[elements],
+                upper_offset=lines.upper_offset.reshape(-1)[elements],
+                left=lines.left,
+            )
+            layers[value.serial] = Layer(value, elements, own, *parts[:2], slice(kinks, kinks + number))
             kinks, waiting = kinks + number, waiting + parts[2]
-        layers = {serial: made[serial] for serial in sorted(made)}
-        return cls(constant, maps, layers, np.concatenate(left), np.concatenate(lower))
+        in_order = {serial: layers[serial] for serial in sorted(layers)}
+        return cls(constant, maps, in_order, np.concatenate(left), np.concatenate(lower))
 
-    def chosen(self, made: Choice) -> dict[int, Chosen]:
+    def chosen(self, choice: Choice) -> dict[int, Chosen]:
         """A choice as `adjoint.upper` takes it."""
         return {
-            serial: Chosen(layer.elements, *(array[:, layer.at] for array in made))
-            for serial, layer in self.layers.items() if layer.at.stop > layer.at.start
-        }  # fmt: skip
+            serial: Chosen(layer.elements, *(array[:, layer.at] for array in choice))
+            for serial, layer in self.layers.items()
+            if layer.at.stop > layer.at.start
+        }
 
-    def evaluated(self, rows: Array, choice: Choice) -> Found:
-        """Rows followed back to the inputs, and from the worst inputs forward again."""
+    def evaluated(self, rows: Array, choice: Choice) -> Evaluation:
+        """Follow rows back to the inputs, and from the worst inputs forward again."""
         total, zero = rows @ self.constant, np.zeros(choice.slope.shape)
         size, cost, by_slope, by_weight = (np.array(zero) for _ in range(4))
         back = {serial: rows @ matrix for serial, matrix in self.maps.items()}
@@ -166,8 +170,8 @@ class Network:
             h = g * slope + h
             total = total + (g * offset).sum(1) + h @ layer.constant
             kept[serial] = g, slope, offset
-            for each, matrix in layer.maps.items():
-                back[each] = h @ matrix + back.get(each, 0.0)
+            for before, matrix in layer.maps.items():
+                back[before] = h @ matrix + back.get(before, 0.0)
         by_lines, ideal = dict[int, Array](), dict[int, Array]()
         for serial, layer in self.layers.items():
             g, slope, offset = kept[serial]
@@ -185,12 +189,13 @@ class Network:
                 by_weight[:, at] = side * z
                 cost[:, at] = np.where(side == 0, g * (by_lines[serial] - np.where(z > 0, z, left * z)), -np.inf)
         end = self.constant + sum(ideal[s] @ matrix.T for s, matrix in self.maps.items())
-        return Found(total, by_slope, by_weight, size, cost, (rows * end).sum(1))
+        return Evaluation(total, by_slope, by_weight, size, cost, (rows * end).sum(1))
 
 
 def _lines(value: Value) -> Lines | None:
-    how = value.transfer.relaxation if value.transfer is not None else None
-    return how if isinstance(how, Lines) else None
+    """The lines that enclose a value between them; None where another relaxation, or none, was made."""
+    relaxation = value.transfer.relaxation if value.transfer is not None else None
+    return relaxation if isinstance(relaxation, Lines) else None
 
 
 def _affine(value: Value, rows: Array) -> tuple[Array, dict[int, Array], list[tuple[Value, Array]]] | None:
@@ -200,23 +205,23 @@ def _affine(value: Value, rows: Array) -> tuple[Array, dict[int, Array], list[tu
     n, pending = len(rows), adjoint.Pending()
     constant, maps, met = np.zeros(n), dict[int, Array](), list[tuple[Value, Array]]()
     pending.add(value, rows)
-    while (found := pending.pop()) is not None:
-        operand, g = found
+    while (latest := pending.pop()) is not None:
+        operand, g = latest
         flat, transfer = g.reshape(n, -1), operand.transfer
-        how = transfer.relaxation if transfer is not None and transfer.inputs else None
-        if transfer is None or how is None or isinstance(how, Lines):
+        relaxation = transfer.relaxation if transfer is not None and transfer.inputs else None
+        if transfer is None or relaxation is None or isinstance(relaxation, Lines):
             places = np.arange(flat.shape[1])
-            if isinstance(how, Lines) and how.left is not None:
-                places = np.flatnonzero(how.upper_offset)
+            if isinstance(relaxation, Lines) and relaxation.left is not None:
+                places = np.flatnonzero(relaxation.upper_offset)
             if len(places):
                 maps[operand.serial] = flat[:, places]
                 met.append((operand, places))
-            if transfer is not None and isinstance(how, Lines) and len(places) < flat.shape[1]:
-                rest = flat * how.upper_slope.reshape(-1)
+            if transfer is not None and isinstance(relaxation, Lines) and len(places) < flat.shape[1]:
+                rest = flat * relaxation.upper_slope.reshape(-1)
                 rest[:, places] = 0
                 pending.add(transfer.inputs[0], rest.reshape(g.shape))
             continue
-        constant = constant + flat @ (0.5 * how.low + 0.5 * how.high).reshape(-1)
+        constant = constant + flat @ (0.5 * relaxation.low + 0.5 * relaxation.high).reshape(-1)
         if max(x.low.size for x in transfer.inputs) * n > MOST:
             return None
         for x, pull in zip(transfer.inputs, transfer.pulls, strict=True):
@@ -225,30 +230,30 @@ def _affine(value: Value, rows: Array) -> tuple[Array, dict[int, Array], list[tu
 
 
 def _searched(network: Network, rows: Array, choice: Choice, steps: int) -> tuple[Choice, Array, Array]:
-    """Better slopes and weights by steps down the bound, what each kink costs then, and a value that is attained."""
+    """Improve slopes and weights by gradient steps on the bound; what each kink costs then, and a value attained."""
     best, bound, cost, attained = choice, np.full(len(rows), np.inf), choice.slope, np.full(len(rows), -np.inf)
     means = squares = np.zeros((2, *choice.slope.shape))
     for step in range(steps):
-        found = network.evaluated(rows, choice)
-        attained = np.maximum(attained, found.attained)
-        better = found.bound < bound
-        bound = np.minimum(bound, found.bound)
+        evaluation = network.evaluated(rows, choice)
+        attained = np.maximum(attained, evaluation.attained)
+        better = evaluation.bound < bound
+        bound = np.minimum(bound, evaluation.bound)
         best = Choice(*(np.where(better[:, None], new, old) for new, old in zip(choice, best, strict=True)))
-        cost = np.where(better[:, None], found.cost, cost)
-        gradient = np.stack([found.by_slope, found.by_weight])
+        cost = np.where(better[:, None], evaluation.cost, cost)
+        gradient = np.stack([evaluation.by_slope, evaluation.by_weight])
         means, squares = 0.9 * means + 0.1 * gradient, 0.99 * squares + 0.01 * gradient**2
         size = 0.3 * 0.9**step / (1 - 0.9 ** (step + 1)) * (1 - 0.99 ** (step + 1)) ** 0.5
         move = size * means / (np.sqrt(squares) + 1e-30)
         slope = np.clip(choice.slope - move[0], network.left, 1.0)
-        weight = np.maximum(choice.weight - move[1] * found.size, 0.0)
+        weight = np.maximum(choice.weight - move[1] * evaluation.size, 0.0)
         choice = Choice(slope, choice.side, weight)
     return best, cost, attained
 
 
 def _followed(network: Network, target: Value, rows: Array, high: Array, rounds: int) -> Array:
-    """Upper bounds of rows, those of -rows behind them, by both sides of the kinks that cost most."""
-    m, one = len(rows), np.eye(len(rows) // 2)
-    signs, owner, bound = np.concatenate([one, -one]), np.arange(m), high
+    """Upper bounds of rows, then of -rows, with both sides of the kinks that cost most bounded by themselves."""
+    m, unit = len(rows), np.eye(len(rows) // 2)
+    signs, owner, bound = np.concatenate([unit, -unit]), np.arange(m), high
     zero = np.zeros((m, len(network.left)))
     choice = Choice(zero + network.lower, zero, zero)
     attained, done = np.full(m, -np.inf), np.full(m, -np.inf)

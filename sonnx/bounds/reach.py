@@ -11,7 +11,8 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser, Run
 from sonnx.bounds.bound import box_of
-from sonnx.bounds.box import MAX_WHOLE, Box, box_of_arrays, wanted
+from sonnx.bounds.box import MAX_WHOLE, Box, box_of_arrays
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.reach import StatedRanges
 from sonnx.model.ir import Model, Node, Tensor
 from sonnx.numerics.class_recognition import Excludes
@@ -39,16 +40,16 @@ def ranges_of(
         folder: where the model file stands.
         edition: whose texts define the operators.
     """
-    said = f"inputs of the box {', '.join(map(quote, texts))}" if texts else FINITE
+    inputs = f"inputs of the box {', '.join(map(quote, texts))}" if texts else FINITE
     try:
         analyser = Analyser(
             model, hypotheses_named(DEFAULT_HYPOTHESES), folder, edition, tighten=False, relax=box is not None
         )
         run = analyser.run(_finite(model) if box is None else box)
     except (BadInput, NotBounded) as reason:
-        return StatedRanges(said, lambda name: None, box, str(reason))
-    known = _Exclusions(run, analyser)
-    return StatedRanges(said, known.__getitem__, box)
+        return StatedRanges(inputs, lambda name: None, box, str(reason))
+    exclusions = _Exclusions(run, analyser)
+    return StatedRanges(inputs, exclusions.__getitem__, box)
 
 
 def box_of_options(model: Model, texts: Collection[str]) -> Box | None:
@@ -67,7 +68,7 @@ def _finite(model: Model) -> Box:
         BadInput: an input has no shape of numbers, or a type without such a box.
     """
     ends: dict[str, tuple[Array, Array]] = {}
-    for value in wanted(model):
+    for value in required_inputs(model):
         kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
         if kind is None or shape is None or not all(isinstance(extent, int) for extent in shape):
             raise BadInput(f"the input {quote(value.name)} has no shape of numbers")
@@ -104,7 +105,7 @@ class _Exclusions:
         return self.known[name]
 
     def _needed(self, name: str) -> list[str]:
-        """The values whose elements a value has."""
+        """The inputs of its node that the elements of a value are taken from."""
         maker = self.makers.get(name)
         if maker is None or not self._operator(maker).selects:
             return []
@@ -173,7 +174,7 @@ def _outside(ends: tuple[float, float]) -> Excludes:
 
 
 def _by_range(value: Value | None) -> Excludes | None:
-    """What is outside its range, widened by its error."""
+    """Excludes what is outside the range of a value, widened by its error; None without a finite range."""
     if value is None or value.unbounded:
         return None
     exact = value.error == 0

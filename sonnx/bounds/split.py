@@ -7,24 +7,23 @@ What is shown for all parts holds for the whole box: the range is the hull of th
 from __future__ import annotations
 
 import hashlib
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 from msgspec.structs import replace
 
+from sonnx.base.errors import BadInput
+from sonnx.base.escaping import quote
 from sonnx.base.files import whole_bytes
-from sonnx.base.resources import own_hash
-from sonnx.bounds import adjoint, sub_boxes
-from sonnx.bounds.analysis import Analyser, Run, decide, tensor_of, tightened
+from sonnx.bounds import adjoint
+from sonnx.bounds.analysis import Analyser, Run, decision_bounds, tensor_of, tightened
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
-from sonnx.bounds.sub_boxes import SubBox
+from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part, is_whole
 from sonnx.model.ir import Model
 from sonnx.model.limits import Limits
 from sonnx.model.reader import read
@@ -33,6 +32,12 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
+from sonnx.supervise.identity import tool_identity
+from sonnx.supervise.journal import Journal
+from sonnx.supervise.search import Frontier, PartState, search
+
+JOURNAL = "bound --split"
+"""The kind of the files that keep parts."""
 
 Progress = Callable[[str], None]
 
@@ -49,7 +54,7 @@ class Goal:
     argmax: bool
 
     def reached(self, output: TensorBounds, decisions: Sequence[DecisionBounds]) -> bool:
-        """Whether a part shows it."""
+        """Whether the goal holds on this part."""
         if output.unbounded:
             return False
         small = self.error is None or float(output.error.max(initial=0.0)) <= self.error
@@ -57,13 +62,13 @@ class Goal:
 
     @property
     def is_stated(self) -> bool:
-        """Whether there is something to show; else the largest error is made smaller while there is time."""
+        """Whether there is something to show; without it the largest error is reduced while there is time."""
         return self.error is not None or bool(self.differences) or self.argmax
 
 
 @dataclass(frozen=True, eq=False)
 class BisectionProblem:
-    """What analyses parts: a model under hypotheses, and the goal; the same in every process."""
+    """A model under hypotheses, and what is to be shown of it: all that the analysis of a part needs."""
 
     source: str | bytes
     sizes: tuple[Mapping[str, int], Mapping[str, Sequence[int]]]
@@ -87,92 +92,59 @@ class BisectionProblem:
         """The analyser, made where it is first used."""
         return Analyser(self.model, self.hypotheses, self.folder, self.edition, rounds=PART_ROUNDS)
 
-    def key(self, box: Box) -> str:
-        """What kept parts must agree with, as a hash: program, model with its constants, box, hypotheses, goal."""
+    def identity(self, box: Box) -> dict[str, str]:
+        """What the parts of a box depend on, as names with a hash or version each."""
         source = self.source if isinstance(self.source, bytes) else whole_bytes(Path(self.source))
-        known = hashlib.sha256(
-            source + repr((own_hash(), self.sizes, self.edition, self.hypotheses, self.goal)).encode()
-        )
+        model = hashlib.sha256(source)
         for tensor in self.model.graph.initializers:
             if tensor.external is not None:
-                known.update(decode(tensor, self.folder).tobytes())
+                model.update(decode(tensor, self.folder).tobytes())
+        ranges = hashlib.sha256()
         for name, interval in sorted(box.items()):
-            known.update(name.encode() + interval.low.tobytes() + interval.high.tobytes())
-        return known.hexdigest()
+            ranges.update(name.encode("utf-8", "surrogatepass") + interval.low.tobytes() + interval.high.tobytes())
+        return {
+            "model": model.hexdigest(), "box": ranges.hexdigest(), "set of hypotheses": _hash(self.hypotheses),
+            "goal": _hash(self.goal), "set of options": _hash((self.sizes, self.edition)), **tool_identity(("numpy",)),
+        }  # fmt: skip
 
-    def part(self, box: Box, volume: float) -> SubBox:
+    def part(self, box: Box, volume: float, path: str = "") -> SubBox:
         """What is known of a part."""
         run = self.analyser.run(box)
         output = tightened(run, self.model.graph.outputs[0].name)
-        decisions = tuple(decide(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
-        return SubBox(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output))
+        decisions = tuple(decision_bounds(output, self.goal.differences, argmax=self.goal.argmax, rounds=PART_ROUNDS))
+        return SubBox(box, volume, tensor_of(output, True), decisions, _sensitivity(run, output), path)
 
     def halves(self, part: SubBox) -> list[SubBox]:
         """The halves of a part, none where no interval can be halved."""
-        return [self.part(half, part.volume / 2) for half in halves(part.box, part.sensitivity) or ()]
+        both = halves(part.box, part.sensitivity) or ()
+        return [self.part(half, part.volume / 2, f"{part.path}{side}") for side, half in enumerate(both)]
+
+    def state(self, part: SubBox) -> PartState:
+        """A part is decided where the goal is stated and holds."""
+        reached = self.goal.is_stated and self.goal.reached(part.output, part.decisions)
+        return PartState.DECIDED if reached else PartState.OPEN
+
+    def rank(self, part: SubBox) -> float:
+        """A part without bounds first, then the largest error; the largest part where only decisions are asked for."""
+        if part.output.unbounded:
+            return -np.inf
+        if self.goal.is_stated and self.goal.error is None:
+            return -part.volume
+        return -float(part.output.error.max(initial=0.0))
+
+    def divide(self, parts: Iterable[SubBox]) -> Iterator[tuple[SubBox, list[SubBox] | None]]:
+        """See `sonnx.supervise.search.Problem`."""
+        for part in parts:
+            yield part, self.halves(part) or None
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 HalvesElsewhere = Callable[[BisectionProblem, Iterable[SubBox]], Iterator[tuple[SubBox, list[SubBox]]]]
 """Halves parts in other processes: each part with its halves, in the order of completion.  It takes parts as processes
 become free; the parts may end and go on, because halves are parts too."""
-
-
-class _Taken:
-    """The parts to halve next, until a time; each is taken out, and kept here until its halves are known."""
-
-    def __init__(self, bisection: Bisection, end: float) -> None:
-        self.bisection, self.end = bisection, end
-        self.running: list[SubBox] = []
-
-    def __iter__(self) -> _Taken:
-        return self
-
-    def __next__(self) -> SubBox:
-        part = self.bisection.next() if monotonic() < self.end else None
-        if part is None:
-            raise StopIteration
-        self.running.append(part)
-        return part
-
-
-class Bisection:
-    """The parts of a box: those that show the goal, and the open ones in the order in which they are halved."""
-
-    def __init__(self, goal: Goal, parts: Iterable[SubBox]) -> None:
-        self.goal, self.order = goal, count()
-        self.done: list[SubBox] = []
-        self.stuck: list[SubBox] = []
-        self.open: list[tuple[float, int, SubBox]] = []
-        for part in parts:
-            self.add(part)
-
-    @property
-    def parts(self) -> list[SubBox]:
-        """All parts."""
-        return [*self.done, *self.stuck, *(part for *_, part in self.open)]
-
-    def add(self, part: SubBox) -> None:
-        """Sort a part in."""
-        if self.goal.is_stated and self.goal.reached(part.output, part.decisions):
-            self.done.append(part)
-        else:
-            heapq.heappush(self.open, (_rank(part, self.goal), next(self.order), part))
-
-    def next(self) -> SubBox | None:
-        """The part to halve next, taken out."""
-        return heapq.heappop(self.open)[2] if self.open else None
-
-    def halved(self, part: SubBox, halves: Sequence[SubBox]) -> None:
-        """Sort in what became of a part."""
-        if not halves:
-            self.stuck.append(part)
-        for half in halves:
-            self.add(half)
-
-    def told(self) -> str:
-        """How far it is."""
-        shown = sum(part.volume for part in self.done)
-        return f"{len(self.parts)} boxes, {shown:.1%} of the volume shown, {len(self.open)} open"
 
 
 def bisect(
@@ -192,53 +164,58 @@ def bisect(
         box: the whole box.
         whole: its bounds without bisection.
         seconds: after which no part is halved any more.
-        progress: told how far it is.
+        progress: called with the share of the box that is decided.
         elsewhere: halves parts; this process if None.
         kept: a file that keeps the parts; where it exists the bisection goes on from them.
 
     Raises:
-        BadInput: the file is of another bisection.
+        BadInput: the file is of another bisection, or damaged.
         Stop: the other processes are lost.
     """
-    key = "" if kept is None else problem.key(box)
-    found = sub_boxes.read(kept, key) if kept is not None and kept.exists() else [problem.part(box, 1.0)]
-    bisection = Bisection(problem.goal, found)
-    end = monotonic() + seconds
+    journal = None if kept is None else Journal(kept, JOURNAL, problem.identity(box))
+    parts = [] if journal is None else _kept_parts(journal)
+    if not parts:
+        parts = [problem.part(box, 1.0)]
+        if journal is not None:
+            journal.update({parts[0].path: encoded_part(parts[0])})
+    frontier = Frontier(problem, parts)
+
+    def keep(part: SubBox, halves: Sequence[SubBox] | None) -> None:
+        if journal is not None and halves is not None:
+            journal.update({half.path: encoded_part(half) for half in halves}, [part.path])
+
+    def divide(parts: Iterable[SubBox]) -> Iterator[tuple[SubBox, list[SubBox] | None]]:
+        assert elsewhere is not None  # noqa: S101  (see below)
+        for part, halves in elsewhere(problem, parts):
+            yield part, halves or None
+
+    search(
+        frontier, monotonic() + seconds, divide=None if elsewhere is None else divide, keep=keep,
+        progress=lambda: None if progress is None else progress(progress_text(frontier)),
+        every=16 if elsewhere is None else 1,
+    )  # fmt: skip
+    return joined(whole, frontier, problem.goal)
+
+
+def _kept_parts(journal: Journal) -> list[SubBox]:
+    """The parts of a file, none if it is new.
+
+    Raises:
+        BadInput: they are damaged, or together not the whole box.
+    """
     try:
-        if elsewhere is not None:
-            _elsewhere(problem, elsewhere, bisection, end, progress)
-        else:
-            _in_this_process(problem, bisection, end, progress)
-    finally:
-        if kept is not None:
-            sub_boxes.write(kept, key, bisection.parts)
-    return _joined(whole, bisection)
+        parts = [decoded_part(data) for data in journal.values.values()]
+    except ValueError:
+        parts = []
+    if not journal.is_new and not is_whole(parts):
+        raise BadInput(f"{quote(str(journal.path))} is a damaged --resume journal; name another file")
+    return parts
 
 
-def _in_this_process(problem: BisectionProblem, bisection: Bisection, end: float, progress: Progress | None) -> None:
-    number = 0
-    while monotonic() < end and (part := bisection.next()) is not None:
-        bisection.halved(part, problem.halves(part))
-        number += 1
-        if progress is not None and number % 16 == 0:
-            progress(bisection.told())
-
-
-def _elsewhere(
-    problem: BisectionProblem, halves_elsewhere: HalvesElsewhere, bisection: Bisection, end: float,
-    progress: Progress | None,
-) -> None:  # fmt: skip
-    """Parts that are being halved at an error stay open."""
-    taken = _Taken(bisection, end)
-    try:
-        for part, halves in halves_elsewhere(problem, taken):
-            taken.running.remove(part)
-            bisection.halved(part, halves)
-            if progress is not None:
-                progress(bisection.told())
-    finally:
-        for part in taken.running:
-            bisection.add(part)
+def progress_text(frontier: Frontier[SubBox]) -> str:
+    """The share of the box that is decided."""
+    shown = sum(part.volume for part in frontier.decided)
+    return f"{len(frontier.parts)} boxes, {shown:.1%} of the volume shown, {len(frontier.open)} open"
 
 
 def _sensitivity(run: Run, output: Value) -> Mapping[str, Array]:
@@ -248,15 +225,6 @@ def _sensitivity(run: Run, output: Value) -> Mapping[str, Array]:
     worst = int(np.argmax(output.error + 1e-30 * (output.high - output.low)))
     with np.errstate(all="ignore"):
         return adjoint.sensitivity(output, adjoint.one_hot(output.low.shape, np.array([worst])))
-
-
-def _rank(part: SubBox, goal: Goal) -> float:
-    """The order in which parts are halved: the largest error, or the decision furthest from the goal, first."""
-    if part.output.unbounded:
-        return -np.inf
-    if goal.is_stated and goal.error is None:
-        return -part.volume
-    return -float(part.output.error.max(initial=0.0))
 
 
 Element = tuple[str, int]
@@ -295,10 +263,11 @@ def halves_along(box: Box, element: Element) -> tuple[Box, Box] | None:
     return {**box, name: Interval(low, below)}, {**box, name: Interval(above, high)}
 
 
-def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
-    goal, parts = bisection.goal, bisection.parts
-    waiting = [*bisection.stuck, *(part for *_, part in bisection.open)]
-    shown = sum(part.volume for part in bisection.done)
+def joined(whole: Bounds, frontier: Frontier[SubBox], goal: Goal) -> Bounds:
+    """The bounds of the whole box with those of the first output that all parts show together."""
+    parts = frontier.parts
+    is_complete = not frontier.stuck and not frontier.open
+    shown = sum(part.volume for part in frontier.decided)
     outputs = [part.output for part in parts]
     name = outputs[0].name
     tensors = []
@@ -313,16 +282,16 @@ def _joined(whole: Bounds, bisection: Bisection) -> Bounds:
             tensors.append(tensor)
     decisions = [_together([part.decisions[index] for part in parts]) for index in range(len(parts[0].decisions))]
     text = f"{len(parts)} boxes; shown on {shown:.2%} of the volume"
-    if bisection.stuck:
+    if frontier.stuck:
         text += "; a part cannot be halved any more"
-    finished = not waiting or not goal.is_stated
-    split = SplitResult(len(parts), shown, finished, text)
+    split = SplitResult(len(parts), shown, is_complete or not goal.is_stated, text)
     return replace(whole, tensors=tuple(tensors), decisions=tuple(decisions), split=split)
 
 
-def _together(found: Sequence[DecisionBounds]) -> DecisionBounds:
-    what = found[0].what if all(bounds.what == found[0].what for bounds in found) else "argmax, by part"
+def _together(decisions: Sequence[DecisionBounds]) -> DecisionBounds:
+    """What all parts show of one decision."""
+    what = decisions[0].what if all(decision.what == decisions[0].what for decision in decisions) else "argmax, by part"
     return DecisionBounds(
-        what, min(bounds.low for bounds in found), max(bounds.high for bounds in found),
-        max(bounds.error for bounds in found), all(bounds.same for bounds in found),
+        what, min(decision.low for decision in decisions), max(decision.high for decision in decisions),
+        max(decision.error for decision in decisions), all(decision.same for decision in decisions),
     )  # fmt: skip

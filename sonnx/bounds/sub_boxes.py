@@ -1,25 +1,19 @@
-"""The parts of a box, and their bytes: an .npz of float64 arrays, which `--resume` keeps and processes exchange."""
+"""The parts of a box, and their form as JSON, which `--resume` keeps and processes exchange."""
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, convert, to_builtins
 
-from sonnx.base.errors import BadInput
-from sonnx.base.escaping import quote
-from sonnx.base.files import unusable_because, whole_bytes, write_whole
 from sonnx.bounds.box import Box, Interval
 from sonnx.bounds.result import DecisionBounds, TensorBounds
 from sonnx.numerics.formats import Array
-
-OUTPUT = ("low", "high", "introduced", "error")
-"""The arrays of the output of a part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,81 +25,95 @@ class SubBox:
     output: TensorBounds
     decisions: tuple[DecisionBounds, ...]
     sensitivity: Mapping[str, Array]
+    path: str = ""
+    """How it comes from the whole box: a "0" or "1" for each time that the lower or upper half was taken."""
 
 
-def write(path: Path, key: str, parts: Sequence[SubBox]) -> None:
-    """Write the parts; the file has the old content or the new one.
+def is_whole(parts: Iterable[SubBox]) -> bool:
+    """Whether parts are the leaves of one tree of halves, so that together they are the whole box."""
+    paths = sorted(part.path for part in parts)
+    depth = max(map(len, paths), default=0)
+    apart = all(not after.startswith(before) for before, after in pairwise(paths))
+    return apart and sum(1 << depth - len(path) for path in paths) == 1 << depth
+
+
+class _Numbers(Struct, frozen=True, array_like=True):
+    """An array of float64; its bytes are in the order of this machine's numbers, little-endian."""
+
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class _Decision(Struct, frozen=True, array_like=True):
+    what: str
+    low: str
+    high: str
+    error: str
+    same: bool
+
+
+class _Part(Struct, frozen=True, array_like=True):
+    path: str
+    volume: str
+    box: dict[str, tuple[_Numbers, _Numbers]]
+    output: dict[str, _Numbers]
+    texts: tuple[str, str, str, str]
+    """Of the output: its name, node, element type, and why it is unbounded."""
+    decisions: tuple[_Decision, ...]
+    sensitivity: dict[str, _Numbers]
+
+
+OUTPUT = ("low", "high", "introduced", "error")
+"""The arrays of the output of a part."""
+
+
+def encoded_part(part: SubBox) -> Any:
+    """A part as JSON; numbers of decisions are exact, as hexadecimal text."""
+    output = part.output
+    return to_builtins(_Part(
+        part.path,
+        part.volume.hex(),
+        {name: (_numbers(interval.low), _numbers(interval.high)) for name, interval in part.box.items()},
+        {name: _numbers(getattr(output, name)) for name in OUTPUT},
+        (output.name, output.node, output.element, output.unbounded),
+        tuple(map(_decision, part.decisions)),
+        {name: _numbers(array) for name, array in part.sensitivity.items()},
+    ))  # fmt: skip
+
+
+def decoded_part(data: Any) -> SubBox:
+    """The part from which `encoded_part` made the data.
 
     Raises:
-        OSError: the file cannot be written.
+        ValueError: they are not of a part.
     """
-    write_whole(path, encoded(key, parts))
+    part = convert(data, _Part)
+    if set(part.output) != set(OUTPUT) or set(part.path) - {"0", "1"}:
+        raise ValueError("not a part of a box")
+    name, node, element, unbounded = part.texts
+    ends = {kind: _array(numbers) for kind, numbers in part.output.items()}
+    output = TensorBounds(name, node, element, **ends, is_output=True, unbounded=unbounded)
+    decisions = tuple(map(_decision_bounds, part.decisions))
+    box = {key: Interval(_array(low), _array(high)) for key, (low, high) in part.box.items()}
+    weights = {key: _array(numbers) for key, numbers in part.sensitivity.items()}
+    return SubBox(box, float.fromhex(part.volume), output, decisions, weights, part.path)
 
 
-def read(path: Path, key: str) -> list[SubBox]:
-    """The parts of a file.
-
-    Raises:
-        BadInput: it is of another bisection, or cannot be read.
-    """
-    try:
-        found_key, parts = decoded(whole_bytes(path))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as reason:
-        raise BadInput(f"{quote(str(path))} is not a file of parts ({unusable_because(reason)})") from None
-    if found_key != key:
-        raise BadInput(f"{quote(str(path))} keeps the parts of another model, box, goal, hypotheses or version")
-    return parts
+def _decision(decision: DecisionBounds) -> _Decision:
+    low, high, error = (float(number).hex() for number in (decision.low, decision.high, decision.error))
+    return _Decision(decision.what, low, high, error, decision.same)
 
 
-def encoded(key: str, parts: Sequence[SubBox]) -> bytes:
-    """The bytes of at least one part, with what they must agree with."""
-    first = parts[0]
-    arrays: dict[str, Any] = {"key": np.array(key), "name": np.array(first.output.name)}
-    arrays["volume"] = np.array([part.volume for part in parts])
-    arrays["unbounded"] = np.array([part.output.unbounded for part in parts])
-    arrays["texts"] = np.array([first.output.node, first.output.element])
-    for name in OUTPUT:
-        shape = next((part.output.low.shape for part in parts if not part.output.unbounded), ())
-        arrays[f"output.{name}"] = np.stack([
-            np.zeros(shape) if part.output.unbounded else getattr(part.output, name) for part in parts
-        ])  # fmt: skip
-    for name in first.box:
-        arrays[f"box.low.{name}"] = np.stack([part.box[name].low for part in parts])
-        arrays[f"box.high.{name}"] = np.stack([part.box[name].high for part in parts])
-        zero = np.zeros(first.box[name].low.shape)
-        arrays[f"weight.{name}"] = np.stack(
-            [np.reshape(part.sensitivity.get(name, zero), zero.shape) for part in parts]
-        )
-    arrays["what"] = np.array([[decision.what for decision in part.decisions] for part in parts])
-    arrays["decisions"] = np.array(
-        [
-            [(decision.low, decision.high, decision.error, decision.same) for decision in part.decisions]
-            for part in parts
-        ]
-    ).reshape(len(parts), -1, 4)
-    stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **arrays)
-    return stream.getvalue()
+def _decision_bounds(decision: _Decision) -> DecisionBounds:
+    low, high, error = map(float.fromhex, (decision.low, decision.high, decision.error))
+    return DecisionBounds(decision.what, low, high, error, decision.same)
 
 
-def decoded(data: bytes) -> tuple[str, list[SubBox]]:
-    """What bytes must agree with, and the parts in them.
+def _numbers(array: Array) -> _Numbers:
+    return _Numbers(array.shape, np.ascontiguousarray(array, "<f8").tobytes())
 
-    Raises:
-        ValueError, KeyError, zipfile.BadZipFile, EOFError: they are not of parts.
-    """
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        arrays: dict[str, Any] = {name: file[name] for name in file.files}
-    node, element = map(str, arrays["texts"])
-    boxes = [name.removeprefix("box.low.") for name in arrays if name.startswith("box.low.")]
-    parts = []
-    for index, volume in enumerate(arrays["volume"].tolist()):
-        box = {name: Interval(arrays[f"box.low.{name}"][index], arrays[f"box.high.{name}"][index]) for name in boxes}
-        ends = {name: arrays[f"output.{name}"][index] for name in OUTPUT}
-        unbounded = str(arrays["unbounded"][index])
-        output = TensorBounds(str(arrays["name"]), node, element, **ends, is_output=True, unbounded=unbounded)
-        rows = zip(arrays["what"][index].tolist(), arrays["decisions"][index].tolist(), strict=True)
-        decisions = tuple(DecisionBounds(what, low, high, error, bool(same)) for what, (low, high, error, same) in rows)
-        weights = {name: arrays[f"weight.{name}"][index] for name in boxes}
-        parts.append(SubBox(box, volume, output, decisions, weights))
-    return str(arrays["key"]), parts
+
+def _array(numbers: _Numbers) -> Array:
+    if min(numbers.shape, default=0) < 0 or prod(numbers.shape) * 8 != len(numbers.data):
+        raise ValueError("another number of elements than the shape has")
+    return np.frombuffer(bytearray(numbers.data), "<f8").reshape(numbers.shape)

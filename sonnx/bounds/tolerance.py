@@ -46,7 +46,7 @@ class BoundTolerance:
         self.unusual: list[str] = []
         """Values of outputs within their bound that random rounding rarely makes."""
 
-    def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
+    def start(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Bound one run; inputs that are infinite or NaN have no bounds.
 
         Raises:
@@ -55,7 +55,7 @@ class BoundTolerance:
         self.runs += 1
         self.whole, self.alone, self.deviations = {}, {}, {}
         try:
-            point = box_of_arrays(self.analyser.model, dict(given))
+            point = box_of_arrays(self.analyser.model, dict(inputs))
         except BadInput as reason:
             self.without_bounds.append(f"run {self.runs}: {reason}")
             return
@@ -69,7 +69,7 @@ class BoundTolerance:
             self.without_bounds.append(f"run {self.runs}: {stopped}")
 
     def exceeded(self, way: str, name: str, computed: Array) -> str | None:
-        """How a computed value is outside its bound, None where it is within or nothing is known."""
+        """How a computed value is outside its bound; None where it is within, or where it has no bound."""
         value = (self.alone if way == EQUAL else self.whole).get(name)
         if value is None or value.unbounded or computed.shape != value.shape:
             return None
@@ -82,12 +82,12 @@ class BoundTolerance:
                 self._note(name, outside)
             return None
         place = int(np.argmax(np.where(wrong, np.where(np.isnan(outside), np.inf, outside) - value.error, -np.inf)))
-        at = [int(each) for each in np.unravel_index(place, value.shape)]
+        at = [int(coordinate) for coordinate in np.unravel_index(place, value.shape)]
         reach, bound = float(outside.reshape(-1)[place]), float(value.error.reshape(-1)[place])
         return f"is {reach:.3g} outside the ideal range at {at}, where the bound is {bound:.3g}"
 
     def _note(self, name: str, outside: Array) -> None:
-        """Keep in mind that a value is further away than random rounding usually brings it."""
+        """Record a value that is further away than random rounding usually brings it."""
         excess = np.asarray(outside - SIGMAS * self.deviations[name])
         if (excess > 0).any():
             at = np.unravel_index(int(np.argmax(excess)), excess.shape)

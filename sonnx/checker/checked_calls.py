@@ -8,15 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from sonnx.checker.facts_domain import FactsDomain
-from sonnx.checker.request import CheckRequest
 from sonnx.checker.rules import ActiveRules, Demands, RuleResult
-from sonnx.graph.call import Calls
-from sonnx.graph.interpreter import interpret
 from sonnx.graph.views import Views
-from sonnx.language.steps import steps_of_model
-from sonnx.model.ir import Model
-from sonnx.model.symbols import bind_symbols
-from sonnx.profile import catalogue
 from sonnx.profile.signature import Signature
 
 
@@ -28,29 +21,14 @@ class CheckedCall(Struct, frozen=True, eq=False):
     results: tuple[RuleResult, ...]
 
 
-class _RecordingDomain(FactsDomain):
-    """The domain of the check; `calls` has each call that it evaluated."""
+class RecordingDomain(FactsDomain):
+    """The domain of the check; it adds each call that it evaluates to `calls`, with every result explained."""
 
-    def __init__(self, rules: ActiveRules) -> None:
+    def __init__(self, rules: ActiveRules, calls: list[CheckedCall]) -> None:
         super().__init__(rules)
-        self.calls: list[CheckedCall] = []
+        self.calls = calls
 
-    def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
-        rule_results = super().own_results(made, demands, views)
-        self.calls.append(CheckedCall(made, dict(views.names), tuple(rule_results)))
+    def own_results(self, signature: Signature, demands: Demands, views: Views) -> list[RuleResult]:
+        rule_results = super().own_results(signature, demands, views)
+        self.calls.append(CheckedCall(signature, dict(views.names), tuple(rule_results)))
         return rule_results
-
-
-def checked_calls(model: Model, request: CheckRequest) -> list[CheckedCall]:
-    """The different calls of a model, in the order in which the check comes to them.
-
-    Raises:
-        UsageError: a symbol that the model does not have.
-    """
-    tailoring = request.tailoring
-    strict = request.strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = ActiveRules(catalogue.edition_named(request.edition), strict, tailoring)
-    sized, domain = bind_symbols(model, request.bind, request.input_shapes), _RecordingDomain(rules)
-    with steps_of_model(model.limits["steps"]):
-        interpret(sized, domain, Calls(sized, rules.edition, strict=strict))
-    return domain.calls

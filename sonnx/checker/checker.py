@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sonnx.base.escaping import escape, quote
+from sonnx.checker.checked_calls import CheckedCall, RecordingDomain
 from sonnx.checker.facts_domain import FactsDomain, KnownCalls
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import ReportBuilder, Subject, notes
@@ -25,78 +26,44 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.language.steps import steps_of_model
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Model, Tensor, Type
 from sonnx.model.scopes import Scope, nested_scopes
-from sonnx.profile import catalogue
 
-if TYPE_CHECKING:
-    from sonnx.checker.tailoring import Tailoring
-
-Facts = Interpretation[TensorFacts, SubjectResults]
+StatedFacts = Interpretation[TensorFacts, SubjectResults]
 """A model in the domain of stated facts: a fact for each value, the results of all rules about each call."""
 
-NOT_DRAWN = "the graph is not drawn: it has too many nodes, or too long edges between them"
 SPARSE = Type("sparse tensor", None, None, True)
 
 
 def evaluate_model(
     model: Model,
-    name: str,
-    edition: str | None = None,
-    *,
-    strict_versions: bool = False,
-    tailoring: Tailoring | None = None,
-    bound: tuple[tuple[str, int], ...] = (),
-    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = (),
-    sha256: str = "",
-    drawn: bool = False,
-    rules: ActiveRules | None = None,
-    known: KnownCalls | None = None,
+    rules: ActiveRules,
+    about: Subject,
+    known_calls: KnownCalls | None = None,
+    calls: list[CheckedCall] | None = None,
 ) -> Report:
-    """The report on a model under an edition.
+    """The report on a model under active rules.
 
     Args:
-        model: the model, its symbolic dimensions replaced by the numbers of `bound`.
-        name: what the report calls the file.
-        edition: the name of the edition; the default one if None.
-        strict_versions: admit only the version of an operator that its text specifies.
-        tailoring: what a project demands beyond the edition.
-        bound: what the report says of the symbols.
-        input_shapes: what the report says of the inputs.
-        sha256: what the report says of the bytes that were read.
-        drawn: whether the report holds an outline of the graph.
-        rules: those of the edition and the tailoring, to keep what they find for later evaluations.
-        known: see `FactsDomain`.
+        model: the model, with numbers in place of the symbolic dimensions that are bound.
+        rules: the active rules; they keep what they find for later evaluations.
+        about: what the report says of the model besides its results.
+        known_calls: see `FactsDomain`.
+        calls: takes the different calls, in the order in which the check comes to them; then `known_calls` is not used.
     """
-    strict = strict_versions or (tailoring is not None and tailoring.strict_versions)
-    rules = rules or ActiveRules(catalogue.edition_named(edition), strict, tailoring)
-    outline = None
-    if drawn:
-        from sonnx.checker.graph_outline import is_drawable  # most runs do not draw
-        from sonnx.checker.graph_outline import outline as outline_of
-
-        made = outline_of(model)
-        outline = made if is_drawable(made) else None
-    notes = (NOT_DRAWN,) if drawn and outline is None else ()
-    about = Subject(name, sha256, bound, input_shapes, strict_versions, tailoring, outline, open_inputs(model), notes)
     with steps_of_model(model.limits["steps"]):
-        return check_facts(stated_facts(model, rules, known), rules, about)
+        return check_facts(stated_facts(model, rules, known_calls, calls), rules, about)
 
 
-def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The graph inputs with a dimension that is not a number, each dimension as text, `?` where none is stated."""
-    return tuple(
-        (value.name, tuple("?" if d is None or d == -1 else str(d) for d in value.type.shape))
-        for value in model.graph.inputs
-        if value.type.shape is not None and not all(isinstance(d, int) and d >= 0 for d in value.type.shape)
-    )
-
-
-def stated_facts(model: Model, rules: ActiveRules, known: KnownCalls | None = None) -> Facts:
+def stated_facts(
+    model: Model, rules: ActiveRules, known_calls: KnownCalls | None = None, calls: list[CheckedCall] | None = None
+) -> StatedFacts:
     """What a model states: the facts of its values, and the results of the rules about its calls."""
-    domain = FactsDomain(rules, model.limits["findings"], known)
+    domain = (
+        FactsDomain(rules, model.limits["findings"], known_calls) if calls is None else RecordingDomain(rules, calls)
+    )
     return interpret(model, domain, Calls(model, rules.edition, strict=rules.strict))
 
 
-def check_facts(facts: Facts, rules: ActiveRules, about: Subject) -> Report:
+def check_facts(facts: StatedFacts, rules: ActiveRules, about: Subject) -> Report:
     """The report on a model whose facts are known."""
     return _Check(facts, rules).run(about)
 
@@ -104,7 +71,7 @@ def check_facts(facts: Facts, rules: ActiveRules, about: Subject) -> Report:
 class _Check:
     """One pass over an interpretation; what it reads is frozen, what it writes is the report."""
 
-    def __init__(self, facts: Facts, rules: ActiveRules) -> None:
+    def __init__(self, facts: StatedFacts, rules: ActiveRules) -> None:
         self.facts, self.model, self.rules = facts, facts.model, rules
         self.builder = ReportBuilder(rules, self.model.limits["findings"])
         self.domain = FactsDomain(rules)
@@ -119,16 +86,16 @@ class _Check:
         self._decide("model", Where("", "model"), self.model, self.rules.editions)
         for index, function in enumerate(self.model.functions):
             self._function(function, f"function[{index}]")
-        for facts_scope in self.facts.scopes:
-            self._scope(facts_scope)
+        for visited in self.facts.scopes:
+            self._scope(visited)
         for place, graph in self.model.training:
             for scope in nested_scopes(Scope(escape(place), graph, {})):
                 self._values(scope, {})
         signatures = self.facts.calls.signatures()
-        domains = {node.domain for found in self.facts.scopes for node in found.scope.graph.nodes}
+        domains = {node.domain for visited in self.facts.scopes for node in visited.scope.graph.nodes}
         for text in notes(self.model, domains, signatures, self.rules.edition):
             self.builder.add_note(text)
-        return self.builder.report(about, sum(len(found.visits) for found in self.facts.scopes), signatures)
+        return self.builder.report(about, sum(len(visited.visits) for visited in self.facts.scopes), signatures)
 
     def _decide(self, kind: str, where: Where, *subject: Any) -> bool:
         """Decide the rules of graph.toml about a subject: one pass of each rule, or one failure for each defect.
@@ -158,15 +125,15 @@ class _Check:
         for attribute in function.defaults:
             self._attribute(attribute, place)
 
-    def _scope(self, found: ScopeResult[TensorFacts, SubjectResults]) -> None:
-        scope = found.scope
+    def _scope(self, visited: ScopeResult[TensorFacts, SubjectResults]) -> None:
+        scope = visited.scope
         where = Where(scope.place, "graph", scope.graph.name)
         self._decide("graph", where, scope)
-        self._values(scope, found.declared)
+        self._values(scope, visited.declared)
         self._default_inputs(scope)
-        quiet = Counter([visit.result for visit in found.visits if not visit.result.reported])
+        quiet = Counter([visit.result for visit in visited.visits if not visit.result.reported])
         self.builder.uses.update(quiet)
-        for visit in found.visits if quiet.total() < len(found.visits) else ():
+        for visit in visited.visits if quiet.total() < len(visited.visits) else ():
             if visit.result.reported:
                 node, call = visit.node, visit.call
                 place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
@@ -178,7 +145,7 @@ class _Check:
         """Check each value of a scope once, by what its declarations state together; a graph input or output that is
         listed again must be complete there too.  Entries of value_info add nothing to a constant.
         """
-        graph, seen, value_of, without_tensors = scope.graph, {""}, self._value, self.without_tensors
+        graph, seen, value_of, without_tensors = scope.graph, {""}, self._keep, self.without_tensors
         interface, constants = set[tuple[str, Type]](), {tensor.name for tensor in graph.initializers}
         for kind, listed in (("input", graph.inputs), ("output", graph.outputs), ("value_info", graph.value_info)):
             for index, value in enumerate(listed):
@@ -251,7 +218,7 @@ class _Check:
         results = self._of_type(SPARSE)
         return subject_results([result for result in results.reported if result.rule.slug == "no-sparse-tensor"])
 
-    def _value(
+    def _keep(
         self, scope: Scope, results: SubjectResults, kind: str, index: int, name: str, *, sparse: bool = False
     ) -> None:
         """Keep the results for one value; those of a function are checked together, sparse ones apart."""
@@ -272,10 +239,10 @@ class _Check:
                 self.builder.add(subject_results([result]), where)
 
     def _attribute(self, attribute: Attribute, place: str) -> None:
-        known = self.faultless.get(attribute.identity)
-        if known is not None:
+        number_of_tensors = self.faultless.get(attribute.identity)
+        if number_of_tensors is not None:
             for rule, _ in self.rules.decided_about("tensor"):
-                self.builder.add_pass(rule, known)
+                self.builder.add_pass(rule, number_of_tensors)
             return
         tensors, sparse = [value for value in attribute.items if isinstance(value, Tensor)], is_sparse(attribute)
         if not tensors and not sparse:
@@ -289,7 +256,7 @@ class _Check:
             self.faultless[attribute.identity] = len(tensors)
 
     def _tensor(self, tensor: Tensor, place: str) -> bool:
-        """Decide the rules about a tensor; whether it has no defect and no external data."""
+        """Decide the rules about a tensor, and return whether it has neither a defect nor external data."""
         faultless = self._decide("tensor", Where(place, "tensor", tensor.name), tensor)
         if tensor.external is not None:
             asked = "the sizes of their files are" if tensor.external.file is not None else "their files are not"

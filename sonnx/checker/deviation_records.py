@@ -15,8 +15,7 @@ from sonnx.base.reported import HIDDEN
 from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.text_types import Limit, Line, Sha256, Text
-from sonnx.profile.toml_files import CatalogueError, sentence
-from sonnx.profile.toml_files import read_file as read_project_file
+from sonnx.profile.toml_files import CatalogueError, one_line, read_project_file
 
 PROJECT: Literal["project"] = "project"
 """The class of rules about files of the project."""
@@ -113,7 +112,7 @@ def _checked(written: DeviationRecord) -> DeviationRecord:
     place = f"deviation {written.id!r}"
     record = replace(
         written,
-        **{key: sentence(getattr(written, key), f"{place}.{key}") for key in _SENTENCES},
+        **{key: one_line(getattr(written, key), f"{place}.{key}") for key in _SENTENCES},
         findings=tuple(_covered(finding, f"{place}.findings") for finding in written.findings),
     )
     if not re.fullmatch("[0-9a-f]{64}", record.model):
@@ -130,7 +129,7 @@ def _checked(written: DeviationRecord) -> DeviationRecord:
 
 
 def _covered(written: Covered, place: str) -> Covered:
-    return Covered(sentence(written.place, place), written.states and sentence(written.states, place))
+    return Covered(one_line(written.place, place), written.states and one_line(written.states, place))
 
 
 def _rule(name: str, statement: str, because: str, remedy: str) -> Rule:

@@ -61,9 +61,9 @@ def apply(reports: Sequence[Report], file: Deviations, on: date) -> tuple[Report
 
     A record whose model is not in the run fails in every report.
     """
-    known = {report.sha256 for report in reports}
+    in_run = {report.sha256 for report in reports}
     return tuple(
-        _applied(report, file, on, [record for record in file.records if record.model not in known - {report.sha256}])
+        _applied(report, file, on, [record for record in file.records if record.model not in in_run - {report.sha256}])
         for report in reports
     )
 
@@ -138,7 +138,7 @@ def _forbidden(record: DeviationRecord, report: Report, matches: Iterable[Sequen
 
 
 def _instead(record: DeviationRecord, report: Report) -> str:
-    """The places without a failure, and the verdict that is there instead."""
+    """Where no failure was found, as the end of a sentence, with the verdict found there."""
     places = [finding.place for finding in record.findings]
     there = {
         finding.verdict for finding in report.findings if finding.rule == record.rule and finding.where.place in places
@@ -158,13 +158,13 @@ def _inexact(
     seen: set[int] = set()
     for covered, match_ in zip(record.findings, matches, strict=True):
         stated = {report.findings[index].actual for index in match_}
-        other = next((taken[index] for index in match_ if index in taken), "")
+        justified_by = next((taken[index] for index in match_ if index in taken), "")
         if not match_:
             yield f"the report has no such failure at {covered.place}"
         elif len(stated) > 1:
             yield f"{covered.place} has {len(stated)} different failures of {record.rule}: name each with `states`"
-        elif other:
-            yield f"the failure at {covered.place} is already justified by {other!r}"
+        elif justified_by:
+            yield f"the failure at {covered.place} is already justified by {justified_by!r}"
         elif seen.intersection(match_):
             yield f"the failure at {covered.place} is named twice"
         seen.update(match_)

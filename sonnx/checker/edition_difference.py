@@ -172,10 +172,10 @@ Conditions = Mapping[int, tuple[str, str]]
 
 def _rules(edition: Edition) -> dict[str, Conditions]:
     active = ActiveRules(edition)
-    found: dict[str, dict[int, tuple[str, str]]] = {
+    conditions: dict[str, dict[int, tuple[str, str]]] = {
         rule.slug: {0: (rule.kind, _condition(rule, demand.text))} for rule, demand in active.general
     }
-    found |= {rule.slug: {0: (rule.kind, rule.statement)} for rule in active.graph}
+    conditions |= {rule.slug: {0: (rule.kind, rule.statement)} for rule in active.graph}
     for name in edition.operators:
         definition = catalogue.operator(name)
         for version in definition.versions if definition else ():
@@ -183,8 +183,8 @@ def _rules(edition: Edition) -> dict[str, Conditions]:
             for rule in resolved.rules if resolved else ():
                 demand = active_condition(rule, resolved.text, active.editions) if resolved else None
                 condition = _condition(rule, demand.text if demand else rule.statement)
-                found.setdefault(rule.slug, {})[version] = (rule.kind, condition)
-    return dict(found)
+                conditions.setdefault(rule.slug, {})[version] = (rule.kind, condition)
+    return dict(conditions)
 
 
 def _condition(rule: Rule, text: str) -> str:
@@ -193,20 +193,20 @@ def _condition(rule: Rule, text: str) -> str:
 
 def _changes(slug: str, old: Conditions, new: Conditions) -> list[Changed]:
     """The changes of one rule; equal changes of several versions are one."""
-    found: dict[tuple[str, str, str], list[int]] = {}
+    versions_of: dict[tuple[str, str, str], list[int]] = {}
     for version in sorted(old.keys() | new.keys()):
         for index, what in enumerate(("class", "condition")):
             was, now = (side[version][index] if version in side else "not demanded" for side in (old, new))
             if was != now:
-                found.setdefault((what, was, now), []).append(version)
+                versions_of.setdefault((what, was, now), []).append(version)
     whole = old.keys() | new.keys()
     return [
-        Changed(slug, what + ("" if set(versions) == whole else f" in version {_listed(versions)}"), was, now)
-        for (what, was, now), versions in found.items()
+        Changed(slug, what + ("" if set(versions) == whole else f" in version {_numbers(versions)}"), was, now)
+        for (what, was, now), versions in versions_of.items()
     ]
 
 
-def _listed(versions: Iterable[int]) -> str:
+def _numbers(versions: Iterable[int]) -> str:
     return ", ".join(map(str, versions))
 
 

@@ -40,7 +40,7 @@ from sonnx.graph.transfer import complete_types, member_names, members, output_f
 from sonnx.graph.views import Views
 from sonnx.language.domain import Expression, input_key
 from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
-from sonnx.language.explainer import show
+from sonnx.language.explainer import value_text
 from sonnx.language.steps import are_left
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
@@ -69,7 +69,7 @@ class KnownCalls(dict[object, Transferred[TensorFacts, SubjectResults]]):
         attributes = tuple([attribute.identity for attribute in call.attributes])
         operator = call.operator, call.domain, call.overload, call.operator_set, call.version, call.imported
         where = rules.edition.name, rules.strict, call.status, call.in_function, call.strict, call.ir_version
-        stated = call.inputs, call.outputs, call.known is None, call.signature, attributes
+        stated = call.inputs, call.outputs, call.definition is None, call.signature, attributes
         return operator, where, stated, tuple(inputs), tuple(outputs)
 
 
@@ -79,12 +79,12 @@ class FactsDomain:
     Results that need no facts of the tensors (profile, version, attributes, counts) are evaluated once per call.
     """
 
-    def __init__(self, rules: ActiveRules, most: int = maxsize, known: KnownCalls | None = None) -> None:
+    def __init__(self, rules: ActiveRules, most: int = maxsize, known_calls: KnownCalls | None = None) -> None:
         """Explains the first `most` results of a rule with one verdict, those that a report lists.
 
-        `known` is what evaluations of other models under the same edition have kept.
+        `known_calls` is what evaluations of other models under the same edition have kept.
         """
-        self.rules, self._listing, self._known = rules, Listing(most), known
+        self.rules, self._listing, self._known_calls = rules, Listing(most), known_calls
         self._of_calls: dict[Call, list[RuleResult]] = {}
         self._results = KnownResults()
 
@@ -102,13 +102,13 @@ class FactsDomain:
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
-        known, full = self._known, self._listing.full
-        key = None if known is None or full > 0 else known.key(self.rules, call, inputs, outputs)
-        transferred = None if known is None or key is None else known.get(key)
+        known_calls, full = self._known_calls, self._listing.full
+        key = None if known_calls is None or full > 0 else known_calls.key(self.rules, call, inputs, outputs)
+        transferred = None if known_calls is None or key is None else known_calls.get(key)
         if transferred is None:
             transferred = self._transferred(call, inputs, outputs)
-            if known is not None and key is not None and not full and are_left():
-                known[key] = transferred
+            if known_calls is not None and key is not None and not full and are_left():
+                known_calls[key] = transferred
         self._listing.listed(transferred.result)
         return transferred
 
@@ -127,28 +127,28 @@ class FactsDomain:
                 after = with_derived_values(signature, names, after)
         return Transferred(after, results)
 
-    def own_results(self, made: Signature, demands: Demands, views: Views) -> list[RuleResult]:
+    def own_results(self, signature: Signature, demands: Demands, views: Views) -> list[RuleResult]:
         """The results of the operator's own rules for one call, in order."""
-        return list(_own_results(made, demands, views, self.rules, self._listing))
+        return list(_own_results(signature, demands, views, self.rules, self._listing))
 
     def _without_facts(self, call: Call) -> list[RuleResult]:
-        facts = self._of_calls.get(call)
-        if facts is None:
-            facts = self._of_calls[call] = without_facts(call, self.rules)
-        return facts
+        results = self._of_calls.get(call)
+        if results is None:
+            results = self._of_calls[call] = without_facts(call, self.rules)
+        return results
 
     def _with_facts(
-        self, call: Call, made: Signature, demands: Demands, names: Mapping[str, Any]
+        self, call: Call, signature: Signature, demands: Demands, names: Mapping[str, Any]
     ) -> tuple[SubjectResults, frozenset[str]]:
         """The results of all rules about a call, and the names of the open ones."""
         rules, listing, views = self.rules, self._listing, Views(names)
-        own = self.own_results(made, demands, views)
-        operands = _operand_results(call, made, rules, names)
-        absent = [] if call.status == "planned" else _parameter_results(call, made, rules, names)
+        own = self.own_results(signature, demands, views)
+        operands = _operand_results(call, signature, rules, names)
+        absent = [] if call.status == "planned" else _parameter_results(call, signature, rules, names)
         key = demands.of_groups(views), listing.full
         groups = demands.groups.get(key)
         if groups is None:
-            groups = demands.groups[key] = list(group_results(made, names, rules, listing))
+            groups = demands.groups[key] = list(group_results(signature, names, rules, listing))
         open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
         return self._results.of([*self._without_facts(call), *absent, *operands, *groups, *own]), open_rules
 
@@ -186,7 +186,7 @@ def without_facts(call: Call, rules: ActiveRules) -> list[RuleResult]:
 
 
 def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
-    if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.known is None:
+    if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.definition is None:
         text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
     defects = list(decide(call))
@@ -200,17 +200,17 @@ def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
 
 
 def _parameter_results(
-    call: Call, made: Signature, rules: ActiveRules, names: Mapping[str, Any] | None
+    call: Call, signature: Signature, rules: ActiveRules, names: Mapping[str, Any] | None
 ) -> Iterator[RuleResult]:
     """The rules about parameters; with names those whose absence means an expression on facts, else all others."""
     written, meant = {attribute.name for attribute in call.attributes}, misspelt(call)
     for condition in rules.conditions_about("parameter"):
-        for parameter in made.attributes:
-            absent = made.absent[parameter.name]
+        for parameter in signature.attributes:
+            absent = signature.absent[parameter.name]
             depends_on_facts = absent is not None and parameter.name not in written and bool(absent.names)
             if depends_on_facts is (names is not None):
-                facts = {"written": parameter.name in written, "value_when_absent": absent is not None}
-                result = condition.result(Views({"parameter": facts}))
+                stated = {"written": parameter.name in written, "value_when_absent": absent is not None}
+                result = condition.result(Views({"parameter": stated}))
                 if result.verdict is Verdict.FAIL:
                     meaning = _meaning(absent, names or {})
                     result = _stating(result, f"{parameter.name} is not written; ONNX then takes {meaning}")
@@ -224,12 +224,12 @@ def _meaning(absent: Expression | None, names: Mapping[str, Any]) -> str:
     if absent is None:
         return "nothing"
     value = evaluate(absent, names)
-    return absent.text if first_unknown((value,)) else show(value)
+    return absent.text if first_unknown((value,)) else value_text(value)
 
 
-def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[RuleResult]:
+def _input_results(call: Call, signature: Signature, rules: ActiveRules) -> Iterator[RuleResult]:
     for condition in rules.conditions_about("input"):
-        for index, formal in enumerate(made.inputs):
+        for index, formal in enumerate(signature.inputs):
             if formal.optional and not formal.exempt:
                 connected = index < len(call.inputs) and call.inputs[index]
                 result = condition.result(Views({"input": {"connected": connected}}))
@@ -237,19 +237,21 @@ def _input_results(call: Call, made: Signature, rules: ActiveRules) -> Iterator[
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
 
 
-def _operand_results(call: Call, made: Signature, rules: ActiveRules, names: Mapping[str, Any]) -> Iterator[RuleResult]:
+def _operand_results(
+    call: Call, signature: Signature, rules: ActiveRules, names: Mapping[str, Any]
+) -> Iterator[RuleResult]:
     """The rules about inputs and outputs, for each that is not a dense tensor, else once for all of them."""
     others = list[tuple[str, str]]()
-    for formal in made.formals:
+    for formal in signature.formals:
         named = member_names((formal.name,), names)
         kinds = [facts.kind for facts in members((formal.name,), names)]
         others += [pair for pair in zip(named, kinds, strict=True) if pair[1] not in DENSE]
-    known = at(call.known.kinds, made.version) if call.known else None
+    known = at(call.definition.kinds, signature.version) if call.definition else None
     listed = others or [("", DENSE[0])]
     for condition in rules.conditions_about("operand"):
         for name, kind in listed:
             result = condition.result(Views({"operand": {"kind": kind}, "kinds": (*DENSE, *(known or ()))}))
-            stated = _stating(result, f"{name} is a {kind}, {made.operator} takes tensors")
+            stated = _stating(result, f"{name} is a {kind}, {signature.operator} takes tensors")
             yield replace(stated, names=(name,)) if result.verdict is Verdict.FAIL else result
 
 
@@ -258,7 +260,7 @@ DENSE = ("tensor", "not stated")
 
 
 def group_results(
-    made: Signature,
+    signature: Signature,
     names: Mapping[str, Any],
     rules: ActiveRules,
     listing: Listing = ALL,
@@ -267,17 +269,19 @@ def group_results(
 ) -> Iterator[RuleResult]:
     """The rules about tensors of one type, for each group of them."""
     for condition in rules.conditions_about("group"):
-        for group in _groups(made, names, () if onnx_only else made.one_type):
-            rule_result = condition.result(Views({"group": members(group, names)}), listing)
-            result = _naming(rule_result, group, names)
-            tags = dict.fromkeys(tag for formal in made.formals if formal.name in group for tag in formal.type_tags)
-            by_onnx = group in made.groups.values()
+        for group in _groups(signature, names, () if onnx_only else signature.one_type):
+            about_members = condition.result(Views({"group": members(group, names)}), listing)
+            result = _naming(about_members, group, names)
+            tags = dict.fromkeys(
+                tag for formal in signature.formals if formal.name in group for tag in formal.type_tags
+            )
+            by_onnx = group in signature.groups.values()
             yield _with_tags(result if by_onnx else replace(result, breaks_onnx=False), tuple(tags))
 
 
-def _groups(made: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _groups(signature: Signature, names: Mapping[str, Any], alike: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Tensors of one type: those ONNX gives one type variable, and those only the text of the profile wants alike."""
-    groups = tuple(made.groups.values())
+    groups = tuple(signature.groups.values())
     beyond = [wanted for wanted in alike if not any(set(wanted) <= set(group) for group in groups)]
     return [group for group in (*groups, *beyond) if len(members(group, names)) > 1]
 
@@ -293,7 +297,7 @@ def _naming(result: RuleResult, group: tuple[str, ...], names: Mapping[str, Any]
 
 
 def _own_results(
-    made: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing
+    signature: Signature, demands: Demands, views: Views, rules: ActiveRules, listing: Listing
 ) -> Iterator[RuleResult]:
     """The operator's own rules; one that relies on an open rule waits for the cause of that."""
     causes: dict[str, str] = {}
@@ -309,51 +313,55 @@ def _own_results(
             continue
         is_read = condition is not None and not listing.is_full(rule, verdict)
         if verdict is Verdict.ASSUMED and condition is not None and is_read:
-            result = replace(result, names=_at_run_time(made, (condition.demand, rule.when), views.names))
+            result = replace(result, names=_at_run_time(signature, (condition.demand, rule.when), views.names))
         elif verdict is Verdict.FAIL and condition is not None and is_read:
-            result = _with_derived(result, made, condition.demand, views.names)
+            result = _with_derived(result, signature, condition.demand, views.names)
         if verdict in OPEN:
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug
         yield result
 
 
-def _at_run_time(made: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]) -> tuple[str, ...]:
+def _at_run_time(
+    signature: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]
+) -> tuple[str, ...]:
     """The inputs whose values conditions read, also through definitions, where these are known at run time only."""
-    return tuple(name for name, tensor in _read(made, conditions, names) if isinstance(tensor.values, Unknown))
+    return tuple(
+        name for name, tensor in _tensors_read(signature, conditions, names) if isinstance(tensor.values, Unknown)
+    )
 
 
-def _with_derived(result: RuleResult, made: Signature, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
+def _with_derived(result: RuleResult, signature: Signature, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
     """The failure, with the names of the inputs whose values it rests on, and those values that nodes compute."""
-    read = dict(_read(made, (demand,), names))
+    read = dict(_tensors_read(signature, (demand,), names))
     said = "".join(
-        f"; the constants of the model determine {name} = {show(tensor.values)}"
+        f"; the constants of the model determine {name} = {value_text(tensor.values)}"
         for name, tensor in read.items()
         if tensor.derived
     )
     return replace(result, actual=result.actual + said, names=tuple(dict.fromkeys((*result.names, *read))))
 
 
-def _read(
-    made: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]
+def _tensors_read(
+    signature: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]
 ) -> Iterator[tuple[str, TensorFacts]]:
     """The inputs whose values conditions read, also through definitions."""
-    waiting, found = [condition for condition in conditions if condition is not None], dict[str, Expression]()
+    waiting, by_text = [condition for condition in conditions if condition is not None], dict[str, Expression]()
     while waiting:
         expression = waiting.pop()
-        found[expression.text] = expression
+        by_text[expression.text] = expression
         waiting += [
-            made.define[name]
+            signature.define[name]
             for name in expression.names
-            if name in made.define and made.define[name].text not in found
+            if name in signature.define and signature.define[name].text not in by_text
         ]
-    used = {name for expression in found.values() for name in expression.names}
-    for operand in made.inputs:
+    used = {name for expression in by_text.values() for name in expression.names}
+    for operand in signature.inputs:
         tensor = names.get(input_key(operand.name), names[operand.name])
         if operand.name not in used or not isinstance(tensor, TensorFacts):
             continue
         if input_key(operand.name) in names or any(
-            Read(operand.name, "values") in reads(one) for one in found.values()
+            Read(operand.name, "values") in reads(each) for each in by_text.values()
         ):
             yield operand.name, tensor
 

@@ -38,12 +38,12 @@ MOST_DRAWN = 20_000
 """Boxes and layers between their ends of the edges in the largest drawing: the layout takes a second for so many."""
 
 
-def is_drawable(graph: Outline) -> bool:
+def is_drawable(drawing: Outline) -> bool:
     """Whether a drawing is small enough to be laid out."""
-    layers, size = [0] * len(graph.boxes), len(graph.boxes)
-    for start, end in sorted(graph.edges):
+    layers, size = [0] * len(drawing.boxes), len(drawing.boxes)
+    for start, end in sorted(drawing.edges):
         layers[end] = max(layers[end], layers[start] + 1)
-    return size + sum([layers[end] - layers[start] for start, end in graph.edges]) <= MOST_DRAWN
+    return size + sum([layers[end] - layers[start] for start, end in drawing.edges]) <= MOST_DRAWN
 
 
 def outline(model: Model) -> Outline:
@@ -54,9 +54,9 @@ def outline(model: Model) -> Outline:
     for index, user in users.items():
         inner.setdefault(_drawn(user, users), []).append(f"graph/node[{index}]")
     constants = {tensor.name for tensor in graph.initializers} | {tensor.name for tensor in graph.sparse_initializers}
-    given = [(position, value.name) for position, value in enumerate(graph.inputs) if value.name not in constants]
-    boxes = [Box(f"graph/input[{position}]", name, INPUT) for position, name in given]
-    box_of = {name: number for number, (_, name) in enumerate(given)}
+    inputs = [(position, value.name) for position, value in enumerate(graph.inputs) if value.name not in constants]
+    boxes = [Box(f"graph/input[{position}]", name, INPUT) for position, name in inputs]
+    box_of = {name: number for number, (_, name) in enumerate(inputs)}
     edges: dict[tuple[int, int], None] = {}
     backward = 0
     drawn = [index for index in range(len(graph.nodes)) if index not in users]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import field
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from sonnx.base.errors import UsageError
 from sonnx.base.options import Argument, Options, amount, names, require_processes
@@ -51,7 +51,7 @@ SizeLimits = Annotated[
 ]
 
 
-Unchecked = Annotated[bool, Argument("take a model that does not conform to the edition, too")]
+Unchecked = Annotated[bool, Argument("accept a model that does not conform to the edition")]
 
 
 class ModelOptions(Options, frozen=True, kw_only=True):
@@ -107,7 +107,8 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     box: Annotated[
         Collection[str],
         Argument(
-            "the range of an input, as for sonnx bound --input: assumptions that it shows pass", metavar="NAME=BOX"
+            "the range of an input, as for sonnx bound --input: an assumption that follows from it passes",
+            metavar="NAME=BOX",
         ),
     ] = ()
 
@@ -129,10 +130,22 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
             from sonnx.checker import tailoring  # most checks have none
 
             own = tailoring.read(self.tailoring)
+        select, ignore = self.selection
         return CheckRequest(
-            self.edition, dict(self.bind), dict(self.input_shapes), strict_versions=self.strict_versions,
-            tailoring=own, limits=self.limits,
-        )  # fmt: skip
+            self.edition,
+            dict(self.bind),
+            dict(self.input_shapes),
+            select,
+            ignore,
+            self.strict_versions,
+            own,
+            self.limits,
+        )
+
+    @property
+    def selection(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The rules that are selected, and those that are ignored: every rule is checked."""
+        return (), ()
 
 
 def _rules(option: str) -> Callable[[Sequence[str]], tuple[str, ...]]:
@@ -180,13 +193,10 @@ class CheckOptions(ConformanceOptions, frozen=True, kw_only=True):
         """Whether the bytes are read once, and hashed."""
         return self.hashed or self.deviations is not None or bool(self.box)
 
-    def request(self) -> CheckRequest:
-        """The check of a model, with the tailoring as it is read now.
-
-        Raises:
-            UsageError: options that cannot be met, or a malformed tailoring.
-        """
-        return replace(super().request(), select=tuple(self.select), ignore=tuple(self.ignore))
+    @property
+    def selection(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The rules that are selected, and those that are ignored."""
+        return tuple(self.select), tuple(self.ignore)
 
 
 ISOLATING = ("timeout", "memory", "resume", "cluster")

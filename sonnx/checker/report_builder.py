@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from sys import maxsize
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ from sonnx.profile.signature import Signature
 
 if TYPE_CHECKING:
     from sonnx.checker.graph_outline import Outline
-    from sonnx.checker.tailoring import Tailoring
 
 MAX_SHOWN_INPUTS = 8
 """Inputs of a variadic input that a finding names."""
@@ -36,11 +35,24 @@ class Subject(Struct, frozen=True):
     bound: tuple[tuple[str, int], ...] = ()
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     strict_versions: bool = False
-    tailoring: Tailoring | None = None
     outline: Outline | None = None
     open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     """Notes besides those on results, the last ones of the report."""
+
+    @classmethod
+    def of(cls, model: Model, name: str, *, strict_versions: bool = False) -> Self:
+        """A model whose symbols are not bound and whose file was not hashed."""
+        return cls(name, strict_versions=strict_versions, open_inputs=open_inputs(model))
+
+
+def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The graph inputs with a dimension that is not a number, each dimension as text, `?` where none is stated."""
+    return tuple(
+        (value.name, tuple("?" if d is None or d == -1 else str(d) for d in value.type.shape))
+        for value in model.graph.inputs
+        if value.type.shape is not None and not all(isinstance(d, int) and d >= 0 for d in value.type.shape)
+    )
 
 
 class _Row(NamedTuple):
@@ -90,32 +102,32 @@ class ReportBuilder:
         if places is None:
             places = self.places[names, signature] = _places(names, signature)
         inputs, outputs = node.inputs, node.outputs
-        found = list[tuple[str, str]]()
-        for name, given, number in places:
-            if number < len(outputs):
-                found.append((name, outputs[number]))
-            elif given < len(inputs):
-                found.append((name, inputs[given]))
-        return tuple(found)
+        operands = list[tuple[str, str]]()
+        for name, input_index, output_index in places:
+            if output_index < len(outputs):
+                operands.append((name, outputs[output_index]))
+            elif input_index < len(inputs):
+                operands.append((name, inputs[input_index]))
+        return tuple(operands)
 
     def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
         self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
 
     def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
-        """Count a failure of a rule that a function decides, or why it has no answer; whether it is to be listed."""
+        """Count a failure, or a missing answer, of a rule that a function decides, and say whether to list it."""
         self._count(rule, verdict)
         return self.listing.takes(rule, verdict)
 
     def list_failure(
         self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL, cause: str = ""
     ) -> None:
-        """List a failure that is counted."""
+        """List a failure that `lists_failure` has counted."""
         breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
         self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx, cause)), where)
 
     def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
-        """Count a failure, and list it if it is to be."""
+        """Count a failure, and list it unless too many are listed."""
         if self.lists_failure(rule):
             self.list_failure(rule, actual, where)
 
@@ -174,7 +186,7 @@ class ReportBuilder:
                 numbers[result.rule.slug, result.verdict, reason] += uses
                 rules[result.rule.slug] = result.rule
         counts = tuple(Count(*key, number) for key, number in sorted(numbers.items()))
-        known = self.active.slugs | {rule.slug for signature in signatures for rule in signature.rules}
+        in_force = self.active.slugs | {rule.slug for signature in signatures for rule in signature.rules}
         edition = self.active.edition
         return Report(
             name=about.name,
@@ -184,7 +196,7 @@ class ReportBuilder:
             verdict=overall({count.verdict for count in counts}),
             findings=tuple(self.findings),
             counts=counts,
-            coverage=_coverage(counts, len(known), nodes),
+            coverage=_coverage(counts, len(in_force), nodes),
             notes=(*self.notes, *self._unlisted(numbers), *about.notes),
             rules=dict(sorted(rules.items())),
             bound=about.bound,
@@ -193,7 +205,7 @@ class ReportBuilder:
             sha256=about.sha256,
             outline=about.outline,
             strict_versions=about.strict_versions,
-            tailoring=about.tailoring,
+            tailoring=self.active.tailoring,
         )
 
 
@@ -216,16 +228,18 @@ def _places(names: tuple[str, ...], signature: Signature) -> list[tuple[str, int
     A formal that is not an input, or not an output, has a place there that no node has.
     """
     items = [f"{name}[{index}]" for name in names if "[" not in name for index in range(MAX_SHOWN_INPUTS)]
-    given, made = dict[str, int](), {formal.name: index for index, formal in enumerate(signature.outputs)}
+    input_index, output_index = dict[str, int](), {formal.name: index for index, formal in enumerate(signature.outputs)}
     shown = dict.fromkeys((*names, *items))
     for index, formal in enumerate(signature.inputs):
         if formal.variadic:
             first = len(formal.name) + 1
-            given |= {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
+            input_index |= {name: index + int(name[first:-1]) for name in shown if name.startswith(f"{formal.name}[")}
         else:
-            given[formal.name] = index
+            input_index[formal.name] = index
     return [
-        (name, given.get(name, maxsize), made.get(name, maxsize)) for name in shown if name in given or name in made
+        (name, input_index.get(name, maxsize), output_index.get(name, maxsize))
+        for name in shown
+        if name in input_index or name in output_index
     ]
 
 

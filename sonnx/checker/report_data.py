@@ -30,31 +30,31 @@ _CLASSES: Mapping[str, Any] = {
 _OWN = ("where", "actual", "operands")
 """The fields of a finding that are not shared."""
 
-_SHARED = tuple(one for one in Finding.__struct_fields__ if one not in _OWN)
+_SHARED = tuple(name for name in Finding.__struct_fields__ if name not in _OWN)
 _PLACE = Where.__struct_fields__
 _shared, _place = attrgetter(*_SHARED), attrgetter(*_PLACE)
 
 
-def encode(report: Report) -> Data:
+def report_as_data(report: Report) -> Data:
     """The report as JSON data."""
     heads: dict[tuple[Any, ...], int] = {}
     rows = [
         (heads.setdefault(_shared(finding), len(heads)), *_place(finding.where), finding.actual, finding.operands)
         for finding in report.findings
     ]
-    rest = {name: _plain(getattr(report, name)) for name in Report.__struct_fields__ if name != "findings"}
-    return {"report": rest, "shared": [_plain(head) for head in heads], "findings": rows}
+    rest = {name: _as_data(getattr(report, name)) for name in Report.__struct_fields__ if name != "findings"}
+    return {"report": rest, "shared": [_as_data(head) for head in heads], "findings": rows}
 
 
-def decode(data: Data) -> Report:
-    """The report `encode` was given.
+def report_from_data(data: Data) -> Report:
+    """The report that `report_as_data` was given.
 
     Raises:
         ValueError: the data are not those of a report.
     """
     try:
-        heads = [_value(head) for head in data["shared"]]
-        rest = {name: _value(value) for name, value in data["report"].items()}
+        heads = [_from_data(head) for head in data["shared"]]
+        rest = {name: _from_data(value) for name, value in data["report"].items()}
         return Report(**rest, findings=tuple([_finding(heads[head], own) for head, *own in data["findings"]]))
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(f"these are not the data of a report: {error}") from error
@@ -67,35 +67,35 @@ def _finding(head: tuple[Any, ...], own: list[Any]) -> Finding:
     return Finding(**named)
 
 
-def _plain(value: Any) -> Data:
+def _as_data(value: Any) -> Data:
     """A value as JSON: numbers, strings and lists as such, all else as an object whose one key is the class."""
     kind = type(value)
     if value is None or kind in (str, int, bool):
         return value
     if kind is tuple:
-        return [_plain(item) for item in value]
+        return [_as_data(item) for item in value]
     if isinstance(value, Mapping):
-        return {"Mapping": [[key, _plain(item)] for key, item in value.items()]}
+        return {"Mapping": [[key, _as_data(item)] for key, item in value.items()]}
     if kind is Expression:
         return {"Expression": value.text}
     if kind is Verdict:
         return {"Verdict": str(value)}
     if kind.__name__ not in _CLASSES:
         raise TypeError(f"a report cannot be stored with a {kind.__name__}")
-    return {kind.__name__: [_plain(item) for item in astuple(value)]}
+    return {kind.__name__: [_as_data(item) for item in astuple(value)]}
 
 
-def _value(data: Data) -> Any:
+def _from_data(data: Data) -> Any:
     if isinstance(data, list):
-        return tuple(map(_value, data))
+        return tuple(map(_from_data, data))
     if not isinstance(data, dict):
         return data
     [(kind, inner)] = data.items()
     if kind == "Mapping":
-        return {key: _value(item) for key, item in inner}
+        return {key: _from_data(item) for key, item in inner}
     if kind == "Expression":
         return _expression(inner)
-    return Verdict(inner) if kind == "Verdict" else _CLASSES[kind](*map(_value, inner))
+    return Verdict(inner) if kind == "Verdict" else _CLASSES[kind](*map(_from_data, inner))
 
 
 @cache

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
+from sonnx.checker.report_builder import Subject, open_inputs
+from sonnx.checker.rules import ActiveRules
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.reader import file_bytes, read
@@ -22,13 +25,17 @@ from sonnx.model.symbols import bind_symbols, placeholders_of, require_sizes
 from sonnx.profile import catalogue
 
 if TYPE_CHECKING:
+    from sonnx.checker.graph_outline import Outline
     from sonnx.checker.tailoring import Tailoring
+
+
+NOT_DRAWN = "the graph is not drawn: it has too many nodes, or too long edges between them"
 
 
 def edition_names() -> tuple[Sequence[str], str]:
     """The names of all editions, oldest first, and of the default one."""
-    known = catalogue.editions()
-    return tuple(known.editions), known.default
+    every = catalogue.editions()
+    return tuple(every.editions), every.default
 
 
 class CheckRequest(Struct, frozen=True):
@@ -60,6 +67,11 @@ class CheckRequest(Struct, frozen=True):
             raise UsageError("a tailored edition is checked as a whole: leave out the selection of rules")
         force_setattr(self, "edition", edition)
 
+    def active_rules(self) -> ActiveRules:
+        """The rules of the edition and of the tailoring, with nothing evaluated yet."""
+        strict = self.strict_versions or (self.tailoring is not None and self.tailoring.strict_versions)
+        return ActiveRules(catalogue.edition_named(self.edition), strict, self.tailoring)
+
 
 def open_model(
     source: str | os.PathLike[str] | bytes, hashed: bool, limits: Limits = DEFAULT_LIMITS
@@ -87,31 +99,49 @@ def unbound(model: Model, name: str, request: CheckRequest) -> str:
     return ""
 
 
-def check_model(model: Model, digest: str, request: CheckRequest, name: str, drawn: bool = False) -> Report:
+def check_model(
+    model: Model,
+    digest: str,
+    request: CheckRequest,
+    name: str,
+    drawn: bool = False,
+    calls: list[CheckedCall] | None = None,
+) -> Report:
     """The report on a model with this name and hash; with the outline of its graph, if it is to be drawn.
+
+    `calls` takes the calls of the model; see `evaluate_model`.
 
     Raises:
         UsageError: a symbol that the model does not have, or an unknown rule.
     """
-    report = evaluate_model(
-        bind_symbols(model, request.bind, request.input_shapes),
+    sized = bind_symbols(model, request.bind, request.input_shapes)
+    outline, undrawn = _drawing(sized) if drawn else (None, ())
+    placeholders = tuple(
+        f"the name {quote(placeholder)} of dimensions is not taken for one symbol: --input-shape gives the sizes of "
+        "inputs, the other dimensions of this name are unknown"
+        for placeholder in placeholders_of(model, request.bind, request.input_shapes)
+    )
+    subject = Subject(
         name,
-        request.edition,
-        strict_versions=request.strict_versions,
-        tailoring=request.tailoring,
-        bound=tuple(sorted(request.bind.items())),
-        input_shapes=tuple((name, tuple(shape)) for name, shape in sorted(request.input_shapes.items())),
         sha256=digest,
-        drawn=drawn,
+        bound=tuple(sorted(request.bind.items())),
+        input_shapes=tuple((input_name, tuple(shape)) for input_name, shape in sorted(request.input_shapes.items())),
+        strict_versions=request.strict_versions,
+        outline=outline,
+        open_inputs=open_inputs(sized),
+        notes=(*undrawn, *placeholders),
     )
-    notes = tuple(
-        f"the name {quote(text)} of dimensions is not taken for one symbol: --input-shape gives the sizes of inputs, "
-        "the other dimensions of this name are unknown"
-        for text in placeholders_of(model, request.bind, request.input_shapes)
-    )
-    report = replace(report, notes=(*report.notes, *notes)) if notes else report
+    report = evaluate_model(sized, request.active_rules(), subject, calls=calls)
     if not (request.select or request.ignore):
         return report
-    from sonnx.checker.selection import select  # most checks evaluate every rule
+    from sonnx.checker.selection import selected_report  # most checks evaluate every rule
 
-    return select(report, request.select, request.ignore)
+    return selected_report(report, request.select, request.ignore)
+
+
+def _drawing(model: Model) -> tuple[Outline | None, tuple[str, ...]]:
+    """The outline of the graph, None where the graph is too large to draw, which is noted."""
+    from sonnx.checker.graph_outline import is_drawable, outline  # most runs do not draw
+
+    drawing = outline(model)
+    return (drawing, ()) if is_drawable(drawing) else (None, (NOT_DRAWN,))

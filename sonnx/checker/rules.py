@@ -22,7 +22,7 @@ from sonnx.graph.transfer import demands
 from sonnx.graph.views import Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, evaluate
-from sonnx.language.explainer import explain
+from sonnx.language.explainer import explanation_of
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
@@ -59,8 +59,8 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     def graph(self) -> tuple[Rule, ...]:
         """The active rules that a function decides."""
         own = [rule for rule, _ in self.tailoring.decided] if self.tailoring else []
-        known = catalogue.graph_rules()
-        return (*(rule for rule in known if self.editions.in_force(rule, self.edition.general)), *own)
+        decided = catalogue.graph_rules()
+        return (*(rule for rule in decided if self.editions.in_force(rule, self.edition.general)), *own)
 
     @cached_property
     def slugs(self) -> frozenset[str]:
@@ -90,13 +90,13 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
 
     def decided_about(self, subject: str) -> tuple[tuple[Rule, Decision], ...]:
         """The active rules about a subject that a function decides, each with the function."""
-        found = self._decided_by_subject.get(subject)
-        if found is None:
+        decided = self._decided_by_subject.get(subject)
+        if decided is None:
             own = dict(self.tailoring.decided) if self.tailoring else {}
             chosen = [rule for rule in self.graph if rule.subject == subject]
-            found = tuple([(rule, own.get(rule) or graph_rules.decide(rule)) for rule in chosen])
-            self._decided_by_subject[subject] = found
-        return found
+            decided = tuple([(rule, own.get(rule) or graph_rules.decision_of(rule)) for rule in chosen])
+            self._decided_by_subject[subject] = decided
+        return decided
 
     @cached_property
     def _conditions(self) -> dict[tuple[Rule, str], RuleCondition]:
@@ -106,12 +106,12 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     def _demands(self) -> dict[Signature, Demands]:
         return {}
 
-    def demands(self, made: Signature) -> Demands:
+    def demands(self, signature: Signature) -> Demands:
         """What is demanded of the calls with a signature."""
-        found = self._demands.get(made)
-        if found is None:
-            found = self._demands[made] = Demands(made, self)
-        return found
+        demanded = self._demands.get(signature)
+        if demanded is None:
+            demanded = self._demands[signature] = Demands(signature, self)
+        return demanded
 
     def condition(self, rule: Rule, demand: Expression) -> RuleCondition:
         """The rule under its active condition, with its results so far."""
@@ -134,7 +134,7 @@ class Listing:
         self._keys: dict[SubjectResults, list[tuple[str, Verdict]]] = {}
 
     def takes(self, rule: Rule, verdict: Verdict) -> bool:
-        """Count a result; whether it is listed."""
+        """Count a result, and say whether the report lists it."""
         key = rule.slug, verdict
         number = self.numbers[key] = self.numbers[key] + 1
         self.full += number == self.most
@@ -165,7 +165,7 @@ class Listing:
 
 
 ALL, NONE = Listing(maxsize), Listing(0)
-"""These list every result, and none."""
+"""`ALL` lists every result, `NONE` lists none."""
 
 
 class RuleMemory(dict[object, T]):
@@ -193,7 +193,7 @@ class RuleCondition:
         self._alike = dict[object, RuleResult]()  # results that nobody reads beyond verdict and cause
 
     def result(self, views: Views, listing: Listing = ALL) -> RuleResult:
-        """As `evaluate_rule`."""
+        """The result of `evaluate_rule`; views with equal parts are evaluated once."""
         seen = self._key(views)
         key = seen, listing.full
         result = self._results.get(key)
@@ -210,8 +210,8 @@ class RuleCondition:
 class Demands:
     """What is demanded of the calls with a signature, and what is known of its outputs."""
 
-    def __init__(self, made: Signature, rules: ActiveRules) -> None:
-        listed = list(demands(made, rules.editions))
+    def __init__(self, signature: Signature, rules: ActiveRules) -> None:
+        listed = list(demands(signature, rules.editions))
         self.rules = [(rule, None if demand is None else rules.condition(rule, demand)) for rule, demand in listed]
         """The rules in order, each under the text in force; None where it has no condition."""
         fields = {
@@ -220,10 +220,10 @@ class Demands:
             for _, listed in rule_condition.parts
             for field in listed
         }
-        values = {value.name for value in made.values}
-        tensors = [input_key(formal.name) if formal.name in values else formal.name for formal in made.formals]
-        given = [(given_key(formal.name), ()) for formal in made.formals]
-        self.of_groups = key_of_parts((*((name, tuple(sorted(fields))) for name in tensors), *given))
+        values = {value.name for value in signature.values}
+        tensors = [input_key(formal.name) if formal.name in values else formal.name for formal in signature.formals]
+        presence = [(given_key(formal.name), ()) for formal in signature.formals]
+        self.of_groups = key_of_parts((*((name, tuple(sorted(fields))) for name in tensors), *presence))
         """What the rules about groups see of a call."""
         self.groups = RuleMemory[list[RuleResult]]()
         """The results of these rules so far."""
@@ -263,10 +263,10 @@ class KnownResults(dict[tuple[RuleResult, ...], SubjectResults]):
     def of(self, results: Sequence[RuleResult]) -> SubjectResults:
         """The results, divided; the same object for the same results."""
         key = tuple(results)
-        found = self.get(key)
-        if found is None:
-            found = self[key] = subject_results(results)
-        return found
+        divided = self.get(key)
+        if divided is None:
+            divided = self[key] = subject_results(results)
+        return divided
 
 
 MOST_REMEMBERED = 1024
@@ -332,7 +332,7 @@ def _of_unknown(value: Unknown) -> Verdict:
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
     breaks_onnx = rule.kind == "validity" or _breaks_onnx(rule, names)
     failing = demand if evaluate(demand, names) is False or rule.onnx is None else rule.onnx
-    actual = "" if listing.is_full(rule, Verdict.FAIL) else _said(rule, names) or explain(failing, names)
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else _said(rule, names) or explanation_of(failing, names)
     said = actual or f"{demand.text} does not hold"
     return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
 
@@ -360,5 +360,5 @@ def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str,
 def _names_in(actual: str, names: Mapping[str, Any]) -> tuple[str, ...]:
     if not actual:
         return ()
-    found = dict.fromkeys(re.findall(_NAME, actual))
-    return tuple(name for name in found if name.partition("[")[0] in names)
+    words = dict.fromkeys(re.findall(_NAME, actual))
+    return tuple(name for name in words if name.partition("[")[0] in names)

@@ -10,7 +10,7 @@ from sonnx.checker.report import Count, Coverage, Report, applicable_and_evaluat
 from sonnx.profile.index import slugs_named
 
 
-def select(report: Report, chosen: Collection[str], ignored: Collection[str]) -> Report:
+def selected_report(report: Report, chosen: Collection[str], ignored: Collection[str]) -> Report:
     """The report on the chosen rules without the ignored ones; it is partial.
 
     Raises:

@@ -22,12 +22,11 @@ from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 from sonnx.language.type_checker import VALUE, type_of
 from sonnx.model.ir import Model
-from sonnx.model.scopes import STANDARD, constants, scopes
+from sonnx.model.scopes import STANDARD, all_constants, scopes
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import Edition, Rule, is_slug
 from sonnx.profile.text_types import Limit, Line, Sha256, Text, Version
-from sonnx.profile.toml_files import CatalogueError, sentence
-from sonnx.profile.toml_files import read_file as read_project_file
+from sonnx.profile.toml_files import CatalogueError, one_line, read_project_file
 
 PROJECT: Literal["project"] = "project"
 """The class of rules of a project."""
@@ -126,7 +125,7 @@ def read(path: str | os.PathLike[str]) -> Tailoring:
 
 
 def _tailoring(written: TailoringFile, file: str, sha256: str) -> Tailoring:
-    name = sentence(written.name, "name")
+    name = one_line(written.name, "name")
     try:
         edition = edition_named(written.edition)
     except UsageError as error:
@@ -163,7 +162,7 @@ def _rule(name: str, subject: str, statement: str, remedy: str, because: str = "
 def _types(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Expression]]:
     if written.element_types is None:
         return
-    listed = _listed(written.element_types, "element_types", edition.element_types, edition)
+    listed = _within_edition(written.element_types, "element_types", edition.element_types, edition)
     text = parse(f"value.type in {list(listed)}")
     statement = f"Every element type is one of {', '.join(listed)}."
     yield _rule("element-types", "value", statement, "Convert the tensor to one of these.", require=text), text
@@ -201,7 +200,7 @@ def _expressions(rules: Iterable[OwnRule]) -> Iterator[tuple[Rule, Expression]]:
         if kind != "bool":
             raise CatalogueError(f"{place}.require is not a condition")
         statement, remedy, because = (
-            sentence(getattr(rule, key), f"{place}.{key}") for key in ("statement", "remedy", "because")
+            one_line(getattr(rule, key), f"{place}.{key}") for key in ("statement", "remedy", "because")
         )
         yield _rule(name, "value", statement, remedy, because, condition), condition
 
@@ -209,7 +208,7 @@ def _expressions(rules: Iterable[OwnRule]) -> Iterator[tuple[Rule, Expression]]:
 def _operators(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Decision]]:
     if written.operators is None:
         return
-    listed = frozenset(_listed(written.operators, "operators", edition.operators, edition))
+    listed = frozenset(_within_edition(written.operators, "operators", edition.operators, edition))
 
     def allowed(call: Call) -> Iterator[Violation]:
         if call.domain not in STANDARD or call.operator not in listed:
@@ -240,7 +239,7 @@ COUNTS: dict[str, tuple[Callable[[Model], int], str]] = {
     "inputs": (lambda model: len(model.graph.inputs), "graph inputs"),
     "outputs": (lambda model: len(model.graph.outputs), "graph outputs"),
     "weights": (
-        lambda model: sum(_elements(tensor.dims) for tensor in constants(model)),
+        lambda model: sum(_elements(tensor.dims) for tensor in all_constants(model)),
         "elements of constants",
     ),
 }
@@ -274,7 +273,7 @@ def _limit(count: Callable[[Model], int], most: int, what: str) -> Decision:
 _RESERVED_NAMES = frozenset({"operators", "operator-sets", "element-types", *SIZES, *COUNTS})
 
 
-def _listed(listed: tuple[str, ...], key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
+def _within_edition(listed: tuple[str, ...], key: str, known: Iterable[str], edition: Edition) -> tuple[str, ...]:
     """A list of names that the edition has."""
     allowed = set(known)
     if not listed:

@@ -8,17 +8,10 @@ from typing import Any
 
 from sonnx.base.options import MAX_AMOUNT
 from sonnx.base.options import amount as number_of
-from sonnx.checker.request import edition_names
 from sonnx.cli.options import reader
 
 
-def edition_help() -> str:
-    """The help text of --edition, with all editions."""
-    known, default = edition_names()
-    return f"one of {', '.join(known)} (default {default})"
-
-
-def amount(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[str], int]:
+def amount_argument(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[str], int]:
     """The type of an argument whose value is a number of something, in decimal digits."""
     return reader(number_of(what, least, largest))
 

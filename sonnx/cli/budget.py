@@ -24,12 +24,13 @@ from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import amount
-from sonnx.cli.command_process import EndedEarly, in_a_process
+from sonnx.cli.arguments import amount_argument
 from sonnx.cli.reports import ReportOutput, outputs_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS
+from sonnx.supervise.command import in_a_process
+from sonnx.supervise.process import End, ProcessEnded
 
 Command = Callable[[argparse.Namespace], int]
 LIMITS = CommandLimits()
@@ -43,7 +44,7 @@ def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
     """Add --timeout and --memory."""
     add_memory_argument(parser)
     parser.add_argument(
-        "--timeout", type=amount("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
+        "--timeout", type=amount_argument("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
     )
 
 
@@ -64,7 +65,7 @@ def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) 
 def add_memory_argument(parser: argparse._ActionsContainer) -> None:
     """Add --memory."""
     parser.add_argument(
-        "--memory", type=amount("megabytes"), metavar="MB", help=f"memory limit (default {LIMITS.megabytes})"
+        "--memory", type=amount_argument("megabytes"), metavar="MB", help=f"memory limit (default {LIMITS.megabytes})"
     )
 
 
@@ -97,8 +98,8 @@ def within_budget(
                     return command(options)
             try:
                 return in_a_process(lambda: spent.run(command, options), spent.seconds, spent.megabytes)
-            except EndedEarly as ended:
-                raise (spent.late() if ended.late else spent.without_memory()) from None
+            except ProcessEnded as ended:
+                raise spent.reason(ended) from None
 
         return run
 
@@ -154,6 +155,16 @@ class _Budget(NamedTuple):
             if not is_lack_of_memory(error, self.megabytes):
                 raise
             raise self.without_memory() from None
+
+    def reason(self, ended: ProcessEnded) -> Exception:
+        """Why the process of the command has ended before the command did."""
+        match ended.end:
+            case End.TIMED_OUT:
+                return self.late()
+            case End.OUT_OF_MEMORY:
+                return self.without_memory()
+            case _:
+                return RuntimeError(f"its process {ended}")
 
     def late(self) -> Unfinished:
         return Unfinished(f"{self._begun} {plural(self.seconds, 'second')} (--timeout)")

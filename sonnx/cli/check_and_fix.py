@@ -33,11 +33,11 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
     from sonnx.rewriter.fix import fix  # most checks rewrite nothing
 
     values = [(name, getattr(parsed, name)) for name in EXCLUDED]
-    given = [name for name, value in values if value not in ("", [], None) and value is not False]
-    given += ["format"] if {*(parsed.format or ["text"])} != {"text"} else []
-    given += ["color"] if parsed.color != "auto" else []
-    if given:
-        flag = "limit" if given[0] == "limits" else given[0]
+    without_effect = [name for name, value in values if value not in ("", [], None) and value is not False]
+    without_effect += ["format"] if {*(parsed.format or ["text"])} != {"text"} else []
+    without_effect += ["color"] if parsed.color != "auto" else []
+    if without_effect:
+        flag = "limit" if without_effect[0] == "limits" else without_effect[0]
         raise UsageError(f"--fix excludes --{flag}; use sonnx fix, then sonnx check")
     codes = {0}
     for name in models_of(parsed.models):

@@ -6,14 +6,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from sonnx.api.checks import facts_of, is_isolated
+from sonnx.api.checks import is_isolated
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import deliver, require_empty, say_written, write_folder
-from sonnx.base.reported import json_text
 from sonnx.checker.options import BatchOptions
 from sonnx.cli.reports import ReportOutput, add_report_arguments, outputs_of, require_writable
-from sonnx.model.files import models_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS, LINKED
@@ -39,7 +37,7 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
         help="link the pages of the rules on a site that make docs built (text, sarif, html)")  # fmt: skip
 
 
-def _require_effect(options: argparse.Namespace) -> None:
+def require_report_effect(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
     formats = {each.partition("=")[0] for each in options.format or ["text"]}
     brief = [name for name in (*BREVITY, *(["color"] if options.color != "auto" else [])) if getattr(options, name)]
@@ -57,38 +55,29 @@ def _require_effect(options: argparse.Namespace) -> None:
         raise UsageError("--pages excludes --format and --output")
 
 
-def check_outputs(parsed: argparse.Namespace) -> list[ReportOutput]:
-    """The reports that the arguments ask for; a page for --pages, whose folder is empty.
+def check_outputs(parsed: argparse.Namespace, files: Sequence[str]) -> list[ReportOutput]:
+    """The reports of these model files that the arguments ask for; a page for --pages, whose folder is empty.
 
     Raises:
         UsageError: options that exclude each other, two outputs with one place, or an output that is one of the models.
         OSError: a folder does not exist.
     """
-    _require_effect(parsed)
-    models = models_of(parsed.models)
     if parsed.facts is not None:
-        require_writable(parsed.facts, models)
+        require_writable(parsed.facts, files)
     if parsed.pages is not None:
         require_empty(parsed.pages, "page of an older run")
         return [ReportOutput("html", None)]
-    return outputs_of(parsed, *models)
+    return outputs_of(parsed, *files)
 
 
-def require_facts(parsed: argparse.Namespace, options: BatchOptions, outputs: Sequence[ReportOutput]) -> None:
+def require_facts(
+    parsed: argparse.Namespace, files: Sequence[str], options: BatchOptions, outputs: Sequence[ReportOutput]
+) -> None:
     """Refuse --facts where it has no single model, or the file of another output."""
-    if len(parsed.models) != 1 or parsed.models[0] == "-" or is_isolated(parsed.models, options):
+    if len(parsed.models) != 1 or parsed.models[0] == "-" or is_isolated(parsed.models, files, options):
         raise UsageError("--facts is about one model file, checked without limits of time and memory")
     if parsed.facts.resolve() in {file.resolve() for _, file in outputs if file is not None}:
         raise UsageError(f"--facts and --format write to {quote(str(parsed.facts))}; name a file for each")
-
-
-def deliver_facts(parsed: argparse.Namespace, options: BatchOptions, digest: str) -> None:
-    """Write the facts of the model that was checked."""
-    [name] = parsed.models
-    document = facts_of(name, options, name)
-    if document.sha256 != digest:
-        raise UsageError(f"{quote(name)} changed while it was checked")
-    deliver(json_text(document), parsed.facts)
 
 
 def deliver_reports(run: CheckRun, outputs: Sequence[ReportOutput], options: argparse.Namespace) -> None:

@@ -48,16 +48,16 @@ def parser(named: str = "") -> CommandParser:
         prog="sonnx", description="Check ONNX models against SONNX, the safety-related profile of ONNX."
     )
     command_parser.add_argument(VERSION, action=_Version, nargs=0, help="print the version")
-    sub_parsers_action = command_parser.add_subparsers(
+    subparsers = command_parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", prog=command_parser.prog
     )
     names = _names()
     if named in names:
-        _add_arguments(named, sub_parsers_action.add_parser(named))
+        _add_arguments(named, subparsers.add_parser(named))
     elif named != VERSION:
         texts = _help_texts()
         for name in names:
-            command = sub_parsers_action.add_parser(name, help=texts[name]["summary"])
+            command = subparsers.add_parser(name, help=texts[name]["summary"])
             if named not in LISTS:
                 _add_arguments(name, command)
     return command_parser
@@ -112,8 +112,8 @@ class CommandParser(argparse.ArgumentParser):
     A shortened option is refused: it would get another meaning with the next option that begins alike.
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, **given})
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, **keywords})
 
     def format_usage(self) -> str:
         """The first lines of the help text."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.base.options import Argument, Options, default_of
-
-OptionsOf = TypeVar("OptionsOf", bound=Options)
 
 
 def add_options(parser: argparse._ActionsContainer, kind: type[Options], without: Collection[str] = ()) -> None:
@@ -37,7 +35,7 @@ def keywords_of(kind: type[Options], parsed: argparse.Namespace) -> dict[str, An
     return values
 
 
-def written(kind: type[Options], parsed: argparse.Namespace, without: Collection[str] = ()) -> list[str]:
+def written_options(kind: type[Options], parsed: argparse.Namespace, without: Collection[str] = ()) -> list[str]:
     """The options that have another value than their default, as they are written on the command line."""
     return [
         flag_of(option.name, argument)
@@ -54,23 +52,14 @@ def require_effect(
     Raises:
         UsageError: one of them is given.
     """
-    given = written(kind, parsed, without) + [f"--{name}" for name in more if getattr(parsed, name)]
-    if given:
-        raise UsageError(f"{given[0]} {why}")
+    without_effect = written_options(kind, parsed, without) + [f"--{name}" for name in more if getattr(parsed, name)]
+    if without_effect:
+        raise UsageError(f"{without_effect[0]} {why}")
 
 
 def flag_of(name: str, argument: Argument) -> str:
     """An option as it is written on the command line."""
     return f"--{argument.name or name.replace('_', '-')}"
-
-
-def options_of(kind: type[OptionsOf], parsed: argparse.Namespace, **known: Any) -> OptionsOf:
-    """The options in parsed arguments; `known` are those that a command takes from elsewhere.
-
-    Raises:
-        UsageError: a value has another form, or options exclude one another.
-    """
-    return kind(**keywords_of(kind, parsed) | known)
 
 
 def _add(parser: argparse._ActionsContainer, name: str, argument: Argument, default: Any) -> None:

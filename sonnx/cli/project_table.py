@@ -60,7 +60,7 @@ def project_options(folder: Path = Path()) -> ProjectOptions:
     if not path.is_file() or b"sonnx" not in path.read_bytes():
         return ProjectOptions()
     from sonnx.profile.index import slugs_named  # most folders have no table
-    from sonnx.profile.toml_files import CatalogueError, read_value, sentence, structure
+    from sonnx.profile.toml_files import CatalogueError, one_line, read_value, structure
 
     value, data = read_value(path)
     tools = value.get("tool")
@@ -71,7 +71,7 @@ def project_options(folder: Path = Path()) -> ProjectOptions:
         words = [f"edition {table.edition}"] if table.edition is not None else []
         words += [f"tailoring {table.tailoring}"] if table.tailoring is not None else []
         words += [
-            f"{ignored_rule.rule} is ignored because: {sentence(ignored_rule.reason, 'reason')}"
+            f"{ignored_rule.rule} is ignored because: {one_line(ignored_rule.reason, 'reason')}"
             for ignored_rule in table.ignore
         ]
     except CatalogueError as error:

@@ -42,8 +42,8 @@ def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
         UsageError: two reports have one place, a file is one that is read, or --output has no report to write.
         OSError: a folder does not exist.
     """
-    given = [name.partition("=") for name in parsed.format or ["text"]]
-    outputs = [ReportOutput(name, Path(file) if file else parsed.output) for name, _, file in given]
+    choices = [name.partition("=") for name in parsed.format or ["text"]]
+    outputs = [ReportOutput(name, Path(file) if file else parsed.output) for name, _, file in choices]
     places = [output.file and output.file.resolve() for output in outputs]
     twice = next((output for output, place in zip(outputs, places, strict=True) if places.count(place) > 1), None)
     if twice is not None:
@@ -51,7 +51,7 @@ def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
         raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
     for file in (output.file for output in outputs if output.file is not None):
         require_writable(file, read)
-    if parsed.output is not None and all(file for _, _, file in given):
+    if parsed.output is not None and all(file for _, _, file in choices):
         raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
     return outputs
 

@@ -1,7 +1,7 @@
-"""Inputs that change nothing: a constant that stands for an input that may be left out is left out.
+"""Optional inputs that change nothing: a constant that means what leaving the input out means is left out.
 
--0 is the neutral element of a floating-point sum, also where zeros of either sign are added; the states of recurrent
-operators start at +0, and what is left out of LSTM is 0, as their definitions say.
+The data file of an operator states the constant (`absent` of an input) and the condition under which no bit of an
+output depends on whether it is there (`absent_when`); `tests/operators/test_absent_inputs.py` runs both.
 """
 
 from __future__ import annotations
@@ -11,44 +11,57 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.terms import Store, Term
+from sonnx.language.domain import given_key
+from sonnx.language.evaluator import evaluate
 from sonnx.numerics.formats import format_of, patterns
-
-NEUTRAL: Mapping[str, Mapping[int, str]] = {
-    "Gemm": {2: "-0"},
-    "GRU": {5: "+0"},
-    "LSTM": {3: "-0", 4: "steps", 5: "+0", 6: "+0", 7: "+0"},
-}
-"""By operator and place of an input, the value that leaving it out means; "steps" is a defined name of the operator."""
-
-PEEPHOLES, CELL = 7, 6
-"""Inputs of LSTM: peepholes of 0 change nothing only where the cell starts at a finite number."""
+from sonnx.profile.definitions import Input
+from sonnx.profile.signature import Signature
 
 
-def without_neutral(operator: str, inputs: Sequence[Term | None], names: Mapping[str, Any]) -> list[Term | None]:
-    """The inputs without constants that change nothing."""
-    terms = list(inputs)
-    if operator == "Gemm" and names.get("beta", 1) != 1:
-        return terms
-    for index, value in NEUTRAL.get(operator, {}).items():
-        term = terms[index] if index < len(terms) else None
-        kept = index == PEEPHOLES and len(terms) > CELL and terms[CELL] is not None
-        if term is not None and not kept and _is(term, value, names):
-            terms[index] = None
-    while terms and terms[-1] is None:
-        terms.pop()
-    return terms
+def without_neutral(
+    store: Store, signature: Signature, operands: Sequence[Term | None], names: Mapping[str, Any]
+) -> tuple[Term | None, ...]:
+    """The operands without constants that mean what leaving them out means.
+
+    Args:
+        store: of the terms.
+        signature: of the operator.
+        operands: of a call.
+        names: the names of the operator's rules by their effective values.
+    """
+    left, environment = list(operands), dict(names)
+    for place, (formal, operand) in enumerate(zip(signature.inputs, operands, strict=False)):
+        if operand is None or not formal.absent or not _keeps_types(signature, formal):
+            continue
+        holds = formal.absent_when is None or evaluate(formal.absent_when, environment) is True
+        if holds and _is_everywhere(operand, formal.absent, names):
+            store.rest_on("neutral-input")
+            left[place] = None
+            environment[given_key(formal.name)] = False
+    while left and left[-1] is None:
+        left.pop()
+    return tuple(left)
 
 
-def _is(term: Term, value: str, names: Mapping[str, Any]) -> bool:
-    """Whether a term is a constant of this value, bit for bit."""
-    if term.array is None:
+def _keeps_types(signature: Signature, formal: Input) -> bool:
+    """Whether the outputs have the same types without an input: it does not decide them, or another one does, too."""
+    decided = any(output.type == formal.type for output in signature.outputs)
+    return not decided or any(not other.optional and other.type == formal.type for other in signature.inputs)
+
+
+def _is_everywhere(operand: Term, absent: str, names: Mapping[str, Any]) -> bool:
+    """Whether every element of a constant is the number that a data file states: a number with its sign, or the name of
+    one.
+    """
+    array = operand.array
+    if array is None:
         return False
-    if value == "steps":
-        return type(names.get(value)) is int and bool((term.array == names[value]).all())
-    number_format = format_of(term.array.dtype)
+    if absent not in ("0", "-0"):
+        number = names.get(absent)
+        return type(number) is int and bool((array == number).all())
+    number_format = format_of(array.dtype)
     if number_format is None:
-        return False
-    return bool(
-        (patterns(term.array) == np.array(number_format.sign if value == "-0" else 0, number_format.unsigned)).all()
-    )
+        return array.dtype.kind in "iu" and not array.any()
+    zero = np.array(number_format.sign if absent == "-0" else 0, number_format.unsigned)
+    return bool((patterns(array) == zero).all())

@@ -8,20 +8,16 @@ holds over the reals wherever all numbers are finite (theorems equivalence.*); i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
-from math import prod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
-from sonnx.equivalence import constants, movements
+from sonnx.equivalence import constants
 from sonnx.equivalence.constants import Real
-from sonnx.equivalence.elementwise import NARY
 from sonnx.equivalence.terms import Store, Term
+from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
 from sonnx.numerics.formats import Array
-
-MAX_SPREAD = 1 << 22
-"""Elements of a constant that is written out for another shape."""
+from sonnx.operators import operator_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +71,18 @@ class Forms:
             if part.number in self._known:
                 waiting.pop()
                 continue
-            needed = [one for one in _read(part) if one.number not in self._known]
+            needed = [operand for operand in _read(part) if operand.number not in self._known]
             if needed:
                 waiting += needed
                 continue
-            self._known[part.number] = self._made(part)
+            self._known[part.number] = self._built(part)
             waiting.pop()
         return self._known[term.number]
 
-    def _made(self, term: Term) -> Affine:
-        build = None if term.domain or _along_axis(term) else _BUILDERS.get(term.operator)
-        complete = len(term.inputs) in _OPERANDS.get(term.operator, ANY_NUMBER)
-        affine = build(self, term) if build is not None and term.is_float and complete else None
+    def _built(self, term: Term) -> Affine:
+        builder = None if term.domain or broadcasts_along_axis(term) else BUILDERS.get(term.operator)
+        complete = builder is not None and len(term.inputs) in builder.operands
+        affine = builder.build(self, term) if builder is not None and term.is_float and complete else None
         return affine or atom(term)
 
     def real(self, array: Array) -> Real:
@@ -94,18 +90,36 @@ class Forms:
         return constants.leaf(self.store, array)
 
 
-ANY_NUMBER, TWO = range(2**31), range(2, 3)
-_OPERANDS: Mapping[str, range] = {
-    "Add": TWO, "BatchNormalization": range(5, 6), "Conv": range(2, 4), "Div": TWO, "Gemm": range(2, 4), "MatMul": TWO,
-    "Mul": TWO, "Neg": range(1, 2), "Sub": TWO,
-}  # fmt: skip
-"""How many operands operators have; nodes that are not valid ONNX have others."""
+class _Builder(NamedTuple):
+    """What gives the form of an operator, and how many operands the operator has; a node that is not valid ONNX may
+    have other numbers of them.
+    """
+
+    build: Callable[[Forms, Term], Affine | None]
+    operands: range
 
 
-def _along_axis(term: Term) -> bool:
+BUILDERS: dict[str, _Builder] = {}
+"""What gives the forms of operators, by their names (`affine_operators.py` registers them)."""
+
+Build: TypeAlias = Callable[[Forms, Term], Affine | None]
+
+
+def affine_form_of(operator: str, least: int, most: int | None = None) -> Callable[[Build], Build]:
+    """Register what gives the form of the terms of an operator with `least` to `most` operands."""
+
+    def register(build: Build) -> Build:
+        BUILDERS[operator] = _Builder(build, range(least, (least if most is None else most) + 1))
+        return build
+
+    return register
+
+
+def broadcasts_along_axis(term: Term) -> bool:
     """Whether the operands are broadcast along an axis, as before operator set 7."""
-    written = term.application.attributes if term.application is not None else {}
-    return term.operator in NARY and ("axis" in written or "broadcast" in written)
+    if term.application is None or term.application.attributes.keys().isdisjoint(AXIS_ATTRIBUTES):
+        return False
+    return operator_facts(term.operator, term.domain).axis_broadcasting
 
 
 def atom(term: Term) -> Affine:
@@ -115,371 +129,7 @@ def atom(term: Term) -> Affine:
 
 def _read(term: Term) -> list[Term]:
     """The operands whose form the form of a term is made of."""
-    if term.operator not in _BUILDERS or term.domain or not term.is_float:
+    if term.operator not in BUILDERS or term.domain or not term.is_float:
         return []
     listed = term.inputs[:1] if term.operator in ("BatchNormalization", "Conv") else term.inputs
     return [part for part in listed if part is not None and part.is_float and not part.is_constant]
-
-
-def _finite(term: Term | None) -> Array | None:
-    """The value of a finite floating-point constant."""
-    if term is None or term.array is None or not term.is_float:
-        return None
-    return term.array if bool(np.isfinite(term.array.astype(np.float64)).all()) else None
-
-
-# ------------------------------------------------------------------ operators
-
-
-def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, rank: int | None) -> Affine | None:
-    """The form of an operand, broadcast to the shape of a result; None where it does not broadcast to that."""
-    if term is None or not term.is_float:
-        return None
-    if term.shape is not None and shape is not None and not _stretches(term.shape, shape):
-        return None
-    if term.is_constant:
-        value = _finite(term)
-        return None if value is None else Affine((), forms.real(value).least(), shape, rank)
-    if term.shape is not None and shape is not None and term.shape != shape:
-        places = movements.broadcast_places(term, shape)
-        if places is None:
-            return None
-        return replace(atom(movements.moved(forms.store, [term], places, shape)), shape=shape, rank=rank)
-    if term.shape is None or shape is None:
-        return forms.of(term) if rank is not None and term.rank == rank else None
-    return forms.of(term)
-
-
-def _stretches(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether a shape broadcasts to another; shapes of nodes that are not valid ONNX need not."""
-    behind = other[len(other) - len(one) :]
-    return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one, behind, strict=True))
-
-
-def _add(forms: Forms, term: Term, signs: tuple[int, ...]) -> Affine | None:
-    affines = [_operand(forms, operand, term.shape, term.rank) for operand in term.inputs]
-    if any(form is None for form in affines) or (term.shape is None and not _unstretched(term)):
-        return None
-    parts: list[AffinePart] = []
-    biases: list[Real | None] = []
-    minus = constants.number(forms.store, -1.0)
-    for affine, sign in zip(affines, signs, strict=True):
-        assert affine is not None  # noqa: S101  none is
-        scaled = affine if sign > 0 else _scaled(affine, minus)
-        if scaled is None:
-            return None
-        parts += scaled.parts
-        biases.append(scaled.bias)
-    return Affine(_merged(forms.store, parts), constants.total(biases), term.shape, term.rank)
-
-
-def _unstretched(term: Term) -> bool:
-    """Whether the operands that vary have one rank, and no constant has an axis that one of them may lack."""
-    varying = [term_input for term_input in term.inputs if term_input is not None and not term_input.is_constant]
-    if len({part.rank for part in varying}) != 1 or varying[0].rank is None:
-        return False
-    for operand in term.inputs:
-        for other in varying:
-            if operand is None or operand.array is None or not isinstance(other.facts.shape, tuple):
-                continue
-            pairs = zip(reversed(operand.array.shape), reversed(other.facts.shape), strict=False)
-            if operand.array.ndim > len(other.facts.shape) or any(extent not in (1, own) for extent, own in pairs):
-                return False
-    return True
-
-
-def _sum(forms: Forms, term: Term) -> Affine | None:
-    return _add(forms, term, (1,) * len(term.inputs))
-
-
-def _sub(forms: Forms, term: Term) -> Affine | None:
-    return _add(forms, term, (1, -1))
-
-
-def _neg(forms: Forms, term: Term) -> Affine | None:
-    return _add(forms, term, (-1,))
-
-
-def _merged(store: Store, parts: list[AffinePart]) -> tuple[AffinePart, ...]:
-    """The parts, those of one atom and kind added up."""
-    made: dict[Hashable, AffinePart] = {}
-    for part in parts:
-        key = part.kind, part.key, part.atom.number
-        if key in made:
-            one = constants.number(store, 1.0)
-            weight = constants.total([made[key].weight or one, part.weight or one])
-            made[key] = replace(part, weight=weight)
-        else:
-            made[key] = part
-    return tuple(made.values())
-
-
-def _mul(forms: Forms, term: Term) -> Affine | None:
-    if len(term.inputs) != 2 or (term.shape is None and not _unstretched(term)):
-        return None
-    one, other = term.inputs
-    if one is not None and one.is_constant:
-        one, other = other, one
-    if one is not None and other is not None and not one.is_constant and not other.is_constant:
-        return _bilinear(forms, term, one, other)
-    factor = _finite(other)
-    if one is None or one.is_constant or factor is None:
-        return None
-    form = _operand(forms, one, term.shape, term.rank)
-    real = forms.real(factor).least()
-    return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
-
-
-def _div(forms: Forms, term: Term) -> Affine | None:
-    one, other = term.inputs
-    divisor = _finite(other)
-    if one is None or one.is_constant or divisor is None or (term.shape is None and not _unstretched(term)):
-        return None
-    if not divisor.astype(np.float64).all():
-        return None
-    form, real = _operand(forms, one, term.shape, term.rank), constants.inverse(forms.real(divisor).least())
-    return form and (_scaled(form, real) or _scaled(_whole(form, one, term), real))
-
-
-def _whole(form: Affine, one: Term, term: Term) -> Affine:
-    """The operand as an atom, where its parts do not take a factor."""
-    return replace(atom(one), shape=form.shape, rank=form.rank) if one.shape == term.shape else form
-
-
-def _scaled(form: Affine, factor: Real) -> Affine | None:
-    """The form with a factor for each element of the result; None where a part does not take it."""
-    parts = []
-    for part in form.parts:
-        if part.kind == "diagonal":
-            weight = factor if part.weight is None else part.weight * factor
-            parts.append(replace(part, weight=weight))
-            continue
-        assert part.weight is not None  # noqa: S101  other kinds have one
-        fitting = _for_rows(factor, part, form)
-        if fitting is None:
-            return None
-        parts.append(replace(part, weight=part.weight * fitting))
-    bias = None if form.bias is None else form.bias * factor
-    return Affine(tuple(parts), bias, form.shape, form.rank)
-
-
-def _for_rows(factor: Real, part: AffinePart, form: Affine) -> Real | None:
-    """A factor of the result as one of the weight: by output channel of a Conv, by column of a matrix."""
-    assert part.weight is not None  # noqa: S101  see above
-    if prod(factor.shape) == 1:
-        return factor
-    rank = len(part.weight.shape)
-    if part.kind == "conv" and form.rank == rank and not part.reshaped:
-        if factor.shape != (part.weight.shape[0], *[1] * (rank - 2)):
-            return None
-        return factor.mapped(lambda array: array.reshape(-1, *[1] * (rank - 1)))
-    columns = part.weight.shape[1:]
-    if part.kind == "product" and factor.shape == columns and (not part.reshaped or form.shape is not None):
-        return factor if form.shape is None or form.shape[-1:] == columns else None
-    return None
-
-
-def _normalization(forms: Forms, term: Term) -> Affine | None:
-    application = term.application
-    first, *others = term.inputs
-    values = [_finite(other) for other in others]
-    if application is None or first is None or first.is_constant or len(values) != 4 or term.rank is None:
-        return None
-    if (
-        application.outputs != 1
-        or application.names.get("training_mode", 0) != 0
-        or application.names.get("is_test", 1) == 0
-    ):
-        return None
-    if any(value is None for value in values) or application.names.get("spatial", 1) != 1:
-        return None
-    rank = term.rank
-    scale, bias, mean, variance = (
-        forms.real(value.reshape(-1, *[1] * (rank - 2))).least() for value in values if value is not None
-    )
-    stated = application.names.get("epsilon")
-    if not isinstance(stated, float | int):
-        return None
-    epsilon = constants.number(forms.store, float(stated))
-    spread = variance + epsilon
-    if not bool((spread.enclosure.low > 0).all()):
-        return None
-    factor = scale * constants.inverse(constants.root(spread))
-    form = forms.of(first)
-    scaled = _scaled(form, factor) or _scaled(atom(first), factor)
-    if scaled is None:
-        return None
-    minus = constants.number(forms.store, -1.0) * mean * factor
-    return replace(scaled, bias=constants.total([scaled.bias, bias, minus]), shape=term.shape, rank=rank)
-
-
-def _conv(forms: Forms, term: Term) -> Affine | None:
-    first, weight, *rest = term.inputs
-    kernels = _finite(weight)
-    offset = rest[0] if rest else None
-    if first is None or first.is_constant or kernels is None or (offset is not None and _finite(offset) is None):
-        return None
-    if kernels.ndim < 3 or not isinstance(term.key, tuple):
-        return None
-    bias = (
-        None
-        if offset is None or offset.array is None
-        else forms.real(offset.array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
-    )
-    key = ("conv", term.key, kernels.shape)
-    source, factor = _through_scale(forms, first, kernels, _group(term))
-    real = forms.real(kernels) if factor is None else forms.real(kernels) * factor
-    return Affine((AffinePart("conv", key, source, real),), bias, term.shape, kernels.ndim)
-
-
-def _group(term: Term) -> int:
-    group = term.application.names.get("group", 1) if term.application is not None else 0
-    return group if isinstance(group, int) else 0
-
-
-def _through_scale(forms: Forms, first: Term, kernels: Array, group: int) -> tuple[Term, Real | None]:
-    """The atom below factors by input channel, and the factors as one of the weight."""
-    form = forms.of(first)
-    if form.bias is not None or len(form.parts) != 1 or form.parts[0].kind != "diagonal":
-        return first, None
-    [part] = form.parts
-    if part.weight is None or part.atom.shape != first.shape or first.shape is None:
-        return first, None
-    if prod(part.weight.shape) == 1:
-        return part.atom, part.weight
-    if group == 1 and part.weight.shape == (kernels.shape[1], *[1] * (kernels.ndim - 2)):
-        return part.atom, part.weight.mapped(lambda array: array.reshape(1, -1, *[1] * (kernels.ndim - 2)))
-    return first, None
-
-
-def _gemm(forms: Forms, term: Term) -> Affine | None:
-    if term.application is None:
-        return None
-    names = term.application.names
-    first, second, *rest = term.inputs
-    matrix, added = _finite(second), rest[0] if rest else None
-    if first is None or first.is_constant or matrix is None or names.get("transA", 0) or matrix.ndim != 2:
-        return None
-    alpha, beta = (float(names.get(name, 1.0)) for name in ("alpha", "beta"))
-    if not np.isfinite([alpha, beta]).all() or names.get("broadcast", 1) == 0:
-        return None
-    weight = forms.real(np.ascontiguousarray(matrix.T) if names.get("transB", 0) else matrix)
-    if alpha != 1:
-        weight = weight * constants.number(forms.store, alpha)
-    parts, bias = [_product(forms, first, weight)], None
-    if added is not None and beta != 0:
-        stretched = _operand(forms, added, term.shape, 2)
-        if stretched is not None and beta != 1:
-            stretched = _scaled(stretched, constants.number(forms.store, beta))
-        if stretched is None:
-            return None
-        parts, bias = [*parts, *stretched.parts], stretched.bias
-    return Affine(_merged(forms.store, parts), bias, term.shape, 2)
-
-
-def _matmul(forms: Forms, term: Term) -> Affine | None:
-    first, second = term.inputs
-    if first is not None and second is not None and not first.is_constant and not second.is_constant:
-        return _bilinear(forms, term, first, second)
-    matrix = _finite(second)
-    if first is None or first.is_constant or matrix is None or matrix.ndim != 2 or first.rank is None or first.rank < 2:
-        return None
-    return Affine((_product(forms, first, forms.real(matrix)),), None, term.shape, term.rank)
-
-
-def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
-    """The product of two terms that vary, by Mul or MatMul: single numbers that scale either one scale the product."""
-    atoms, factors = [], list[Real]()
-    for side in (first, second):
-        written = _written_factor(forms, side)
-        if written is not None:
-            atoms.append(written[0])
-            factors.append(written[1])
-            continue
-        form = forms.of(side)
-        part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
-        if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
-            atoms.append(side)
-        elif part.atom.facts.shape != side.facts.shape:
-            return None
-        else:
-            atoms.append(part.atom)
-            factors.append(part.weight)
-    if not factors:
-        return None
-    inner = forms.store.applied(
-        term.operator, term.key, atoms, 0, term.facts, application=term.application, origin=term.origin
-    )
-    weight = factors[0] if len(factors) == 1 else factors[0] * factors[1]
-    return Affine((AffinePart("diagonal", None, inner, weight),), None, term.shape, term.rank)
-
-
-def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
-    """Of a Mul of a term with a single number both, where the term is a sum with a bias, too."""
-    if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or _along_axis(term):
-        return None
-    for varying, constant in (term.inputs, reversed(term.inputs)):
-        number = _finite(constant)
-        if varying is not None and number is not None and number.size == 1 and varying.facts.shape == term.facts.shape:
-            return (varying, forms.real(number).least()) if isinstance(term.facts.shape, tuple) else None
-    return None
-
-
-def _product(forms: Forms, first: Term, weight: Real) -> AffinePart:
-    """The product of the rows of a term with a matrix; where the shape is known, of a term of rank 2."""
-    shape = first.shape
-    if shape is not None and len(shape) > 2:
-        first = movements.moved(forms.store, [first], None, (prod(shape[:-1]), shape[-1]))
-    return AffinePart("product", weight.shape, first, weight)
-
-
-def _ideal(forms: Forms, term: Term) -> Affine | None:
-    """What is the same over the reals."""
-    [source] = term.inputs
-    return None if source is None else forms.of(source)
-
-
-def _moved(forms: Forms, term: Term) -> Affine | None:
-    """A movement of one source: of factors and biases; one that keeps the order is only another shape."""
-    if len(term.inputs) != 1 or term.inputs[0] is None or term.shape is None:
-        return None
-    [source] = term.inputs
-    if source is None or source.shape is None:
-        return None
-    form, shape = forms.of(source), term.shape
-    if form.is_atom(source) or (
-        any(form_part.kind != "diagonal" for form_part in form.parts) and term.places is not None
-    ):
-        return None
-    spread, places, old = prod(shape), term.places, source.shape
-
-    def change(array: Array) -> Array:
-        flat = np.broadcast_to(array, old).reshape(-1)
-        return (flat if places is None else flat[places]).reshape(shape)
-
-    reals = [form.bias, *(form_part.weight for form_part in form.parts if form_part.kind == "diagonal")]
-    if any(real is not None and prod(real.shape) > 1 for real in reals) and max(spread, prod(old)) > MAX_SPREAD:
-        return None
-    parts = []
-    for part in form.parts:
-        if part.kind != "diagonal":
-            parts.append(replace(part, reshaped=True))
-            continue
-        weight = None if part.weight is None else _spread(part.weight, change)
-        moved = movements.moved(forms.store, [part.atom], places, shape)
-        parts.append(AffinePart("diagonal", None, moved, weight))
-    bias = None if form.bias is None else _spread(form.bias, change)
-    return Affine(tuple(parts), bias, shape, len(shape))
-
-
-def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
-    """Numbers whose elements are moved; each constant is written out in the old shape by `change`, then collapsed."""
-    if real.array is not None:
-        return real if real.array.size == 1 else constants.leaf(real.store, change(real.array)).least()
-    return Real(real.kind, tuple([_spread(part, change) for part in real.parts]), real.store)
-
-
-_BUILDERS: Mapping[str, Callable[[Forms, Term], Affine | None]] = {
-    "Add": _sum, "BatchNormalization": _normalization, "Conv": _conv, "Div": _div, "Gemm": _gemm, "MatMul": _matmul,
-    "Mul": _mul, "Neg": _neg, "Sub": _sub, "Sum": _sum, "ideal": _ideal, "moved": _moved,
-}  # fmt: skip

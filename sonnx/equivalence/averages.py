@@ -7,10 +7,10 @@ reals only: a division and each step of a formula round once more, and products 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -49,10 +49,21 @@ class Formula(Struct, frozen=True):
 
 
 class _Builder:
-    """Collects nodes and terms; names start with that of the output."""
+    """Collects the nodes and terms of a formula; names start with that of the output.
 
-    def __init__(self, store: Store, output: str, kind: Any) -> None:
-        self.store, self.output, self.kind = store, output, kind
+    Args:
+        store: of the terms.
+        application: how the operator is applied that the formula stands for.
+        inputs: its inputs.
+        first: the first of them.
+        output: the name of its output.
+    """
+
+    def __init__(
+        self, store: Store, application: Application, inputs: Sequence[Term | None], first: Term, output: str
+    ) -> None:
+        self.store, self.application, self.inputs, self.first, self.output = store, application, inputs, first, output
+        self.shape, self.kind = first.shape or (), ELEMENTS[str(first.facts.type)]
         self.nodes: list[Node] = []
         self.terms: dict[str, Term] = {}
 
@@ -88,6 +99,26 @@ class _Builder:
         return Formula(tuple(self.nodes), self.terms, result, ideal)
 
 
+Build: TypeAlias = Callable[[_Builder], Formula | None]
+
+_FORMULAS: dict[str, Build] = {}
+
+
+def formula_for(*operators: str) -> Callable[[Build], Build]:
+    """Register what builds the formula of operators of the standard domain."""
+
+    def register(build: Build) -> Build:
+        _FORMULAS.update(dict.fromkeys(operators, build))
+        return build
+
+    return register
+
+
+def has_formula(operator: str) -> bool:
+    """Whether there are nodes that may compute an operator."""
+    return operator in _FORMULAS
+
+
 def formula_of(store: Store, application: Application, inputs: Sequence[Term | None], output: str) -> Formula | None:
     """The nodes that compute a call; None where there are none for it."""
     build, first = _FORMULAS.get(application.operator), inputs[0] if inputs else None
@@ -96,9 +127,7 @@ def formula_of(store: Store, application: Application, inputs: Sequence[Term | N
     if not first.shape or 0 in first.shape or prod(first.shape) > MAX_ELEMENTS:
         return None
     try:
-        formula = build(
-            _Builder(store, output, ELEMENTS[str(first.facts.type)]), application, inputs, first, first.shape
-        )
+        formula = build(_Builder(store, application, inputs, first, output))
     except NotExecutable:
         return None
     if formula is not None:
@@ -106,18 +135,18 @@ def formula_of(store: Store, application: Application, inputs: Sequence[Term | N
     return formula
 
 
-def _sum_or_mean(
-    made: _Builder, application: Application, inputs: Sequence[Term | None], first: Term, shape: tuple[int, ...]
-) -> Formula | None:
+@formula_for("GlobalAveragePool", "ReduceMean", "ReduceSum")
+def _sum_or_mean(builder: _Builder) -> Formula | None:
     """The elements of neighbouring axes as rows of a matrix, or as the columns under a kernel; of others as rows."""
-    gone = _gone(application, inputs, len(shape))
+    application, first, shape = builder.application, builder.first, builder.shape
+    gone = _gone(application, builder.inputs, len(shape))
     if gone is None:
         return None
     number = prod(shape[axis] for axis in gone)
     mean = application.operator != "ReduceSum"
     exact = not mean or is_exact_divisor(number)
     factor = 1 / number if mean and exact else 1.0
-    if not exact and not made.holds(number):
+    if not exact and not builder.holds(number):
         return None
     long = [axis for axis in range(len(shape)) if shape[axis] > 1]
     summed = [axis for axis in long if axis in gone]
@@ -125,16 +154,16 @@ def _sum_or_mean(
     inner = prod(shape[end:])
     if all(axis in gone for axis in long if begin <= axis < end) and inner > 1:
         outer = prod(shape[:begin])
-        stack = made.term(moved(made.store, [first], None, (1, outer, number, inner)))
-        total = made.conv(stack, np.full((outer, 1, number, 1), factor), _windows((number, 1)), group=outer)
+        stack = builder.term(moved(builder.store, [first], None, (1, outer, number, inner)))
+        total = builder.conv(stack, np.full((outer, 1, number, 1), factor), _windows((number, 1)), group=outer)
     else:
         kept = [axis for axis in range(len(shape)) if axis not in gone]
         numbered = np.arange(prod(shape), dtype=np.int32).reshape(shape).transpose([*kept, *gone]).reshape(-1)
-        rows = moved(made.store, [first], numbered, (prod(shape) // number, number))
-        total = made.node("MatMul", (made.term(rows), made.number(np.full((number, 1), factor))))
+        rows = moved(builder.store, [first], numbered, (prod(shape) // number, number))
+        total = builder.node("MatMul", (builder.term(rows), builder.number(np.full((number, 1), factor))))
     if exact:
-        return made.formula(total)
-    return made.formula(made.node("Div", (total, made.number(number))), "a mean of elements")
+        return builder.formula(total)
+    return builder.formula(builder.node("Div", (total, builder.number(number))), "a mean of elements")
 
 
 def _gone(application: Application, inputs: Sequence[Term | None], rank: int) -> list[int] | None:
@@ -152,20 +181,20 @@ def is_exact_divisor(number: int) -> bool:
     return number & (number - 1) == 0 and 0 < number <= MAX_DIVISOR
 
 
-def _average_pool(
-    made: _Builder, application: Application, _: Sequence[Term | None], first: Term, shape: tuple[int, ...]
-) -> Formula | None:
+@formula_for("AveragePool")
+def _average_pool(builder: _Builder) -> Formula | None:
     """Conv of each channel, and Div by the numbers of elements unless all are one power of two."""
+    application, first, shape = builder.application, builder.first, builder.shape
     slid = averagepool.slid_over(application, shape)
     numbers = averagepool.numbers_of_elements(slid, averagepool.counted(application, slid))
     whole = prod(slid.kernel)
     if not numbers.size or not numbers.all() or len(shape) not in (3, PLANE + 2) or min((*slid.begins, *slid.ends)) < 0:
         return None
     exact = bool((numbers == whole).all()) and is_exact_divisor(whole)
-    if not exact and not all(made.holds(int(number)) for number in np.unique(numbers)):
+    if not exact and not all(builder.holds(int(number)) for number in np.unique(numbers)):
         return None
     line = len(shape) == PLANE + 1
-    source = moved(made.store, [first], None, (*shape[:2], 1, shape[2])) if line else first
+    source = moved(builder.store, [first], None, (*shape[:2], 1, shape[2])) if line else first
     slid = _needed(slid)
     if line:
         numbers, slid = (
@@ -173,12 +202,12 @@ def _average_pool(
             Windows(*((number, *own) for number, own in zip((1, 1, 1, 1, 0, 0), _lists(slid), strict=True))),
         )
     kernels = np.full((shape[1], 1, *slid.kernel), 1 / whole if exact else 1.0)
-    total = made.conv(made.term(source), kernels, slid, group=shape[1])
+    total = builder.conv(builder.term(source), kernels, slid, group=shape[1])
     if exact:
-        return made.formula(total)
+        return builder.formula(total)
     if (numbers != 1).any():
-        total = made.node("Div", (total, made.number(numbers[None, None])))
-    return made.formula(total, "AveragePool")
+        total = builder.node("Div", (total, builder.number(numbers[None, None])))
+    return builder.formula(total, "AveragePool")
 
 
 def _lists(slid: Windows) -> tuple[tuple[int, ...], ...]:
@@ -201,33 +230,33 @@ def _windows(kernel: tuple[int, int], pads: Sequence[int] = (0, 0, 0, 0), dilati
     return Windows((), kernel, (1, 1), tuple(dilations), tuple(pads[:PLANE]), tuple(pads[PLANE:]))
 
 
-def _response(
-    made: _Builder, application: Application, _: Sequence[Term | None], first: Term, shape: tuple[int, ...]
-) -> Formula | None:
+@formula_for("LRN")
+def _response(builder: _Builder) -> Formula | None:
     """X / (bias + alpha / size S)^beta; S is a convolution of the squares along the channels."""
+    application, first, shape = builder.application, builder.first, builder.shape
     alpha, beta, bias, size = lrn.parameters(application, np.empty((0,) * len(shape)))
-    if not all(made.holds(part) for part in (alpha, beta, bias, size)):
+    if not all(builder.holds(part) for part in (alpha, beta, bias, size)):
         return None
-    count, name = shape[1], made.term(first)
+    count, name = shape[1], builder.term(first)
     around = np.zeros((count, count, 1, 1))
     for channel in range(count):
         around[channel, lrn.channels(channel, count, size)] = 1.0
-    square = made.node("Mul", (name, name))
+    square = builder.node("Mul", (name, name))
     if len(shape) != PLANE + 2:
-        square = made.reshape(square, (*shape[:2], 1, prod(shape[2:])))
-    value = made.conv(square, around, _windows((1, 1)), group=1)
+        square = builder.reshape(square, (*shape[:2], 1, prod(shape[2:])))
+    value = builder.conv(square, around, _windows((1, 1)), group=1)
     if len(shape) != PLANE + 2:
-        value = made.reshape(value, shape)
+        value = builder.reshape(value, shape)
     for operator, number in (("Mul", alpha), ("Div", size), ("Add", bias), ("Pow", beta)):
-        value = made.node(operator, (value, made.number(number)))
-    return made.formula(made.node("Div", (name, value)), "LRN")
+        value = builder.node(operator, (value, builder.number(number)))
+    return builder.formula(builder.node("Div", (name, value)), "LRN")
 
 
-def _transposed(
-    made: _Builder, application: Application, inputs: Sequence[Term | None], first: Term, shape: tuple[int, ...]
-) -> Formula | None:
+@formula_for("ConvTranspose")
+def _transposed(builder: _Builder) -> Formula | None:
     """Conv, with the kernels turned round, over X with stride - 1 zeros between its elements."""
-    weights = inputs[1].array if len(inputs) > 1 and inputs[1] is not None else None
+    application, first, shape = builder.application, builder.first, builder.shape
+    weights = builder.inputs[1].array if len(builder.inputs) > 1 and builder.inputs[1] is not None else None
     if weights is None or len(shape) != PLANE + 2 or application.attribute("group", 1) != 1 or not weights.size:
         return None
     if not np.isfinite(weights.astype(np.float64)).all():
@@ -244,17 +273,10 @@ def _transposed(
         return None
     places = np.full((*shape[:2], *spread), prod(shape), np.int32)
     places[:, :, :: strides[0], :: strides[1]] = np.arange(prod(shape), dtype=np.int32).reshape(shape)
-    zero = constant_of(made.store, np.zeros(1, made.kind))
-    source = moved(made.store, [first, zero], places.reshape(-1), places.shape)
-    bias = made.term(inputs[2]) if len(inputs) > 2 and inputs[2] is not None else ""
+    zero = constant_of(builder.store, np.zeros(1, builder.kind))
+    source = moved(builder.store, [first, zero], places.reshape(-1), places.shape)
+    bias = builder.term(builder.inputs[2]) if len(builder.inputs) > 2 and builder.inputs[2] is not None else ""
     windows = _windows(weights.shape[2:], (*begins, *ends), dilations)
     turned = np.flip(weights, (2, 3)).swapaxes(0, 1)
-    total = made.conv(made.term(source), turned, windows, group=1, bias=bias)
-    return made.formula(total, f"ConvTranspose of strides {list(strides)}")
-
-
-_FORMULAS: Mapping[str, Callable[..., Formula | None]] = {
-    "AveragePool": _average_pool, "ConvTranspose": _transposed, "GlobalAveragePool": _sum_or_mean, "LRN": _response,
-    "ReduceMean": _sum_or_mean, "ReduceSum": _sum_or_mean,
-}  # fmt: skip
-HAS_FORMULA = frozenset(_FORMULAS)
+    total = builder.conv(builder.term(source), turned, windows, group=1, bias=bias)
+    return builder.formula(total, f"ConvTranspose of strides {list(strides)}")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from sonnx.equivalence import movements
-from sonnx.equivalence.elementwise import collapsed
+from sonnx.equivalence.movements import collapsed
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, UNIT
 from sonnx.numerics.formats import Array
@@ -79,34 +79,27 @@ class Real:
         """The polynomial over the constants, and over inverses and roots of polynomials."""
         if self.kind == "leaf":
             assert self.term is not None  # noqa: S101  a leaf has one
-            one = self.array
-            if one is not None and one.shape == () and one == 1:
-                return {(): 1}
-            if one is not None and one.shape == () and one == 0:
-                return {}
-            if one is not None and one.shape == () and one == -1:
-                return {(): -1}
-            return {(self.term.number,): 1}
+            whole = self._small_whole_number()
+            if whole is None:
+                return {(self.term.number,): 1}
+            return {(): whole} if whole else {}
         polynomials = [part.polynomial for part in self.parts]
-        made: dict[Monomial, int] = {}
         if self.kind == "sum":
-            for other_polynomial in polynomials:
-                for monomial, factor in other_polynomial.items():
-                    made[monomial] = made.get(monomial, 0) + factor
-            return {monomial: factor for monomial, factor in made.items() if factor}
+            return _sum_of_polynomials(polynomials)
         if self.kind == "product":
-            product: dict[Monomial, int] = {(): 1}
-            for other_polynomial in polynomials:
-                if len(product) * len(other_polynomial) > MAX_MONOMIALS:
+            product: Polynomial = {(): 1}
+            for factor in polynomials:
+                if len(product) * len(factor) > MAX_MONOMIALS:
                     return {(("opaque", self.store.number()),): 1}
-                made = {}
-                for one_factors, first in product.items():
-                    for other, second in other_polynomial.items():
-                        both = tuple(sorted((*one_factors, *other), key=repr))
-                        made[both] = made.get(both, 0) + first * second
-                product = {monomial: factor for monomial, factor in made.items() if factor}
+                product = _product_of_polynomials(product, factor)
             return product
         return {((self.kind, _frozen(polynomials[0])),): 1}
+
+    def _small_whole_number(self) -> int | None:
+        """The number of a scalar leaf that is -1, 0 or 1; these are no symbols in a polynomial."""
+        if self.array is None or self.array.shape != ():
+            return None
+        return next((whole for whole in (-1, 0, 1) if self.array == whole), None)
 
     @cached_property
     def key(self) -> Hashable:
@@ -121,21 +114,18 @@ class Real:
                 assert self.array is not None  # noqa: S101  a leaf has one
                 values = self.array.astype(np.float64)
                 return Enclosure(values, ZERO, np.abs(values))
-            inner = [part.enclosure for part in self.parts]
+            enclosures = [part.enclosure for part in self.parts]
             if self.kind == "inverse":
-                return _inverse(inner[0])
+                return _inverse(enclosures[0])
             if self.kind == "root":
-                return _root(inner[0])
-            other_enclosure = inner[0]
-            for each in inner[1:]:
-                other_enclosure = (_sum if self.kind == "sum" else _product)(other_enclosure, each)
-            return other_enclosure
+                return _root(enclosures[0])
+            return reduce(_sum if self.kind == "sum" else _product, enclosures)
 
     @property
     def is_finite(self) -> bool:
         """Whether every number is known to be finite."""
-        other_enclosure = self.enclosure
-        return bool(np.isfinite(other_enclosure.middle).all() and np.isfinite(other_enclosure.radius).all())
+        middle, radius, _ = self.enclosure
+        return bool(np.isfinite(middle).all() and np.isfinite(radius).all())
 
     def mapped(self, change: Callable[[Array], Array]) -> Real:
         """The same on constants whose elements are moved, each constant broadcast to the shape of the whole first."""
@@ -164,6 +154,23 @@ class Real:
 
     def __mul__(self, other: Real) -> Real:
         return Real("product", (self, other), self.store)
+
+
+def _sum_of_polynomials(polynomials: Sequence[Polynomial]) -> Polynomial:
+    sums: dict[Monomial, int] = {}
+    for polynomial in polynomials:
+        for monomial, factor in polynomial.items():
+            sums[monomial] = sums.get(monomial, 0) + factor
+    return {monomial: factor for monomial, factor in sums.items() if factor}
+
+
+def _product_of_polynomials(first: Polynomial, second: Polynomial) -> Polynomial:
+    product: dict[Monomial, int] = {}
+    for monomial, factor in first.items():
+        for further, further_factor in second.items():
+            both = tuple(sorted((*monomial, *further), key=repr))
+            product[both] = product.get(both, 0) + factor * further_factor
+    return {monomial: factor for monomial, factor in product.items() if factor}
 
 
 def _frozen(polynomial: Polynomial) -> Hashable:
@@ -199,11 +206,11 @@ GROWTH = 1 + 16 * UNIT
 """Makes a bound computed in float64 with a few roundings at least the exact one."""
 
 
-def _sum(one: Enclosure, other: Enclosure) -> Enclosure:
-    middle = one.middle + other.middle
-    radius = (one.radius + other.radius + np.abs(middle) * UNIT) * GROWTH + TINY
-    exact = _exact_sum(one.middle, other.middle, middle) & (one.radius == 0) & (other.radius == 0)
-    return Enclosure(middle, np.where(exact, 0.0, radius), (one.size + other.size) * GROWTH)
+def _sum(first: Enclosure, second: Enclosure) -> Enclosure:
+    middle = first.middle + second.middle
+    radius = (first.radius + second.radius + np.abs(middle) * UNIT) * GROWTH + TINY
+    exact = _exact_sum(first.middle, second.middle, middle) & (first.radius == 0) & (second.radius == 0)
+    return Enclosure(middle, np.where(exact, 0.0, radius), (first.size + second.size) * GROWTH)
 
 
 def _exact_sum(x: Array, y: Array, total: Array) -> Array:
@@ -213,35 +220,37 @@ def _exact_sum(x: Array, y: Array, total: Array) -> Array:
     return np.asarray((error == 0) & np.isfinite(total))
 
 
-def _product(one: Enclosure, other: Enclosure) -> Enclosure:
-    middle, size = one.middle * other.middle, one.size * other.size * GROWTH + TINY
+def _product(first: Enclosure, second: Enclosure) -> Enclosure:
+    middle, size = first.middle * second.middle, first.size * second.size * GROWTH + TINY
     radius = np.abs(middle) * UNIT
-    if one.radius.any():
-        radius = radius + one.radius * (np.abs(other.middle) + other.radius)
-    if other.radius.any():
-        radius = radius + np.abs(one.middle) * other.radius
+    if first.radius.any():
+        radius = radius + first.radius * (np.abs(second.middle) + second.radius)
+    if second.radius.any():
+        radius = radius + np.abs(first.middle) * second.radius
     return Enclosure(middle, radius * GROWTH + TINY, size)
 
 
-def _inverse(of: Enclosure) -> Enclosure:
+def _inverse(divisor: Enclosure) -> Enclosure:
     """1 / x; |1 / x - 1 / m| is at most r / (|m| (|m| - r))."""
-    magnitude = np.abs(of.middle)
-    least = (magnitude - of.radius) * (1 - 4 * UNIT)
+    magnitude = np.abs(divisor.middle)
+    least = (magnitude - divisor.radius) * (1 - 4 * UNIT)
     certain = least > 0
     least = np.where(certain, least, 1.0)
-    middle = 1 / np.where(certain, of.middle, 1.0)
-    radius = (of.radius / least / np.where(certain, magnitude, 1.0) + np.abs(middle) * UNIT) * GROWTH + TINY
-    size = of.size / least / least * GROWTH  # how far a relative error of a rounding is magnified
+    middle = 1 / np.where(certain, divisor.middle, 1.0)
+    radius = (divisor.radius / least / np.where(certain, magnitude, 1.0) + np.abs(middle) * UNIT) * GROWTH + TINY
+    size = divisor.size / least / least * GROWTH  # how far a relative error of a rounding is magnified
     return Enclosure(middle, np.where(certain, radius, np.inf), np.where(certain, size, np.inf))
 
 
-def _root(of: Enclosure) -> Enclosure:
+def _root(radicand: Enclosure) -> Enclosure:
     """The root of x; |root x - root m| is at most r / root m."""
-    certain = of.middle > of.radius
-    argument = np.where(certain, of.middle, 1.0)
+    certain = radicand.middle > radicand.radius
+    argument = np.where(certain, radicand.middle, 1.0)
     middle = np.sqrt(argument)
-    radius = (of.radius / middle + middle * UNIT) * GROWTH + TINY
-    return Enclosure(middle, np.where(certain, radius, np.inf), np.where(certain, of.size / middle * GROWTH, np.inf))
+    radius = (radicand.radius / middle + middle * UNIT) * GROWTH + TINY
+    return Enclosure(
+        middle, np.where(certain, radius, np.inf), np.where(certain, radicand.size / middle * GROWTH, np.inf)
+    )
 
 
 # ------------------------------------------------------------------ comparison
@@ -268,22 +277,22 @@ OVERFLOW = ConstantDifference(0.0, 0.0, 0.0, np.inf, False)
 
 
 def difference(
-    one: Real | None, other: Real | None, unit_of: str, store: Store, output_axis: int | None = None
+    first: Real | None, second: Real | None, unit_of: str, store: Store, output_axis: int | None = None
 ) -> ConstantDifference:
     """How two arrays of numbers differ; None stands for 0.
 
     Nothing is allowed where both are made by equally many operations: then neither is the other one folded.
 
     Args:
-        one: the numbers of the first model.
-        other: those of the second one.
+        first: the numbers of the first model.
+        second: those of the second one.
         unit_of: the element type in which a fold is rounded.
         store: of the terms.
         output_axis: 0 where an output reads the numbers of one index of the first axis, as of the weight of a Conv; 1
             where it reads those of one index of the second axis, as of a matrix; None where it reads one number.
     """
-    first = number(store, 0.0) if one is None else one
-    second = number(store, 0.0) if other is None else other
+    zero = number(store, 0.0)
+    first, second = zero if first is None else first, zero if second is None else second
     if first.key == second.key:
         return NO_DIFFERENCE if _fits(first, unit_of) and _fits(second, unit_of) else OVERFLOW
     count = max(first.roundings, second.roundings) if first.roundings != second.roundings else 0

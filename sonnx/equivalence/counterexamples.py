@@ -22,7 +22,8 @@ from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
 from sonnx.equivalence.result import DifferingInput
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import canonical_domain
@@ -43,11 +44,14 @@ BOUNDS = ("input", "min", "max")
 
 
 class Searched(Struct, frozen=True):
-    """What the search gave: a witness, how many inputs both models ran on, and the first difference in bits."""
+    """What the search gave: a witness, how many inputs both models ran on, the first difference in bits, and the input
+    of the witness, by the names of the first model.
+    """
 
     witness: DifferingInput | None
     runs: int
     bits: str
+    inputs: Mapping[str, Array] = {}
 
 
 class Search(Struct, frozen=True):
@@ -68,100 +72,114 @@ class Search(Struct, frozen=True):
     def found(self, runs: int, seed: int) -> Searched:
         """Run both models on so many generated sets of inputs, until one shows a difference."""
         bits, done = "", 0
-        wanted = required_inputs(self.first)
+        needed = required_inputs(self.first)
         try:
             runners = [
                 ModelRunner(model, folder / "model" if folder else None, self.edition, unchecked=True)
                 for model, folder in zip((self.first, self.second), self.folders, strict=True)
             ]
             for number in range(runs):
-                given = probe(wanted, seed, number)
-                first = _values(runners[0], given)
-                second = _values(runners[1], {self.inputs[name]: array for name, array in given.items()})
+                inputs = probe(needed, seed, number)
+                first = _values(runners[0], inputs)
+                second = _values(runners[1], {self.inputs[name]: array for name, array in inputs.items()})
                 if first is None or second is None:
                     if (first is None) != (second is None):
                         which = "first" if first is None else "second"
                         bits = bits or f"the {which} model {NO_VALUE} {number}"
                     continue
                 done += 1
-                differing = [*self._differing(first, second)]
-                if differing and not bits:
-                    bits = differing[0][2]
+                differing = dict(self._differing(first, second))
                 if differing:
-                    witness = self._witness(given, first, second, [name for name, *_ in differing], number, seed)
+                    bits = bits or next(iter(differing.values()))
+                    witness = self._witness(inputs, first, second, [*differing], number, seed)
                     if witness is not None:
-                        return Searched(witness, done, bits)
+                        return Searched(witness, done, bits, inputs)
         except (Stop, NoValue, MemoryError, ValueError, TypeError, LookupError, ArithmeticError) as error:
             return Searched(None, done, bits or f"not run: {error}")
         return Searched(None, done, bits)
 
-    def _differing(self, first: Mapping[str, Array], second: Mapping[str, Array]) -> Iterator[tuple[str, str, str]]:
-        for name, other in self.outputs.items():
-            one, its = first[name], second[other]
-            if one.shape != its.shape:
-                yield name, other, f"{name} has the shape {list(one.shape)} and {list(its.shape)}"
+    def _differing(self, first: Mapping[str, Array], second: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
+        """The outputs of the first model that differ from those of the second one in type, shape or bits, and how."""
+        for name, partner in self.outputs.items():
+            value, their_value = first[name], second[partner]
+            if value.shape != their_value.shape:
+                yield name, f"{name} has the shape {list(value.shape)} and {list(their_value.shape)}"
                 continue
-            if one.dtype != its.dtype:
-                yield name, other, f"{name} has the type {NAMES[one.dtype]} and {NAMES[its.dtype]}"
+            if value.dtype != their_value.dtype:
+                yield name, f"{name} has the type {NAMES[value.dtype]} and {NAMES[their_value.dtype]}"
                 continue
-            difference = first_difference(its, one)
+            difference = first_difference(their_value, value)
             if difference is not None:
-                yield name, other, f"{name} {difference.place}: {difference.wanted} and {difference.found}"
+                yield name, f"{name} {difference.place}: {difference.wanted} and {difference.found}"
 
     def _witness(
         self,
-        given: Mapping[str, Array],
+        inputs: Mapping[str, Array],
         first: Mapping[str, Array],
         second: Mapping[str, Array],
         names: list[str],
         number: int,
         seed: int,
     ) -> DifferingInput | None:
+        """The element that shows at these inputs that the models differ beyond rounding; None where none does.
+
+        Args:
+            inputs: by the names of the first model.
+            first: the outputs of the first model.
+            second: those of the second one.
+            names: the outputs that differ.
+            number: of the set of inputs.
+            seed: of the sets of inputs.
+        """
         kind = KINDS[number % len(KINDS)]
-        if not all(np.isfinite(array.astype(np.float64)).all() for array in given.values() if array.dtype.kind in "fV"):
+        if not all(
+            np.isfinite(array.astype(np.float64)).all() for array in inputs.values() if array.dtype.kind in "fV"
+        ):
             return None
-        ideals = self._ideal(self.first, self.folders[0], given)
-        others = self._ideal(self.second, self.folders[1], {self.inputs[n]: a for n, a in given.items()})
+        ideals = self._ideal(self.first, self.folders[0], inputs)
+        their_inputs = {self.inputs[name]: array for name, array in inputs.items()}
+        their_ideals = self._ideal(self.second, self.folders[1], their_inputs)
         for name in names:
-            one, its = first[name], second[self.outputs[name]]
-            mine, theirs = ideals.get(name), others.get(self.outputs[name])
-            if one.shape != its.shape:
-                if mine is not None and theirs is not None and mine.low.shape != theirs.low.shape:
+            value, their_value = first[name], second[self.outputs[name]]
+            ideal, their_ideal = ideals.get(name), their_ideals.get(self.outputs[name])
+            if value.shape != their_value.shape:
+                if ideal is not None and their_ideal is not None and ideal.low.shape != their_ideal.low.shape:
                     return _differing(number, kind, seed, name, (), (nan, nan), 0.0)
                 continue
-            if one.dtype == TEXT:
+            if value.dtype == TEXT:
                 continue
-            at, apart = self._apart(mine, theirs, one, its)
+            at, apart = self._apart(ideal, their_ideal, value, their_value)
             if at is not None:
-                return _differing(
-                    number, kind, seed, name, at, (float(one[at]), float(its[at])), min(apart, sys.float_info.max)
-                )
+                exact = float(value[at]), float(their_value[at])
+                return _differing(number, kind, seed, name, at, exact, min(apart, sys.float_info.max))
         return None
 
     def _apart(
-        self, mine: Value | None, theirs: Value | None, one: Array, its: Array
+        self, ideal: Value | None, their_ideal: Value | None, value: Array, their_value: Array
     ) -> tuple[tuple[int, ...] | None, float]:
         """The element whose exact values differ and whose ideal values are furthest apart, beyond what roundings
         explain; None where there is none.
         """
-        differs = ~((one == its) | ((one != one) & (its != its)))
+        differs = ~((value == their_value) | ((value != value) & (their_value != their_value)))
         with np.errstate(all="ignore"):
-            if mine is None or mine.unbounded:
-                return (None, 0.0) if theirs is None or theirs.unbounded else (_outside(theirs, one, differs), 0.0)
-            if theirs is None or theirs.unbounded:
-                return _outside(mine, its, differs), 0.0
-            gap = np.maximum(mine.low - theirs.high, theirs.low - mine.high)
-            needed = np.abs(mine.high - mine.low) + np.abs(theirs.high - theirs.low)
-            needed = needed + 2.0**-48 * (np.abs(mine.low) + np.abs(theirs.low))
+            if ideal is None or ideal.unbounded:
+                if their_ideal is None or their_ideal.unbounded:
+                    return None, 0.0
+                return _outside(their_ideal, value, differs), 0.0
+            if their_ideal is None or their_ideal.unbounded:
+                return _outside(ideal, their_value, differs), 0.0
+            gap = np.maximum(ideal.low - their_ideal.high, their_ideal.low - ideal.high)
+            needed = np.abs(ideal.high - ideal.low) + np.abs(their_ideal.high - their_ideal.low)
+            needed = needed + 2.0**-48 * (np.abs(ideal.low) + np.abs(their_ideal.low))
             if self.folded:
-                needed = needed + mine.error + theirs.error
+                needed = needed + ideal.error + their_ideal.error
             over = np.where(differs, gap - needed, -1.0)
             if not (over > 0).any():
                 return None, 0.0
             at = np.unravel_index(int(np.argmax(np.where(over > 0, gap, -np.inf))), gap.shape)
             return tuple(map(int, at)), float(gap[at])
 
-    def _ideal(self, model: Model, folder: Path | None, given: Mapping[str, Array]) -> Mapping[str, Value]:
+    def _ideal(self, model: Model, folder: Path | None, inputs: Mapping[str, Array]) -> Mapping[str, Value]:
         """The enclosures of the outputs at a point; none where the model has no bounds."""
         try:
             analyser = Analyser(
@@ -172,7 +190,7 @@ class Search(Struct, frozen=True):
                 tighten=False,
                 relax=False,
             )
-            return analyser.run(box_of_arrays(model, given)).values
+            return analyser.run(box_of_arrays(model, inputs)).values
         except (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError):
             return {}
 
@@ -194,26 +212,26 @@ def _with_extrema(model: Model) -> Model:
         if not clips or len(node.inputs) != len(BOUNDS) or not all(node.inputs):
             nodes.append(node)
             continue
-        given, low, high = node.inputs
+        source, low, high = node.inputs
         between = f"{node.outputs[0]} above the minimum"
-        nodes.append(Node(node.name, "Max", "", "", (given, low), (between,), ()))
+        nodes.append(Node(node.name, "Max", "", "", (source, low), (between,), ()))
         nodes.append(Node(node.name, "Min", "", "", (between, high), node.outputs, ()))
     return (
         model if len(nodes) == len(model.graph.nodes) else replace(model, graph=replace(model.graph, nodes=(*nodes,)))
     )
 
 
-def _outside(enclosed: Value, other: Array, differs: Array) -> tuple[int, ...] | None:
+def _outside(enclosed: Value, exact_values: Array, differs: Array) -> tuple[int, ...] | None:
     """The first differing element of a model that is out of the reach of any implementation of the enclosed one."""
-    exact = other.astype(np.float64)
+    exact = exact_values.astype(np.float64)
     reach = enclosed.error + MARGIN * (np.abs(enclosed.low) + np.abs(enclosed.high))
     outside = differs & ~((exact >= enclosed.low - reach) & (exact <= enclosed.high + reach))
     return tuple(map(int, np.unravel_index(int(np.argmax(outside)), exact.shape))) if outside.any() else None
 
 
-def _values(runner: ModelRunner, given: Mapping[str, Array]) -> Mapping[str, Array] | None:
+def _values(runner: ModelRunner, inputs: Mapping[str, Array]) -> Mapping[str, Array] | None:
     """The exact outputs, None where these inputs have none."""
     try:
-        return runner.run(given).values
+        return runner.run(inputs).values
     except (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError):
         return None

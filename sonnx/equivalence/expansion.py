@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sonnx.equivalence import keys, movements
-from sonnx.equivalence.averages import HAS_FORMULA, formula_of
-from sonnx.equivalence.domain import RANDOM, TermDomain
+from sonnx.equivalence.averages import formula_of, has_formula
+from sonnx.equivalence.choices import Choices
+from sonnx.equivalence.domain import TermDomain
+from sonnx.equivalence.fused import STEP, WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.loops import Loops
-from sonnx.equivalence.stated import STEP, Fused, fused_operators
 from sonnx.equivalence.terms import Term
 from sonnx.executor.control_flow import Inlining
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured, function_key
-from sonnx.numerics.formats import ELEMENTS
+from sonnx.model.writer import element_number
+from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.operators import operator_facts
 
 MICROSOFT = "com.microsoft"
 ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
@@ -37,16 +40,38 @@ AXES_ARE_INPUT = 18
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
 
-class Expansion:
-    """Puts other nodes in the place of a node while a model is interpreted in the domain of terms."""
+class Result(NamedTuple):
+    """A node that passes on what other nodes computed in the place of one node.
 
-    def __init__(self, model: Model, domain: TermDomain) -> None:
-        self.domain, self.store = domain, domain.store
+    Attributes:
+        node: the node.
+        ideal: what the value is over the reals only; "" where it is the same bit for bit.
+        elementwise: what it is over the reals is an operator on elements.
+        shape: of the value, None for that of the operand.
+    """
+
+    node: Node
+    ideal: str = ""
+    elementwise: bool = False
+    shape: tuple[int, ...] | None = None
+
+
+class Expansion:
+    """Replaces a node by nodes of the same meaning, while a model is interpreted in the domain of terms.
+
+    Args:
+        model: the model.
+        domain: in which it is interpreted.
+        choices: recognizes functions that are written out.
+    """
+
+    def __init__(self, model: Model, domain: TermDomain, choices: Choices) -> None:
+        self.domain, self.store, self.choices = domain, domain.store, choices
         self.inlining = Inlining(model)
         self.functions = {function_key(function) for function in model.functions}
         self.loops = Loops(domain, self.inlining.taken)
-        self.made = 0
-        self.results: list[tuple[Node, str, tuple[int, ...] | None]] = []
+        self.constants = 0
+        self.results: list[Result] = []
 
     def before(self, node: Node) -> Node:
         """The node itself."""
@@ -54,34 +79,62 @@ class Expansion:
 
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
         """The nodes that stand for this one; None where it stays."""
-        node = visit.node
-        for result, meant, shape in self.results:
-            if result is node:
-                [term] = place.values(visit.inputs)
-                if term is not None:
-                    term = self.store.ideal(meant, term) if meant else term
-                    place.define(
-                        node.outputs[0], term if shape is None else movements.moved(self.store, [term], None, shape)
-                    )
+        node, operator = visit.node, (canonical_domain(visit.node.domain), visit.node.operator)
+        for result in self.results:
+            if result.node is node:
+                self._define(result, visit, place)
                 return None
-        fused = fused_operators().get((canonical_domain(node.domain), node.operator))
-        if not visit.call.calls_function and canonical_domain(node.domain) == MICROSOFT:
-            if node.operator == "FusedMatMul":
-                return self._matrices(visit, place)
-            return None if fused is None else self._steps(fused, visit, place)
-        if not visit.call.calls_function and fused is not None:
+        if visit.call.calls_function:
+            return self._inlined(visit, place)
+        if operator in WRITTEN_OUT:
+            return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
+        fused = fused_operators().get(operator)
+        if fused is not None:
             return self._steps(fused, visit, place)
-        if not visit.call.calls_function and node.operator in HAS_FORMULA and not canonical_domain(node.domain):
+        if operator[0] == MICROSOFT:
+            return None
+        if not operator[0] and has_formula(node.operator):
             return self._formula(visit, place)
-        has_graph = next(subgraphs(node), None) is not None if node.attributes else False
-        if not visit.call.calls_function and not has_graph:
+        if node.attributes and next(subgraphs(node), None) is not None:
+            return self._with_graphs(visit, place)
+        recognized = self.choices.recognized(visit.call, place.values(visit.inputs))
+        if recognized is not None and node.outputs[0]:
+            place.define(node.outputs[0], recognized)
+        return None
+
+    def _define(self, result: Result, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+        """Give the output of a node the value that other nodes computed for it."""
+        [term] = place.values(visit.inputs)
+        if term is None:
+            return
+        if result.ideal:
+            term = self._ideal(result, term)
+        if result.shape is not None:
+            term = movements.moved(self.store, [term], None, result.shape)
+        place.define(result.node.outputs[0], term)
+
+    def _ideal(self, result: Result, term: Term) -> Term:
+        """What a term is over the reals; of an operator on elements, below a movement."""
+        sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
+        if not result.elementwise or not sources or any(source.is_constant for source in sources):
+            return self.store.ideal(result.ideal, term)
+        ideals = [self.store.ideal(result.ideal, source) for source in sources]
+        return movements.moved(self.store, ideals, term.places, term.shape or ())
+
+    def _inlined(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
+        """The body of a function, or of a branch that is known."""
+        if any(graph.sparse_initializers for _, graph in subgraphs(visit.node)):
             return None
-        if has_graph and any(graph.sparse_initializers for _, graph in subgraphs(node)):
+        return self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
+
+    def _with_graphs(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
+        """The nodes of a loop or of a branch; None where the node stays."""
+        if any(graph.sparse_initializers for _, graph in subgraphs(visit.node)):
             return None
-        instead: Sequence[Node] | None = self.loops.written_out(visit, place) if has_graph else None
+        instead: Sequence[Node] | None = self.loops.written_out(visit, place)
         if instead is None:
-            instead = self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
-        if instead is None and has_graph:
+            instead = self._inlined(visit, place)
+        if instead is None:
             self._atom(visit, place)
         return instead
 
@@ -89,7 +142,7 @@ class Expansion:
         """The outputs of a node with graphs that stay, where what the graphs use is known; of one whose graphs may be
         random or call a model-local function nothing is known.
         """
-        node, nested = visit.node, [*_nested(visit.node)]
+        node, nested = visit.node, [*nested_nodes(visit.node)]
         if any(may_be_random(inner_node) or _called(inner_node) in self.functions for inner_node in nested):
             return
         domains = sorted({canonical_domain(inner_node.domain) for inner_node in nested})
@@ -109,29 +162,37 @@ class Expansion:
     def _matrices(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """FusedMatMul: alpha times the product of both inputs, each transposed as the attributes say."""
         node, terms = visit.node, place.values(visit.inputs)
-        attributes = {attribute.name: attribute.value for attribute in node.attributes}
+        attributes = {attribute.name: attribute for attribute in node.attributes}
         if len(terms) != 2 or attributes.keys() - {"alpha", "transA", "transB", "transBatchA", "transBatchB"}:
             return None
-        made, names, result = [], [], node.outputs[0]
+        nodes, factors, output = [], [], node.outputs[0]
         for letter, term, name in zip("AB", terms, node.inputs, strict=True):
             if term is None or term.rank is None or term.rank < 2:
                 return None
-            perm = [*range(term.rank)]
-            if attributes.get(f"transBatch{letter}", 0):
-                perm = [*perm[1:-1], perm[0], perm[-1]]
-            if attributes.get(f"trans{letter}", 0):
-                perm = [*perm[:-2], perm[-1], perm[-2]]
-            names.append(f"{result} ({letter})")
-            kept = Attribute("perm", "ints", tuple(perm), fields=("ints",))
-            made.append(Node("", "Transpose", "", "", (name,), (names[-1],), (kept,)))
-        made.append(Node("", "MatMul", "", "", tuple(names), (f"{result} (product)",), ()))
-        alpha = self._number(
-            "$alpha|1.0", {attribute.name: attribute for attribute in node.attributes}, terms[0], place
-        )
+            axes = [*range(term.rank)]
+            if _is_set(attributes, f"transBatch{letter}"):
+                axes = [*axes[1:-1], axes[0], axes[-1]]
+            if _is_set(attributes, f"trans{letter}"):
+                axes = [*axes[:-2], axes[-1], axes[-2]]
+            factors.append(f"{output} ({letter})")
+            perm = Attribute("perm", "ints", tuple(axes), fields=("ints",))
+            nodes.append(Node("", "Transpose", "", "", (name,), (factors[-1],), (perm,)))
+        nodes.append(Node("", "MatMul", "", "", tuple(factors), (f"{output} (product)",), ()))
+        alpha = self._number("$alpha|1.0", attributes, terms[0], place)
         if alpha is None:
             return None
         self.store.assume(MEANING.format("com.microsoft.FusedMatMul"))
-        return [*made, Node(node.name, "Mul", "", "", (f"{result} (product)", alpha), (result,), ())]
+        return [*nodes, Node(node.name, "Mul", "", "", (f"{output} (product)", alpha), (output,), ())]
+
+    def _cast_like(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """CastLike: Cast to the type of the second input, with the attributes of the node."""
+        node, terms = visit.node, place.values(visit.inputs)
+        element = terms[1].facts.type if len(terms) == 2 and terms[1] is not None else None
+        if not isinstance(element, str) or ELEMENTS.get(element) is None or not node.inputs[0]:
+            return None
+        self.store.rest_on("other-operator")
+        to = Attribute("to", "int", element_number(element), fields=("i",))
+        return [Node(node.name, "Cast", "", "", node.inputs[:1], node.outputs, (*node.attributes, to))]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""
@@ -147,113 +208,88 @@ class Expansion:
         for name, term in formula.terms.items():
             place.define(name, term)
         last = Node(visit.node.name, "Identity", "", "", (formula.result,), (output,), ())
-        self.results.append((last, formula.ideal, prepared.output_specs[0][0]))
+        self.results.append(Result(last, formula.ideal, shape=prepared.output_specs[0][0]))
         return [*formula.nodes, last]
 
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        node = visit.node
-        given = dict(zip(fused.inputs, node.inputs, strict=False))
-        unused = [
-            attribute
-            for attribute in node.attributes
-            if attribute.name not in fused.attributes and attribute.value not in ((), "")
-        ]
-        if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or unused:
+        """The nodes of the steps of a fused operator, and one that passes their result on."""
+        node, attributes = visit.node, {attribute.name: attribute for attribute in visit.node.attributes}
+        stated = operator_facts(node.operator, node.domain).valueless_attributes
+        further = [
+            name for name, attribute in attributes.items()
+            if name not in fused.attributes and name not in stated and attribute.value not in ((), "")
+        ]  # fmt: skip
+        if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or further:
             return None
-        if fused.optional is not None and any(
-            not given.get(name) for name in fused.inputs if name not in fused.optional
-        ):
+        inputs = {**dict.fromkeys(fused.inputs, ""), **dict(zip(fused.inputs, node.inputs, strict=False))}
+        if not all(inputs[name] or name in fused.optional for name in fused.inputs):
             return None
-        first = place.values(visit.inputs)[0]
-        attributes = {attribute.name: attribute for attribute in node.attributes}
-        names: dict[str, str] = {"": node.outputs[0], **{name: given.get(name, "") for name in fused.inputs}}
-        nodes: list[Node] = []
         if any(name in attributes and attributes[name].value != value for name, value in fused.only.items()):
             return None
-        if fused.has_axes and not self._axes(attributes, first, names, visit, place):
+        first = place.values(visit.inputs)[0] if visit.inputs else None
+        steps = _FusedCall(node.outputs[0], {**inputs}, attributes, first, place)
+        if fused.has_axes and not self._axes(steps, visit.call.operator_set or 0):
             return None
+        nodes: list[Node] = []
         for step in fused.steps:
-            one = self._step(step, names, attributes, first, place)
-            if one is None:
+            step_nodes = self._step(step, steps)
+            if step_nodes is None:
                 return None
-            nodes += one
-        self.store.assume(MEANING.format(fused.name))
-        result = names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
+            nodes += step_nodes
+        if fused.axiom:
+            self.store.rest_on(fused.axiom)
+        else:
+            self.store.assume(MEANING.format(fused.name))
+        result = steps.names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
-            self.results.append((last, fused.name, None))
+            self.results.append(Result(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
         return [*nodes, last]
 
-    def _axes(
-        self,
-        attributes: dict[str, Attribute],
-        first: Term | None,
-        names: dict[str, str],
-        visit: Visit[Term, str],
-        place: Place[Term, str],
-    ) -> bool:
+    def _axes(self, steps: _FusedCall, operator_set: int) -> bool:
         """Give the axes from the attribute `axis` on as an attribute, or from operator set 18 on as an input."""
-        written = attributes.get("axis")
+        first, written = steps.first, steps.attributes.get("axis")
         axis = -1 if written is None else written.value
         if first is None or not first.rank or type(axis) is not int or not -first.rank <= axis < first.rank:
             return False
         axes = tuple(range(axis % first.rank, first.rank))
-        if (visit.call.operator_set or 0) < AXES_ARE_INPUT:
-            attributes["axes"] = Attribute("axes", "ints", axes, fields=("ints",))
-            names["axes"] = ""
+        if operator_set < AXES_ARE_INPUT:
+            steps.attributes["axes"] = Attribute("axes", "ints", axes, fields=("ints",))
+            steps.names["axes"] = ""
         else:
-            self.made += 1
-            names["axes"] = f"axes@fused{self.made}"
-            place.define(names["axes"], movements.constant_of(self.store, np.array(axes, np.int64)))
+            steps.names["axes"] = self._constant("axes", np.array(axes, np.int64), steps.place)
         return True
 
-    def _step(
-        self,
-        text: str,
-        names: dict[str, str],
-        attributes: Mapping[str, Attribute],
-        first: Term | None,
-        place: Place[Term, str],
-    ) -> list[Node] | None:
+    def _step(self, text: str, steps: _FusedCall) -> list[Node] | None:
         """The node of one step; none where an input is left out, so that the first one is passed on."""
         match_ = STEP.fullmatch(text)
         if match_ is None:
             raise ValueError(f"the step {text!r} has another form")
-        target, operator, inputs, wanted = match_.groups()
-        listed = []
-        for word in (part.strip() for part in inputs.split(",")):
-            if re.fullmatch(r"[A-Za-z_]\w*", word):
-                listed.append(names.get(word, ""))
+        target, operator, words, parameters = match_.groups()
+        inputs, is_complete = [], True
+        for word in (part.strip() for part in words.split(",")):
+            if re.fullmatch(r"[A-Za-z_]\w*\??", word):
+                name = steps.names.get(word.removesuffix("?"), "")
+                is_complete = is_complete and (bool(name) or word.endswith("?"))
             else:
-                constant = self._number(word, attributes, first, place)
+                constant = self._number(word, steps.attributes, steps.first, steps.place)
                 if constant is None:
                     return None
-                listed.append(constant)
+                name = constant
+            inputs.append(name)
         if operator.startswith("@"):
-            chosen = attributes.get(operator[1:])
+            chosen = steps.attributes.get(operator[1:])
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
             if operator and operator not in ACTIVATIONS:
                 return None
-        if operator == "DequantizeLinear" and not listed[0]:
-            names[target] = ""
+        if not operator or not is_complete:
+            steps.names[target] = inputs[0]
             return []
-        optional = operator in ("Conv", "Gemm", "LayerNormalization", "ReduceMean")
-        if not operator or (not optional and not all(listed)):
-            names[target] = listed[0]
-            return []
-        kept = []
-        for word in filter(None, (part.strip() for part in (wanted or "").split(","))):
-            name, differs, value = word.partition("|")
-            if name in attributes:
-                kept.append(attributes[name])
-            elif differs and value.isdecimal():
-                kept.append(Attribute(name, "int", int(value), fields=("i",)))
-            elif differs:
-                kept.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
-        while listed and not listed[-1]:
-            listed.pop()
-        names[target] = f"{names['']} ({target})"
-        return [Node("", operator, "", "", tuple(listed), (names[target],), tuple(kept))]
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        steps.names[target] = f"{steps.output} ({target})"
+        attributes = _step_attributes(parameters or "", steps.attributes)
+        return [Node("", operator, "", "", tuple(inputs), (steps.names[target],), attributes)]
 
     def _number(
         self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]
@@ -267,10 +303,50 @@ class Expansion:
             value: Any = attributes[name].value if name in attributes else float(absent)
         else:
             value = float(word)
-        self.made += 1
-        name = f"{word}@fused{self.made}"
-        place.define(name, movements.constant_of(self.store, np.array(value).astype(kind)))
+        return self._constant(word, np.array(value).astype(kind), place)
+
+    def _constant(self, label: str, array: Array, place: Place[Term, str]) -> str:
+        """The name of a new constant."""
+        self.constants += 1
+        name = f"{label}@fused{self.constants}"
+        place.define(name, movements.constant_of(self.store, array))
         return name
+
+
+class _FusedCall(NamedTuple):
+    """A node of a fused operator while its steps are written out.
+
+    Attributes:
+        output: the name of its output.
+        names: the names of values by those of inputs and steps; "" for an input that is left out.
+        attributes: by name.
+        first: the first input.
+        place: where the node stands.
+    """
+
+    output: str
+    names: dict[str, str]
+    attributes: dict[str, Attribute]
+    first: Term | None
+    place: Place[Term, str]
+
+
+def _step_attributes(parameters: str, attributes: Mapping[str, Attribute]) -> tuple[Attribute, ...]:
+    """The attributes of a step: those of the fused node, or what their absence means."""
+    written = []
+    for word in filter(None, (part.strip() for part in parameters.split(","))):
+        name, differs, value = word.partition("|")
+        if name in attributes:
+            written.append(attributes[name])
+        elif differs and value.isdecimal():
+            written.append(Attribute(name, "int", int(value), fields=("i",)))
+        elif differs:
+            written.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
+    return tuple(written)
+
+
+def _is_set(attributes: Mapping[str, Attribute], name: str) -> bool:
+    return name in attributes and bool(attributes[name].value)
 
 
 class _Facts:
@@ -289,12 +365,12 @@ class _Facts:
         self._place.define(name, self._around.domain.constant(self._around.inlining.constants[-1], False))
 
 
-def _nested(node: Node) -> Iterator[Node]:
+def nested_nodes(node: Node) -> Iterator[Node]:
     """The nodes of the graphs inside a node, at any depth."""
     for _, graph in subgraphs(node):
         for inner in graph.nodes:
             yield inner
-            yield from _nested(inner)
+            yield from nested_nodes(inner)
 
 
 def _called(node: Node) -> tuple[str, str, str]:
@@ -303,4 +379,4 @@ def _called(node: Node) -> tuple[str, str, str]:
 
 def may_be_random(node: Node) -> bool:
     """Whether the output of a node may not be a function of its inputs; a Dropout may train."""
-    return node.operator in RANDOM or node.operator == "Dropout"
+    return operator_facts(node.operator, node.domain).random or node.operator == "Dropout"

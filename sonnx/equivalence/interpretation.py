@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from sonnx.base.errors import BadInput, NotExecutable
+from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.expansion import Expansion
 from sonnx.equivalence.terms import Store, Term
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.graph.call import Calls
 from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
-from sonnx.model.ir import Model
-from sonnx.model.scopes import imports_of
+from sonnx.model.ir import Graph, Model, Node
+from sonnx.model.scopes import captured, imports_of, scopes
 from sonnx.profile import catalogue
 
+SORTED = "a node that the file lists before the node of its operand is computed after it"
 NEWER = "operator set {}, which is newer than the known ones, changes no operator"
-
-
-def required(model: Model) -> list[str]:
-    """The names of the graph inputs that a caller must give."""
-    constants = {tensor.name for tensor in model.graph.initializers}
-    return [value.name for value in model.graph.inputs if value.name not in constants]
 
 
 def terms_of(
@@ -52,13 +51,16 @@ def _terms(
     model: Model, store: Store, folder: Path | None, names: Mapping[str, str]
 ) -> tuple[dict[str, Term], dict[str, Term]]:
     domain = TermDomain(store, folder)
+    model = _with_sorted_nodes(model, store)
     version = imports_of(model.imports).get("")
     if version is not None and version > catalogue.editions().operator_set:
         store.assume(NEWER.format(version))
-    types = {value.name: value.type for value in model.graph.inputs}
-    given = {name: store.input(names[name], declared_facts(types[name])) for name in required(model)}
+    inputs = {
+        value.name: store.input(names[value.name], declared_facts(value.type)) for value in required_inputs(model)
+    }
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
-    interpretation = interpret(model, domain, calls, given=given, transformer=Expansion(model, domain), main_only=True)
+    expansion = Expansion(model, domain, Choices(domain, calls, next(scopes(model))))
+    interpretation = interpret(model, domain, calls, given=inputs, transformer=expansion, main_only=True)
     values: dict[str, Term] = {}
     for name in interpretation.scopes[0].values:
         value = interpretation.value(name)
@@ -66,3 +68,43 @@ def _terms(
             values[name] = value
     outputs = {value.name: values[value.name] for value in model.graph.outputs if value.name in values}
     return outputs, values
+
+
+def _with_sorted_nodes(model: Model, store: Store) -> Model:
+    """The model with each node of the main graph behind those that give its operands, which is assumed where the file
+    lists them in another order; a model in which nodes depend on themselves as it is.
+    """
+    order = sorted_nodes(model.graph)
+    if order is None or all(node is stated for node, stated in zip(order, model.graph.nodes, strict=True)):
+        return model
+    store.assume(SORTED)
+    return replace(model, graph=replace(model.graph, nodes=tuple(order)))
+
+
+def sorted_nodes(graph: Graph) -> list[Node] | None:
+    """The nodes, each behind those whose outputs it reads, else in the order of the file; None where there is no such
+    order.
+    """
+    makers = {name: index for index, node in enumerate(graph.nodes) for name in node.outputs if name}
+    reads = [
+        {makers[name] for name in (*node.inputs, *(captured(node) if node.attributes else ())) if name in makers}
+        for node in graph.nodes
+    ]
+    if all(maker < index for index, read in enumerate(reads) for maker in read):
+        return list(graph.nodes)
+    order, placed, entered = list[Node](), set[int](), set[int]()
+    waiting = list(reversed(range(len(graph.nodes))))
+    while waiting:
+        index = waiting[-1]
+        missing = sorted(reads[index] - placed, reverse=True)
+        if index in placed or not missing:
+            waiting.pop()
+            if index not in placed:
+                placed.add(index)
+                order.append(graph.nodes[index])
+        elif index in entered:
+            return None
+        else:
+            entered.add(index)
+            waiting += missing
+    return order

@@ -6,27 +6,17 @@ data file calls equivalent are one.  Numbers are compared by their bits, tensors
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
-from sonnx.equivalence.stated import stated_operators
+import numpy as np
+
 from sonnx.graph.call import Call
-from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
+from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unknown
 from sonnx.model.ir import Attribute, Graph, Node, SparseTensor, Tensor
-from sonnx.model.scopes import canonical_domain
+from sonnx.operators import StatedOperator, operator_facts
+from sonnx.profile.definitions import at
 from sonnx.profile.signature import Signature
-
-UNCOUNTED = frozenset({"consumed_inputs", "seed"})
-"""Attributes without meaning for a value: a memory hint of operator set 1, and the seed of training."""
-
-INDEPENDENT = frozenset({"GRU", "LSTM", "MaxPool", "RNN"})
-"""Operators whose outputs do not depend on which of them are used."""
-
-COUNTING = frozenset({"ArgMax", "Softmax"})
-"""Operators whose axis is one of the first input, counted from either end."""
-
-REDUCING = frozenset({"ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"})
-"""Operators whose axes are a set of those of the first input, counted from either end."""
 
 
 def frozen(value: Any) -> Hashable:
@@ -55,65 +45,107 @@ def frozen(value: Any) -> Hashable:
 
 
 def written_key(call: Call) -> Hashable:
-    """The key of a call whose operator has no data file: attributes as written or as ONNX states their absence, and
-    the operator set; of one that `stated.toml` has, the operator sets of one meaning.
+    """The key of a call whose operator has no data file: the version with the meaning that is in force, and the
+    attributes as written, or what ONNX states that their absence means.
     """
-    known = stated_operators().get(call.operator) if not canonical_domain(call.domain) else None
-    written = {
-        attribute.name: frozen(attribute.value) for attribute in call.attributes if attribute.name not in UNCOUNTED
+    stated = operator_facts(call.operator, call.domain)
+    attributes = {
+        attribute.name: attribute for attribute in call.attributes if not _is_valueless(stated, attribute.name)
     }
-    written |= {attribute.name: frozen(attribute) for attribute in call.attributes if attribute.reference}
-    version: Hashable = call.operator_set
-    if known is not None:
-        version = known.meaning(call.operator_set)
-        kernel: Any = next((attribute.value for attribute in call.attributes if attribute.name == "kernel_shape"), ())
-        written = {name: frozen(known.default(name, len(kernel))) for name in known.defaults} | written
-    listed = sorted(written.items(), key=repr)
-    return "written", version, tuple(listed), call.outputs
+    written = {
+        name: frozen(attribute if attribute.reference else attribute.value) for name, attribute in attributes.items()
+    }
+    operator_set = call.operator_set or 0
+    kernel = attributes.get("kernel_shape")
+    axes = len(kernel.value) if kernel is not None and isinstance(kernel.value, tuple) else 0
+    for name in stated.absent:
+        value = _absent_value(stated, name, operator_set, axes)
+        if name not in written and value is not None:
+            written[name] = frozen(value)
+    listed = tuple(sorted(written.items(), key=repr))
+    return "written", version_in_force(stated, call), listed, () if stated.independent_outputs else call.outputs
+
+
+def version_in_force(stated: StatedOperator, call: Call) -> Hashable:
+    """The first version with the meaning of a call; where none is stated, the number of the import, which is another
+    for operators of equal meaning.
+    """
+    version = stated.since_version(call.operator_set or 0)
+    return ("since", version) if version is not None else ("import", call.operator_set)
+
+
+def _absent_value(stated: StatedOperator, name: str, operator_set: int, axes: int) -> Any:
+    """What the absence of an attribute means, as a file has it: "ones" and "zeros" have an entry for each axis of the
+    kernel, two for pads; numbers are of type float, as those of attributes.
+    """
+    value = stated.absent_value(name, operator_set)
+    if value in ("ones", "zeros"):
+        return (int(value == "ones"),) * (axes * (2 if name == "pads" else 1))
+    return float(np.float32(value)) if isinstance(value, float) else value
+
+
+def _is_valueless(stated: StatedOperator, name: str) -> bool:
+    return name in stated.valueless_attributes
 
 
 def effective_key(
-    call: Call, made: Signature, names: Mapping[str, Any], rank: int | None, *, conforms: bool
+    call: Call, signature: Signature, names: Mapping[str, Any], rank: int | None, *, conforms: bool
 ) -> Hashable:
     """The key of a call by the names of its operator's data file; a parameter that is not known counts as written, an
     axis of an input of known rank from the first one (theorem rewrite.negative-axis).
 
     Args:
         call: the call.
-        made: its signature.
+        signature: of its operator.
         names: the effective values of its parameters.
         rank: of its first input, None where it is not known.
         conforms: whether the rules hold under which the data file calls the version equivalent to the specified one.
     """
+    stated = operator_facts(call.operator, call.domain)
     written = {attribute.name: attribute for attribute in call.attributes}
-    parts: list[Hashable] = []
-    for parameter in made.parameters:
-        if parameter.name in UNCOUNTED:
-            continue
+    counted = [parameter for parameter in signature.parameters if not _is_valueless(stated, parameter.name)]
+    rows: list[tuple[Hashable, ...]] = []
+    for parameter in counted:
         value = names.get(parameter.name)
-        if (
-            call.operator in COUNTING
-            and parameter.name == "axis"
-            and type(value) is int
-            and rank
-            and -rank <= value < 0
-        ):
-            value += rank
-        if call.operator in REDUCING and parameter.name == "axes" and rank:
+        if parameter.name == stated.axis_parameter and rank:
             value = _from_first(value, rank)
         if isinstance(value, Unknown | TensorFacts) or first_unknown(value) is not None:
-            own = written.get(parameter.name)
-            value = "absent" if own is None else frozen(own)
-            parts.append((parameter.name, "as written", value))
+            attribute = written.get(parameter.name)
+            rows.append((parameter.name, "as written", "absent" if attribute is None else frozen(attribute)))
         else:
-            parts.append((parameter.name, frozen(value)))
-    known = {parameter.name for parameter in made.parameters} | UNCOUNTED
-    parts += [(name, "beyond", frozen(attribute)) for name, attribute in written.items() if name not in known]
-    return "effective", meaning(call, made, conforms=conforms), tuple(sorted(parts, key=repr)), _used(call)
+            rows.append((parameter.name, frozen(value)))
+    rows += _of_other_versions(call, signature, stated, names)
+    known = {parameter.name for parameter in signature.parameters}
+    rows += [
+        (name, "beyond", frozen(attribute)) for name, attribute in written.items()
+        if name not in known and not _is_valueless(stated, name)
+    ]  # fmt: skip
+    outputs = () if stated.independent_outputs else call.outputs
+    return "effective", meaning(call, signature, conforms=conforms), tuple(sorted(rows, key=repr)), outputs
+
+
+def _of_other_versions(
+    call: Call, signature: Signature, stated: StatedOperator, names: Mapping[str, Any]
+) -> Iterator[tuple[Hashable, ...]]:
+    """The parameters that other versions of the operator have, with what their absence means: so the keys of versions
+    that mean the same are equal.
+    """
+    version = signature.version
+    for parameter in () if call.definition is None else call.definition.parameters:
+        is_gone = parameter.before is not None and parameter.before <= version
+        if _is_valueless(stated, parameter.name) or (parameter.since <= version and not is_gone):
+            continue
+        nearest = parameter.since if parameter.before is None or not is_gone else parameter.before - 1
+        absent = at(parameter.absent, nearest)
+        value = None if absent is None else evaluate(absent, names)
+        is_unknown = isinstance(value, Unknown) or first_unknown(value) is not None
+        yield (parameter.name, "as written", "absent") if is_unknown else (parameter.name, frozen(value))
 
 
 def _from_first(axes: Any, rank: int) -> Any:
-    """Axes in order, counted from the first; what is not a list of axes, as it is."""
+    """An axis counted from the first one, or a set of axes in order; what is neither, as it is."""
+    if type(axes) is int and -rank <= axes < rank:
+        return axes % rank
     if not isinstance(axes, tuple | list) or not all(type(axis) is int and -rank <= axis < rank for axis in axes):
         return axes
     return tuple(sorted(axis % rank for axis in axes))
@@ -121,15 +153,9 @@ def _from_first(axes: Any, rank: int) -> Any:
 
 def counts_from_last(operator: str, names: Mapping[str, Any]) -> bool:
     """Whether the key of a call has an axis that the call counts from the last one."""
-    name = "axis" if operator in COUNTING else "axes" if operator in REDUCING else ""
-    value = names.get(name)
+    value = names.get(operator_facts(operator).axis_parameter)
     listed = value if isinstance(value, tuple | list) else (value,)
     return any(type(each) is int and each < 0 for each in listed)
-
-
-def _used(call: Call) -> tuple[bool, ...]:
-    """Which outputs are used, where others depend on it."""
-    return () if call.operator in INDEPENDENT else call.outputs
 
 
 def with_parameter(key: Hashable, name: str, value: Hashable) -> Hashable:
@@ -146,20 +172,20 @@ def with_written(key: Hashable, name: str, value: Hashable) -> Hashable:
     return (*key[:2], tuple(sorted(listed.items(), key=repr)), *key[3:])
 
 
-def meaning(call: Call, made: Signature, *, conforms: bool) -> Hashable:
+def meaning(call: Call, signature: Signature, *, conforms: bool) -> Hashable:
     """The versions of an operator that mean the same: the specified one and, for calls that conform to the rules of the
     equivalence, its equivalents.
     """
-    known = call.known
-    same = known is not None and (made.version == known.specified or made.version in known.equivalent)
-    return "specified" if same and conforms else made.version
+    definition, version = call.definition, signature.version
+    same = definition is not None and (version == definition.specified or version in definition.equivalent)
+    return "specified" if same and conforms else version
 
 
-def stated_by(made: Signature, names: Mapping[str, Any], index: int) -> bool:
+def stated_by(signature: Signature, names: Mapping[str, Any], index: int) -> bool:
     """Whether an input is a parameter whose value the key has."""
-    if index >= len(made.inputs):
+    if index >= len(signature.inputs):
         return False
-    name = made.inputs[index].name
-    if all(parameter.name != name for parameter in made.values):
+    name = signature.inputs[index].name
+    if all(parameter.name != name for parameter in signature.values):
         return False
     return first_unknown(names.get(name)) is None and not isinstance(names.get(name), Unknown | TensorFacts)

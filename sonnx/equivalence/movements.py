@@ -8,30 +8,23 @@ The map of an operator is what its definition makes of the numbers 0, 1, 2, … 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from sonnx.equivalence.terms import Store, Term
-from sonnx.executor.preparation import PreparedNode, facts_of
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.language.evaluator import TensorFacts
 from sonnx.language.known_numbers import KnownNumbers
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, patterns
+from sonnx.operators import operator_facts
 
 MAX_ELEMENTS = 1 << 25
 """Elements of the largest map; a larger value keeps its operator."""
-
-MOVING: Mapping[str, bool] = {
-    "Concat": True, "Dropout": False, "Expand": False, "Flatten": False, "Gather": False, "Identity": False,
-    "Pad": False, "Reshape": False, "Slice": False, "Split": False, "Squeeze": False, "Transpose": False,
-    "Unsqueeze": False,
-}  # fmt: skip
-"""The operators that move elements; whether every input is moved, or the first one only."""
-
-KEEPING = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
-"""Those of them that keep the order of the elements."""
 
 
 def size(term: Term) -> int:
@@ -53,25 +46,25 @@ def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequen
     """The outputs of an operator that moves elements, None where it keeps its operator: a shape or an index varies,
     or the map is too large.
     """
-    sources = [operand for operand in (inputs if MOVING[operator] else inputs[:1]) if operand is not None]
-    others = [None if operand is None else operand.array for operand in inputs[1:]]
+    stated = operator_facts(operator)
+    moves_every = stated.moved_inputs == "every"
+    sources = [operand for operand in (inputs if moves_every else inputs[:1]) if operand is not None]
+    parameters = [None if operand is None else operand.array for operand in inputs[1:]]
     specs = prepared.output_specs
-    if not sources or specs is None or any(source.shape is None for source in sources):
+    if not stated.moves or not sources or specs is None or any(source.shape is None for source in sources):
         return None
-    if not MOVING[operator] and any(operand is not None and operand.array is None for operand in inputs[1:]):
+    if not moves_every and any(operand is not None and operand.array is None for operand in inputs[1:]):
         return None
-    total = sum(map(size, sources))
-    if max([total, *(prod(shape) for shape, _ in specs)]) > MAX_ELEMENTS:
+    if max([sum(map(size, sources)), *(prod(shape) for shape, _ in specs)]) > MAX_ELEMENTS:
         return None
-    if operator in KEEPING:
+    if stated.keeps_order and len(specs) == 1:
         return [moved(store, sources, None, specs[0][0])]
     if operator == "Pad":
-        term = _padded(store, prepared, sources[0], others)
-        return None if term is None else [term]
+        padded = _padded(store, prepared, sources[0], parameters)
+        return None if padded is None else [padded]
     numbered = _numbered(sources, np.int32)
-    given = numbered if MOVING[operator] else [numbered[0], *others]
-    arrays = prepared.definition(prepared.application, given)
-    if operator == "Dropout":
+    arrays = prepared.definition(prepared.application, numbered if moves_every else [numbered[0], *parameters])
+    if operator == "Dropout":  # its second output, the mask, has no element of the input
         return [moved(store, sources, None, specs[0][0]), *(constant_of(store, array) for array in arrays[1:])]
     return [
         moved(store, sources, np.ascontiguousarray(array).reshape(-1), shape)
@@ -81,11 +74,11 @@ def moved_by(store: Store, operator: str, prepared: PreparedNode, inputs: Sequen
 
 def _numbered(sources: Sequence[Term], kind: Any, first: int = 0) -> list[Array]:
     """The number of each element of the sources, in their shapes."""
-    made = []
+    arrays = []
     for source in sources:
-        made.append(np.arange(first, first + size(source), dtype=kind).reshape(source.shape or ()))
+        arrays.append(np.arange(first, first + size(source), dtype=kind).reshape(source.shape or ()))
         first += size(source)
-    return made
+    return arrays
 
 
 def broadcast_places(term: Term, shape: tuple[int, ...]) -> Array | None:
@@ -95,30 +88,39 @@ def broadcast_places(term: Term, shape: tuple[int, ...]) -> Array | None:
     """
     if term.shape is None or max(size(term), prod(shape)) > MAX_ELEMENTS:
         return None
+    return _places_of_broadcast(tuple(term.shape), tuple(shape))
+
+
+@lru_cache(maxsize=64)
+def _places_of_broadcast(old: tuple[int, ...], new: tuple[int, ...]) -> Array | None:
+    """The places of `broadcast_places`; one array for all values of these shapes, which nothing writes to."""
     try:
-        return np.broadcast_to(_numbered([term], np.int32)[0], shape).reshape(-1)
+        places = np.broadcast_to(np.arange(prod(old), dtype=np.int32).reshape(old), new).reshape(-1)
     except ValueError:
         return None
+    places.flags.writeable = False
+    return places
 
 
-def _padded(store: Store, prepared: PreparedNode, source: Term, others: Sequence[Array | None]) -> Term | None:
+def _padded(store: Store, prepared: PreparedNode, source: Term, parameters: Sequence[Array | None]) -> Term | None:
     """Pad: what is added is an element of the constant, the number 0 in the map of the definition."""
     application, kind = prepared.application, ELEMENTS[str(source.facts.type)]
     if kind == TEXT:
         return None
     if "value" in application.names:
-        value = np.array(application.names["value"]).astype(kind)
+        filler = np.array(application.names["value"]).astype(kind)
         application = dataclasses.replace(application, names={**application.names, "value": 0})
-        given = list(others)
+        arrays = list(parameters)
     else:
-        value = others[1] if len(others) > 1 and others[1] is not None else np.zeros((), kind)
-        given = [*others[:1], np.zeros((), np.int32), *others[2:]]
-    assert value is not None  # noqa: S101  for the type checker
+        written = parameters[1] if len(parameters) > 1 else None
+        filler = np.zeros((), kind) if written is None else written
+        arrays = [*parameters[:1], np.zeros((), np.int32), *parameters[2:]]
     [numbered] = _numbered([source], np.int32, first=1)
-    [array] = prepared.definition(application, [numbered, *given])
-    constant = store.constant(value.reshape(1), facts_of(value.reshape(1)))
+    [places] = prepared.definition(application, [numbered, *arrays])
     [(shape, _)] = prepared.output_specs or ()
-    return moved(store, [constant, source], np.ascontiguousarray(array).reshape(-1), shape)
+    return moved(
+        store, [constant_of(store, filler.reshape(1)), source], np.ascontiguousarray(places).reshape(-1), shape
+    )
 
 
 def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Sequence[int]) -> Term:
@@ -137,23 +139,21 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
     if places is not None and len(sources) == 1 and _in_order(places, size(sources[0])):
         places = None
     if places is None:
-        [only] = sources
-        if only.array is not None:
-            return constant_of(store, only.array.reshape(shape))
-        if only.shape == shape:
-            return only
-        if only.operator == "moved":
-            source = only.inputs[0]
-            if only.places is None and source is not None and source.shape == shape:
-                return source
-            return store.moved(
-                [operand for operand in only.inputs if operand is not None], only.places, shaped(element, shape)
-            )
-        return store.moved([only], None, shaped(element, shape))
-    if all(term.array is not None for term in sources) or places.size == 0:
-        kind = ELEMENTS[str(element)]
-        if places.size == 0:
-            return constant_of(store, np.empty(shape, kind))
+        [source] = sources
+        if source.array is not None:
+            return constant_of(store, source.array.reshape(shape))
+        if source.shape == shape:
+            return source
+        if source.operator == "moved":
+            below = source.inputs[0]
+            if source.places is None and below is not None and below.shape == shape:
+                return below
+            return store.moved(sources_of(source), source.places, shaped(element, shape))
+        return store.moved([source], None, shaped(element, shape))
+    kind = ELEMENTS.get(str(element))
+    if places.size == 0 and kind is not None:
+        return constant_of(store, np.empty(shape, kind))
+    if all(term.array is not None for term in sources):
         flat = np.concatenate([term.array.reshape(-1) for term in sources if term.array is not None])
         return constant_of(store, flat[places].reshape(shape))
     atoms, places = _flattened(sources, places)
@@ -165,29 +165,69 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
 
 def constant_of(store: Store, array: Array) -> Term:
     """The term of a constant array."""
-    return store.constant(array, facts_of(array))
+    return store.constant(array, facts_of_array(array))
 
 
-def _in_order(places: Array, extent: int) -> bool:
-    return places.size == extent and bool((places == np.arange(extent, dtype=places.dtype)).all())
+def sources_of(movement: Term) -> list[Term]:
+    """What a movement moves elements of."""
+    return [source for source in movement.inputs if source is not None]
+
+
+def are_equal(places: Array | None, others: Array | None) -> bool:
+    """Whether two movements of as many elements have equal places; None for elements in order."""
+    if places is None or others is None:
+        return places is others
+    return places is others or np.array_equal(places, others)
+
+
+def is_permutation(places: Array, count: int) -> bool:
+    """Whether places are those of so many elements, each once."""
+    return places.size == count and bool((np.bincount(places, minlength=count) == 1).all())
+
+
+def in_order_of_use(movement: Term) -> tuple[list[Term], Array | None]:
+    """The sources of a movement in the order of their first use, and the places in them in this order."""
+    sources = sources_of(movement)
+    if movement.places is None or len(sources) == 1:
+        return sources, movement.places
+    starts = np.cumsum([0, *map(size, sources)])
+    owner = np.searchsorted(starts, movement.places, side="right") - 1
+    used, first = np.unique(owner, return_index=True)
+    order = used[np.argsort(first)]
+    bases = np.zeros(len(sources), np.int64)
+    bases[order] = np.cumsum([0, *(size(sources[index]) for index in order)])[:-1]
+    return [sources[index] for index in order], movement.places - starts[owner] + bases[owner]
+
+
+def collapsed(array: Array) -> Array:
+    """An array without leading axes of extent 1, after each axis along which it is constant became one of extent 1."""
+    for axis in range(array.ndim):
+        if array.shape[axis] > 1:
+            bits = patterns(array)
+            if bool((bits == bits.take([0], axis)).all()):
+                array = array.take([0], axis)
+    while array.ndim and array.shape[0] == 1:
+        array = array[0]
+    return np.ascontiguousarray(array) if array.ndim else array
+
+
+def _in_order(places: Array, count: int) -> bool:
+    return places.size == count and bool((places == np.arange(count, dtype=places.dtype)).all())
 
 
 def _flattened(sources: Sequence[Term], places: Array) -> tuple[list[Term], Array]:
     """The map on what the sources are moved from."""
-    if not any(term.operator == "moved" for term in sources):
+    if not any(source.operator == "moved" for source in sources):
         return list(sources), places
     atoms: list[Term] = []
     maps, end, starts = [], 0, dict[tuple[int, ...], int]()
-    moved_from = [
-        [one for one in source.inputs if one is not None] if source.operator == "moved" else [source]
-        for source in sources
-    ]
-    kind = _kind(term for inner in moved_from for term in inner)
-    for source, inner in zip(sources, moved_from, strict=True):
-        count, key = sum(map(size, inner)), tuple([one.number for one in inner])
+    moved_from = [sources_of(source) if source.operator == "moved" else [source] for source in sources]
+    kind = _kind(term for below in moved_from for term in below)
+    for source, below in zip(sources, moved_from, strict=True):
+        count, key = sum(map(size, below)), tuple([term.number for term in below])
         if key not in starts:
             starts[key] = end
-            atoms += inner
+            atoms += below
             end += count
         own = np.arange(count, dtype=kind) if source.places is None else source.places.astype(kind, copy=False)
         maps.append(own + kind(starts[key]))

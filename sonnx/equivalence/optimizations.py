@@ -7,10 +7,11 @@ from pathlib import Path
 
 from sonnx.base.errors import BadInput, Stop
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import Side, compare_models, paired, shaped_side, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.interpretation import terms_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Equivalence
+from sonnx.equivalence.sides import Side, paired, side_of, with_shapes
 from sonnx.equivalence.terms import empty_store
 from sonnx.equivalence.walk import Walk
 from sonnx.executor.comparison import Optimization
@@ -72,7 +73,7 @@ def first_cut(first: Side, second: Side, found: Equivalence, level: Optimization
     Fused nodes keep the name of the last value, so that the node that makes it is the transformation.  A name only
     proposes what is compared: the outputs of the models decide whether they are the same function.
     """
-    first, second = shaped_side(first, found.binding), shaped_side(second, found.binding)
+    first, second = with_shapes(first, found.binding), with_shapes(second, found.binding)
     pairing, store = paired(first.model, second.model, {}), empty_store(found.edition)
     terms = [
         terms_of(side.model, store, side.folder, {name: name for name in pairing.inputs})[1] for side in (first, second)

@@ -6,61 +6,71 @@ maximum of MaxPool leaves padding out, which is the maximum with the least value
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sonnx.equivalence.keys import frozen, with_parameter, with_written
 from sonnx.equivalence.movements import moved, size
+from sonnx.equivalence.term_calls import TermCall, normal_form_of
 from sonnx.equivalence.terms import Store, Term
 from sonnx.model.ir import Attribute
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array, lowest, patterns
 
-Operands = tuple[list[Term | None], Hashable, Application]
 
-
-def without_pad(
-    store: Store,
-    operator: str,
-    inputs: Sequence[Term | None],
-    key: Hashable,
-    application: Application,
-    result: Sequence[int],
-) -> Operands:
-    """The inputs, the key and the application of an operator on what its input was padded from; others as they are.
-
-    Args:
-        store: of the terms.
-        operator: the operator.
-        inputs: its operands.
-        key: of the call.
-        application: how it is applied.
-        result: the shape of its first output.
-    """
-    unchanged = list(inputs), key, application
-    first = inputs[0] if inputs else None
-    if operator == "AveragePool":
-        return _averaged(store, first, unchanged)
+@normal_form_of("Conv", "MaxPool")
+def without_pad(store: Store, call: TermCall) -> TermCall | None:
+    """Conv and MaxPool on what their input was padded from, with larger pads."""
+    application, first = call.application, call.operands[0] if call.operands else None
+    if application is None or first is None or call.shape is None:
+        return None
     pads = application.names.get("pads")
-    if operator not in ("Conv", "MaxPool") or first is None or not isinstance(pads, tuple):
-        return unchanged
-    if operator == "MaxPool" and (application.outputs != 1 or not _is_plain(application)):
-        return unchanged
-    found = _unpadded(store, first, 0 if operator == "Conv" else None)
-    if found is None:
-        return unchanged
-    source, amounts = found
-    total = tuple([old + new for old, new in zip(pads, amounts, strict=True)])
-    if operator == "MaxPool" and not _touches(source, application, total, result):
-        return unchanged
-    if operator == "Conv":
-        store.rest_on("padding")
-    else:
+    is_pool = call.operator == "MaxPool"
+    if not isinstance(pads, tuple) or (is_pool and (len(call.outputs) != 1 or not _is_plain(application))):
+        return None
+    unpadded = _unpadded(store, first, None if is_pool else 0)
+    if unpadded is None:
+        return None
+    source, amounts = unpadded
+    total = tuple([own + added for own, added in zip(pads, amounts, strict=True)])
+    if is_pool and not _touches(source, application, total, call.shape):
+        return None
+    if is_pool:
         store.rest_on("pooled-padding")
-    names = {**application.names, "pads": total}
-    return [source, *inputs[1:]], with_parameter(key, "pads", total), dataclasses.replace(application, names=names)
+    else:
+        store.rest_on("padding")
+    return replace(
+        call,
+        operands=(source, *call.operands[1:]),
+        key=with_parameter(call.key, "pads", total),
+        application=replace(application, names={**application.names, "pads": total}),
+    )
+
+
+@normal_form_of("AveragePool")
+def averaged_without_pad(store: Store, call: TermCall) -> TermCall | None:
+    """AveragePool that counts padding, on what its input was padded from; without padding every form is one."""
+    application, first = call.application, call.operands[0] if call.operands else None
+    kernel = () if application is None else application.attribute("kernel_shape", ())
+    is_written = isinstance(call.key, tuple) and call.key[:1] == ("written",)
+    if application is None or first is None or not kernel or not is_written or not _is_plain(application):
+        return None
+    operands, key, pads = call.operands, call.key, tuple(application.attribute("pads", (0,) * 2 * len(kernel)))
+    counts = application.attribute("count_include_pad", 0) != 0 or not any(pads)
+    unpadded = _unpadded(store, first, 0) if counts else None
+    if unpadded is not None and len(unpadded[1]) == len(pads):
+        store.rest_on("averaged-padding")
+        source, amounts = unpadded
+        operands, pads = (source, *operands[1:]), tuple([own + added for own, added in zip(pads, amounts, strict=True)])
+    attributes = dict(application.attributes)
+    for name, kind, value in (("count_include_pad", "int", int(counts and any(pads))), ("pads", "ints", pads)):
+        key = with_written(key, name, frozen(value))
+        attributes[name] = Attribute(name, kind, value)
+    if key == call.key and operands == call.operands:
+        return None
+    return replace(call, operands=operands, key=key, application=replace(application, attributes=attributes))
 
 
 def _is_plain(application: Application) -> bool:
@@ -69,27 +79,6 @@ def _is_plain(application: Application) -> bool:
     rounds_up = names.get("ceil_mode", application.attribute("ceil_mode", 0))
     fits = names.get("auto_pad", application.attribute("auto_pad", "NOTSET"))
     return bool(rounds_up == 0 and fits == "NOTSET")
-
-
-def _averaged(store: Store, first: Term | None, unchanged: Operands) -> Operands:
-    """AveragePool that counts padding, of what its input was padded from; without padding every form is one."""
-    inputs, key, application = unchanged
-    kernel = application.attribute("kernel_shape", None)
-    is_written = isinstance(key, tuple) and key[:1] == ("written",)
-    if first is None or not kernel or not is_written or not _is_plain(application):
-        return unchanged
-    pads = tuple(application.attribute("pads", (0,) * 2 * len(kernel)))
-    counts = application.attribute("count_include_pad", 0) != 0 or not any(pads)
-    found = _unpadded(store, first, 0) if counts else None
-    if found is not None and len(found[1]) == len(pads):
-        store.rest_on("averaged-padding")
-        inputs, pads = [found[0], *inputs[1:]], tuple([a + b for a, b in zip(pads, found[1], strict=True)])
-    include = int(counts and any(pads))
-    for name, value in (("count_include_pad", include), ("pads", pads)):
-        attribute = Attribute(name, "int" if name == "count_include_pad" else "ints", value)
-        key = with_written(key, name, frozen(value))
-        application = dataclasses.replace(application, attributes={**application.attributes, name: attribute})
-    return inputs, key, application
 
 
 def _touches(source: Term, application: Application, pads: Sequence[int], result: Sequence[int]) -> bool:
@@ -140,5 +129,5 @@ def _unpadded(store: Store, padded: Term, pattern: int | None) -> tuple[Term, tu
 def _is_filler(array: Array, pattern: int | None) -> bool:
     if array.dtype.kind not in "fViu":
         return False
-    one = patterns(array.reshape(-1))[0]
-    return int(one) == (lowest(array.dtype) if pattern is None else pattern)
+    bits = patterns(array.reshape(-1))[0]
+    return int(bits) == (lowest(array.dtype) if pattern is None else pattern)

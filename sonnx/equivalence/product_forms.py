@@ -7,45 +7,53 @@ concatenated, too.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from sonnx.equivalence.elementwise import collapsed
 from sonnx.equivalence.keys import with_parameter
-from sonnx.equivalence.movements import MAX_ELEMENTS, constant_of, moved, shaped, size
+from sonnx.equivalence.movements import MAX_ELEMENTS, collapsed, constant_of, moved, shaped, size
+from sonnx.equivalence.term_calls import TermCall, normal_form_of
 from sonnx.equivalence.terms import Store, Term
-from sonnx.numerics.application import Application
 
 MAX_TRANSPOSED = 1 << 22
 """Elements of the largest matrix that is stored as it is used."""
 
 
-def of_constants(
-    store: Store, operator: str, inputs: Sequence[Term | None], key: Hashable, application: Application
-) -> tuple[list[Term | None], Hashable, Application]:
-    """The same of a Gemm whose constants have one form: the matrix as it is used, and an addend without axes that it is
-    repeated along (theorem rewrite.broadcast-constant).  Of a product with rows of moved elements, the rows of the
-    constant follow the order of the elements.
+@normal_form_of("Gemm", "MatMul")
+def with_sorted_rows(store: Store, call: TermCall) -> TermCall | None:
+    """A product with rows of moved elements: the rows of the constant follow the order of the elements."""
+    if call.application is None or len(call.operands) < 2 or call.application.names.get("transA", 0):
+        return None
+    left, right, *others = call.operands
+    transposed = bool(call.application.names.get("transB", 0))
+    operands = (*_rows_in_order(store, left, right, transposed=transposed), *others)
+    return None if operands == call.operands else replace(call, operands=operands)
+
+
+@normal_form_of("Gemm")
+def with_constants_as_used(store: Store, call: TermCall) -> TermCall | None:
+    """Gemm with its matrix as it is used, and an addend without axes that it is repeated along (theorem
+    rewrite.broadcast-constant).
     """
-    terms = list(inputs)
-    if operator in ("Gemm", "MatMul") and len(terms) > 1 and not application.names.get("transA", 0):
-        terms[:2] = _rows_in_order(store, terms[0], terms[1], transposed=bool(application.names.get("transB", 0)))
-    if operator != "Gemm" or len(terms) < 2:
-        return terms, key, application
-    matrix, added = terms[1], terms[2] if len(terms) > 2 else None
+    application, operands = call.application, list(call.operands)
+    if application is None or len(operands) < 2:
+        return None
+    key, (matrix, added) = call.key, (*operands[1:], None)[:2]
     if added is not None and added.array is not None and added.array.size:
-        terms[2] = constant_of(store, collapsed(added.array))
-        if terms[2] is not added:
+        operands[2] = constant_of(store, collapsed(added.array))
+        if operands[2] is not added:
             store.rest_on("constant-axes")
-    used = None if matrix is None or not application.names.get("transB", 0) else matrix.array
-    if used is not None and used.ndim == 2 and used.size <= MAX_TRANSPOSED:
+    stored = None if matrix is None or not application.names.get("transB", 0) else matrix.array
+    if stored is not None and stored.ndim == 2 and stored.size <= MAX_TRANSPOSED:
         store.rest_on("stored-matrix")
-        terms[1], key = constant_of(store, used.T), with_parameter(key, "transB", 0)
-        application = dataclasses.replace(application, names={**application.names, "transB": 0})
-    return terms, key, application
+        operands[1], key = constant_of(store, stored.T), with_parameter(key, "transB", 0)
+        application = replace(application, names={**application.names, "transB": 0})
+    if tuple(operands) == call.operands:
+        return None
+    return replace(call, operands=tuple(operands), key=key, application=application)
 
 
 def _rows_in_order(store: Store, left: Term | None, right: Term | None, *, transposed: bool) -> list[Term | None]:
@@ -72,11 +80,12 @@ def _rows_in_order(store: Store, left: Term | None, right: Term | None, *, trans
 # ------------------------------------------------------------------ matrices and stacks of matrices
 
 
-def product(
-    store: Store, inputs: Sequence[Term | None], key: Hashable, application: Application, shape: Sequence[int]
-) -> Term | None:
+@normal_form_of("MatMul")
+def product(store: Store, call: TermCall) -> list[Term] | None:
     """MatMul as a product of two matrices, or of two stacks of one length; None where it is one, or too large."""
-    first, second = inputs
+    if len(call.operands) != 2 or call.shape is None:
+        return None
+    first, second = call.operands
     if first is None or second is None or not first.shape or not second.shape or 0 in (*first.shape, *second.shape):
         return None
     rows, inner = (1, *first.shape)[-2:]
@@ -96,8 +105,9 @@ def product(
         )  # fmt: skip
     if (operands[0].shape, operands[1].shape) == (first.shape, second.shape):
         return None
-    term = store.applied("MatMul", key, operands, 0, shaped(first.facts.type, result), application=application)
-    return moved(store, [term], None, shape)
+    store.rest_on("parts-of-products")
+    [term] = replace(call, operands=operands, outputs=(shaped(first.facts.type, result),)).terms(store)
+    return [moved(store, [term], None, call.shape)]
 
 
 def _reshaped(store: Store, term: Term, shape: tuple[int, ...]) -> Term:
@@ -112,23 +122,25 @@ def _stretched(store: Store, term: Term, broadcast: tuple[int, ...], shape: tupl
     return moved(store, [term], np.broadcast_to(numbered, broadcast).reshape(-1), shape)
 
 
-def joined(store: Store, inputs: Sequence[Term | None], axis: int, shape: Sequence[int]) -> Term | None:
-    """The one operator that computes what is concatenated: products of matrices as one of stacks, convolutions of parts
-    of the channels as one of groups; None where the inputs are others.
+def joined(store: Store, parts: Sequence[Term | None], axis: object, shape: Sequence[int]) -> Term | None:
+    """The one operator of which parts are concatenated along an axis: a product of stacks of matrices, or a convolution
+    in groups; None where there is none.
     """
-    terms = [operand for operand in inputs if operand is not None]
-    if len(terms) < 2 or len(terms) < len(inputs):
+    terms = [part for part in parts if part is not None]
+    if type(axis) is not int or len(terms) < 2 or len(terms) < len(parts):
         return None
-    sources = [_source(term) for term in terms]
-    alike = (
-        len({(source.operator, source.domain, source.key, source.shape, len(source.inputs)) for source in sources}) == 1
-    )
-    if not alike or sources[0].domain or sources[0].application is None:
+    along, sources = axis % len(shape), [_source(term) for term in terms]
+    kinds = {(source.operator, source.domain, source.key, source.shape, len(source.inputs)) for source in sources}
+    if len(kinds) > 1 or sources[0].domain or sources[0].application is None:
         return None
-    if sources[0].operator == "MatMul" and prod((terms[0].shape or ())[:axis]) == 1:
-        return _stack_of_products(store, sources, shape)
-    whole = all(term is source for term, source in zip(terms, sources, strict=True))
-    return _groups(store, sources, shape) if sources[0].operator == "Conv" and axis == 1 and whole else None
+    term = None
+    if sources[0].operator == "MatMul" and prod((terms[0].shape or ())[:along]) == 1:
+        term = _stack_of_products(store, sources, shape)
+    elif sources[0].operator == "Conv" and along == 1 and sources == terms:
+        term = _groups(store, sources, shape)
+    if term is not None:
+        store.rest_on("parts-of-products")
+    return term
 
 
 def _source(term: Term) -> Term:
@@ -181,5 +193,5 @@ def _groups(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term
     names = {**application.names, "group": len(sources)}
     return store.applied(
         "Conv", with_parameter(first.key, "group", len(sources)), [whole, *constants], 0,
-        shaped(first.facts.type, shape), application=dataclasses.replace(application, names=names),
+        shaped(first.facts.type, shape), application=replace(application, names=names),
     )  # fmt: skip

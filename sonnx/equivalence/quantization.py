@@ -8,19 +8,20 @@ quotient is no further than that from the middle between two whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sonnx.base.errors import Stop
-from sonnx.equivalence import movements
+from sonnx.equivalence import elementwise, movements
 from sonnx.equivalence.keys import with_parameter
+from sonnx.equivalence.term_calls import TermCall, normal_form_of
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import find_operator
 
-OPERATORS = frozenset({"DequantizeLinear", "QuantizeLinear"})
 BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 """Element types whose numbers are all tried."""
 
@@ -30,43 +31,51 @@ def has_one_scale(operands: Sequence[Term | None]) -> bool:
     return all(operand is None or (operand.array is not None and operand.array.size == 1) for operand in operands[1:])
 
 
-def without_axis(key: Hashable, operands: Sequence[Term | None]) -> Hashable:
-    """The key of a call, without the axis where there is one scale."""
-    return with_parameter(key, "axis", 0) if has_one_scale(operands) else key
+@normal_form_of("DequantizeLinear", "QuantizeLinear")
+def without_axis(store: Store, call: TermCall) -> TermCall | None:
+    """A call without the axis, which means nothing where there is one scale."""
+    if not has_one_scale(call.operands):
+        return None
+    key = with_parameter(call.key, "axis", 0)
+    return None if key == call.key else replace(call, key=key)
 
 
-def returned(operands: Sequence[Term | None], application: Application) -> Term | None:
-    """What QuantizeLinear gives back of DequantizeLinear: the same integers, where it gives back every one of the type;
-    else None.
-    """
-    first = operands[0]
-    if first is None or not has_one_scale(operands):
+@normal_form_of("QuantizeLinear")
+def returned(store: Store, call: TermCall) -> list[Term] | None:
+    """The integers that DequantizeLinear read, where QuantizeLinear gives back every one of the type."""
+    first = call.operands[0] if call.operands else None
+    if first is None or call.application is None or not has_one_scale(call.operands):
         return None
     numbers = _dequantized(first)
     if numbers is None:
         return None
-    back = _computed("QuantizeLinear", application, [numbers, *_arrays(operands[1:])])
+    returned_codes = _computed("QuantizeLinear", call.application, [numbers, *_arrays(call.operands[1:])])
     source = first.inputs[0]
     codes = _codes(source)
-    if back is None or codes is None or back.dtype != codes.dtype or not np.array_equal(back, codes):
+    if source is None or codes is None or returned_codes is None or returned_codes.dtype != codes.dtype:
         return None
-    return source
+    return [source] if np.array_equal(returned_codes, codes) else None
 
 
-def pooled(
-    store: Store, operands: Sequence[Term | None], key: Hashable, application: Application, shape: Sequence[int]
-) -> tuple[Term, Term] | None:
-    """For MaxPool of DequantizeLinear the latter, and MaxPool of the integers: a number that is larger stands for one
-    that is not smaller.  None for other operands.
+@normal_form_of("MaxPool")
+def pooled_integers(store: Store, call: TermCall) -> list[Term] | None:
+    """MaxPool of DequantizeLinear as the latter of MaxPool of the integers: a number that is larger stands for one that
+    is not smaller.
     """
-    first = operands[0] if len(operands) == 1 else None
-    numbers = None if first is None or application.outputs != 1 else _dequantized(first)
+    first = call.operands[0] if len(call.operands) == 1 and len(call.outputs) == 1 else None
+    numbers = None if first is None else _dequantized(first)
     if first is None or numbers is None or not (np.diff(numbers) > 0).all() or not np.isfinite(numbers).all():
         return None
     source = first.inputs[0]
-    assert source is not None  # noqa: S101  it has numbers
-    facts = movements.shaped(source.facts.type, shape)
-    return first, store.applied("MaxPool", key, [source], 0, facts, application=application)
+    if source is None or call.shape is None:
+        return None
+    store.rest_on("pooled-integers")
+    integers = replace(call, operands=(source,), outputs=(movements.shaped(source.facts.type, call.shape),))
+    [maxima] = integers.terms(store)
+    dequantized = TermCall(
+        first.operator, "", first.key, (maxima, *first.inputs[1:]), call.outputs, None, (), first.application
+    )
+    return [elementwise.term_of(store, dequantized)]
 
 
 def _dequantized(term: Term) -> Array | None:
@@ -93,9 +102,9 @@ def _arrays(operands: Sequence[Term | None]) -> list[Array | None]:
 
 
 def _computed(operator: str, application: Application, arrays: Sequence[Array | None]) -> Array | None:
-    made = find_operator(operator)
+    known = find_operator(operator)
     try:
-        return None if made is None else made.define(application, arrays)[0]
+        return None if known is None else known.define(application, arrays)[0]
     except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
         return None
 
@@ -103,17 +112,36 @@ def _computed(operator: str, application: Application, arrays: Sequence[Array | 
 # ------------------------------------------------------------------ over the reals
 
 
-def without_clipped_relu(term: Term) -> Term | None:
-    """The operand of QuantizeLinear, without a Relu whose effect the limit of the integers has, too."""
-    first, *others = term.inputs
-    scale, zero = (*[None if other is None else other.array for other in others], None, None)[:2]
-    while first is not None and first.operator == "Relu" and not first.domain and first.inputs[0] is not None:
-        lowest = np.iinfo(zero.dtype).min if zero is not None and zero.dtype.kind in "iu" else None
-        least = zero is None or (lowest is not None and bool((zero == lowest).all()))
-        if scale is None or not (scale.astype(np.float64) > 0).all() or not least:
-            return first
-        first = first.inputs[0]
-    return first
+def without_clipped_relu(quantized: Term) -> Term | None:
+    """The operand of QuantizeLinear, without a Relu whose effect the lower limit of the integers has as well.
+
+    That holds where 0 becomes the lower limit of the output type: then a negative quotient is limited to what 0 gives.
+    """
+    operand, *parameters = quantized.inputs
+    if not _zero_becomes_the_lower_limit(quantized, parameters):
+        return operand
+    while operand is not None and operand.operator == "Relu" and not operand.domain and operand.inputs[0] is not None:
+        operand = operand.inputs[0]
+    return operand
+
+
+def _zero_becomes_the_lower_limit(quantized: Term, parameters: Sequence[Term | None]) -> bool:
+    """Whether the zero point is the least integer of the output type, and every scale a positive finite number.
+
+    The output type decides, not the zero point: a zero point that is left out is 0, the lower limit of unsigned types
+    only.
+    """
+    scale, zero_point = (*parameters, None, None)[:2]
+    integers = ELEMENTS.get(str(quantized.facts.type))
+    if integers is None or integers.kind not in "iu" or scale is None or scale.array is None:
+        return False
+    scales = scale.array.astype(np.float64)
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        return False
+    lower_limit = np.iinfo(integers).min
+    if zero_point is None:
+        return bool(lower_limit == 0)
+    return zero_point.array is not None and bool((zero_point.array == lower_limit).all())
 
 
 def largest(term: Term) -> float | None:

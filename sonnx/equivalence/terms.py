@@ -13,7 +13,7 @@ from itertools import count
 
 import numpy as np
 
-from sonnx.equivalence.stated import axioms
+from sonnx.equivalence.axioms import axioms
 from sonnx.executor.executor import active_rules
 from sonnx.executor.preparation import RunDomain
 from sonnx.language.evaluator import TensorFacts
@@ -200,9 +200,14 @@ class Store:
         return term
 
 
+def run_domain(edition: str | None) -> RunDomain:
+    """How calls are prepared of models whose operators the texts of an edition define."""
+    return RunDomain(active_rules(edition), conforming=False)
+
+
 def empty_store(edition: str | None) -> Store:
     """A store without terms, for models whose operators the texts of an edition define."""
-    return Store(RunDomain(active_rules(edition), conforming=False))
+    return Store(run_domain(edition))
 
 
 def _digest(array: Array) -> Hashable:

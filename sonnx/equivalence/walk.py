@@ -1,4 +1,4 @@
-"""The product walk: which terms of two models are equal over the reals, up to rounded constants.
+"""The comparison of pairs of terms: which terms of two models are equal over the reals, up to rounded constants.
 
 Two terms match where they are one term, where one operator with one key is applied to terms that match, or where their
 affine forms have the same images of atoms that match, with weights and biases whose difference a fold explains.  A
@@ -7,30 +7,21 @@ match is not transitive where constants differ, so nothing is rewritten by it.  
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
-from sonnx.equivalence import constants, elementwise, movements, quantization
+from sonnx.equivalence import constants, elementwise, quantization
 from sonnx.equivalence.affine import Affine, AffinePart, Forms
-from sonnx.equivalence.movements import MAX_ELEMENTS, broadcast_places, moved, size
-from sonnx.equivalence.terms import Store, Term
-from sonnx.numerics.formats import Array
-from sonnx.operators import find_operator
+from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
+from sonnx.equivalence.terms import OWN, Store, Term
+from sonnx.language.evaluator import Unknown
+from sonnx.operators import find_operator, operator_facts
 
-CONTINUOUS = (elementwise.UNARY - {"Ceil", "Floor", "Sign"}) | frozenset(movements.MOVING) | {
-    "Add", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace", "Div",
-    "Einsum", "Elu", "GRU", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LRN", "LSTM",
-    "LayerNormalization", "LogSoftmax", "MatMul", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "RNN", "ReduceL1",
-    "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare",
-    "ScatterND", "Selu", "Softmax", "SpaceToDepth", "Sub", "Sum", "Tile", "ideal", "moved",
-}  # fmt: skip
-"""Operators whose result changes little where a floating-point operand changes little; others may jump."""
-
-REAL_COMMUTATIVE = elementwise.COMMUTATIVE | {"Max", "Min", "Sum"}
 MAX_PARTS = 6
 """Parts of an affine form whose assignments are tried."""
 
@@ -39,8 +30,14 @@ OUTPUT_AXES = {"conv": 0, "product": 1}
 
 OVER_REALS = "operators without a definition here are functions of the real numbers in their inputs: {}"
 
-Pair = tuple[Term, Term]
-Steps = Generator[Pair, bool, bool]
+Pair: TypeAlias = tuple[Term, Term]
+
+Comparing: TypeAlias = Generator[Pair, bool, bool]
+"""A comparison of two terms, written as a generator because models are deeper than Python's stack.
+
+It yields each pair of terms whose answer it needs, and is sent whether they match; it returns whether its own pair
+matches.  So `if not (yield first, second)` reads "if these two do not match".  `Walk.matches` runs comparisons.
+"""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,7 +47,8 @@ class Cut:
     On equal atoms x the ideal values differ by at most `gain` max |x| + `offset`.
 
     Attributes:
-        one, other: the terms.
+        first: the term of the first model.
+        second: the term of the second model.
         gain: the largest sum of distances of the weights of one output element; 0 where the weights are equal.
         offset: the largest distance of the biases.
         weight: the largest distance of two weights.
@@ -58,8 +56,8 @@ class Cut:
         roundings: the roundings that the fold may have had.
     """
 
-    one: Term
-    other: Term
+    first: Term
+    second: Term
     gain: float
     offset: float
     weight: float
@@ -74,10 +72,10 @@ class Cut:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mismatch:
-    """A pair of terms that could not be matched although what it is made of could; `reason` is half a sentence."""
+    """A pair of terms that could not be matched although what they are made of could; `reason` is half a sentence."""
 
-    one: Term
-    other: Term
+    first: Term
+    second: Term
     reason: str
 
 
@@ -86,6 +84,7 @@ class Walk:
     """Matches terms of two models.
 
     Attributes:
+        store: of the terms.
         cuts: the matched pairs whose constants were compared, by their terms.
         mismatches: the pairs that did not match by themselves.
         decisions: matched operators that may jump, on operands that are not identical.
@@ -97,185 +96,188 @@ class Walk:
     mismatches: list[Mismatch] = field(default_factory=list)
     decisions: dict[tuple[int, int], Pair] = field(default_factory=dict)
     quanta: dict[tuple[int, int], Pair] = field(default_factory=dict)
-    _known: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _answers: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.forms = Forms(self.store)
 
-    def matches(self, one: Term, other: Term) -> bool:
+    def matches(self, first: Term, second: Term) -> bool:
         """Whether two terms are equal over the reals, up to constants whose difference a fold explains."""
-        stack: list[tuple[Pair, Steps]] = []
-        answer = self._answered(one, other)
+        answer = self._known_answer(first, second)
+        running: list[tuple[Pair, Comparing]] = []
         if answer is None:
-            stack.append(((one, other), self._compared(one, other)))
-        sent: bool | None = None
-        while stack:
-            pair, steps = stack[-1]
+            running.append(((first, second), self._compared(first, second)))
+        to_send: bool | None = None
+        while running:
+            pair, comparing = running[-1]
             try:
-                wanted = next(steps) if sent is None else steps.send(sent)
+                asked = next(comparing) if to_send is None else comparing.send(to_send)
             except StopIteration as stop:
-                stack.pop()
-                sent = bool(stop.value)
-                self._known[pair[0].number, pair[1].number] = sent
-                answer = sent
+                running.pop()
+                answer = to_send = bool(stop.value)
+                self._answers[pair[0].number, pair[1].number] = answer
                 continue
-            sent = self._answered(*wanted)
-            if sent is None:
-                stack.append((wanted, self._compared(*wanted)))
+            to_send = self._known_answer(*asked)
+            if to_send is None:
+                running.append((asked, self._compared(*asked)))
         return bool(answer)
 
-    def _answered(self, one: Term, other: Term) -> bool | None:
-        if one is other:
+    def _known_answer(self, first: Term, second: Term) -> bool | None:
+        if first is second:
             return True
-        return self._known.get((one.number, other.number))
+        return self._answers.get((first.number, second.number))
 
-    def _fails(self, one: Term, other: Term, reason: str) -> bool:
-        self.mismatches.append(Mismatch(one, other, reason))
+    def _fails(self, first: Term, second: Term, reason: str) -> bool:
+        self.mismatches.append(Mismatch(first, second, reason))
         return False
 
-    def _compared(self, one: Term, other: Term) -> Steps:
-        if one.facts.type != other.facts.type or (
-            one.shape is not None and other.shape is not None and one.shape != other.shape
-        ):
-            return self._fails(one, other, "their types or shapes differ")
-        if one.is_constant and other.is_constant:
-            return self._fails(one, other, "two constants differ")
-        if "input" in (one.operator, other.operator) and one.operator == other.operator:
-            return self._fails(one, other, "two inputs differ")
-        if not one.is_float and "ideal" in (one.operator, other.operator):
-            return (yield from self._ideal(one, other))
-        if one.is_float and other.is_float:
-            first, second = self.forms.of(one), self.forms.of(other)
-            atoms = first.is_atom(one) and second.is_atom(other)
-            if not atoms and (yield from self._affine(one, other, first, second)):
+    def _compared(self, first: Term, second: Term) -> Comparing:
+        """Whether two different terms match, by the first of the ways that applies."""
+        differing = _differing_facts(first, second)
+        if differing:
+            return self._fails(first, second, differing)
+        if first.is_constant and second.is_constant:
+            return self._fails(first, second, "two constants differ")
+        if first.operator == second.operator == "input":
+            return self._fails(first, second, "two inputs differ")
+        if not first.is_float and "ideal" in (first.operator, second.operator):
+            return (yield from self._ideal(first, second))
+        if first.is_float and second.is_float:
+            forms = self.forms.of(first), self.forms.of(second)
+            are_atoms = forms[0].is_atom(first) and forms[1].is_atom(second)
+            if not are_atoms and (yield from self._affine(first, second, *forms)):
                 return True
-        if (yield from self._reshaped(one, other)):
+        if (yield from self._reshaped(first, second)):
             return True
-        if one.operator == other.operator == "QuantizeLinear" and not one.domain and not other.domain:
-            return (yield from self._quantized(one, other))
-        return (yield from self._direct(one, other))
+        if first.operator == second.operator == "QuantizeLinear" and not first.domain and not second.domain:
+            return (yield from self._quantized(first, second))
+        return (yield from self._by_operator(first, second))
 
-    def _ideal(self, one: Term, other: Term) -> Steps:
+    def _ideal(self, first: Term, second: Term) -> Comparing:
         """Whether values match of which one is known over the reals only."""
-        mine, its = _stated(one), _stated(other)
-        if not (yield mine, its):
+        exact, their_exact = _below_ideal(first), _below_ideal(second)
+        if not (yield exact, their_exact):
             return False
-        if mine.operator == its.operator == "QuantizeLinear":
-            self.quanta[mine.number, its.number] = mine, its
-        elif mine is not its or find_operator(mine.operator) is None:
-            self.decisions[mine.number, its.number] = mine, its
+        if exact.operator == their_exact.operator == "QuantizeLinear":
+            self.quanta[exact.number, their_exact.number] = exact, their_exact
+        elif exact is not their_exact or find_operator(exact.operator) is None:
+            self.decisions[exact.number, their_exact.number] = exact, their_exact
         return True
 
-    def _quantized(self, one: Term, other: Term) -> Steps:
-        """Whether values match that one scale and one zero point make; a Relu that the limit contains changes none."""
-        mine, its = quantization.without_clipped_relu(one), quantization.without_clipped_relu(other)
-        if one.key != other.key or one.inputs[1:] != other.inputs[1:]:
-            return self._fails(one, other, "they are quantized in other ways")
-        if mine is None or its is None or not (yield mine, its):
+    def _quantized(self, first: Term, second: Term) -> Comparing:
+        """Whether values match that one scale and one zero point quantize; a Relu that the lower limit of the integers
+        contains changes none.
+        """
+        operands = quantization.without_clipped_relu(first), quantization.without_clipped_relu(second)
+        if first.key != second.key or first.inputs[1:] != second.inputs[1:]:
+            return self._fails(first, second, "they are quantized in other ways")
+        if operands[0] is None or operands[1] is None or not (yield operands[0], operands[1]):
             return False
-        self.quanta[one.number, other.number] = one, other
+        self.quanta[first.number, second.number] = first, second
         return True
 
     # ------------------------------------------------------------------ one operator on matching operands
 
-    def _direct(self, one: Term, other: Term) -> Steps:
-        alike = (one.operator, one.domain, one.output, one.key) == (
-            other.operator,
-            other.domain,
-            other.output,
-            other.key,
-        )
-        if not alike or len(one.inputs) != len(other.inputs) or one.operator in ("input", "declared", "unknown"):
-            what = "" if one.operator != other.operator else ", with other attributes or inputs"
-            return self._fails(one, other, f"they are {_name(one)} and {_name(other)}{what}")
-        mine_in_order: Sequence[Term | None] = one.inputs
-        orders: Sequence[Sequence[Term | None]] = [other.inputs]
-        if one.operator == "moved":
-            (sources, places), (listed, its_places) = _in_order_of_use(one), _in_order_of_use(other)
-            sizes = [[size(term) for term in every] for every in (sources, listed)]
-            if not np.array_equal(places, its_places) or sizes[0] != sizes[1]:
-                return self._fails(one, other, "their elements stand in other places")
-            mine_in_order, listed = self._flat(sources, listed)
-            if one in mine_in_order and other in listed:
-                return self._fails(one, other, "they are shapes of values that are not comparable")
-            orders = [listed]
-        if one.operator in REAL_COMMUTATIVE and not one.domain and len(other.inputs) == 2:
-            orders = list(permutations(other.inputs))
+    def _by_operator(self, first: Term, second: Term) -> Comparing:
+        """Whether one operator with one key is applied to operands that match."""
+        identity = (first.operator, first.domain, first.output, first.key)
+        alike = identity == (second.operator, second.domain, second.output, second.key)
+        if not alike or len(first.inputs) != len(second.inputs) or first.operator in ("input", "declared", "unknown"):
+            further = "" if first.operator != second.operator else ", with other attributes or inputs"
+            return self._fails(first, second, f"they are {_name(first)} and {_name(second)}{further}")
+        operands: Sequence[Term | None] = first.inputs
+        orders: Iterator[Sequence[Term | None]] = iter([second.inputs])
+        if first.operator == "moved":
+            movements = in_order_of_use(first), in_order_of_use(second)
+            sizes = [[size(source) for source in sources] for sources, _ in movements]
+            if not are_equal(movements[0][1], movements[1][1]) or sizes[0] != sizes[1]:
+                return self._fails(first, second, "their elements stand in other places")
+            operands, their_operands = self._in_one_shape(movements[0][0], movements[1][0])
+            if first in operands and second in their_operands:
+                return self._fails(first, second, "they are shapes of values that are not comparable")
+            orders = iter([their_operands])
+        elif _may_be_swapped(first) and len(second.inputs) == 2:
+            orders = permutations(second.inputs)
         for order in orders:
-            good = True
-            for mine, its in zip(mine_in_order, order, strict=True):
-                if mine is None or its is None:
-                    good = mine is its
-                else:
-                    good = yield self._alike(mine, its, one)
-                if not good:
-                    break
-            if good:
-                self._note(one, other)
+            if (yield from self._all_match(self._operand_pairs(operands, order, first))):
+                self._note(first, second)
                 return True
         return False
 
-    def _alike(self, mine: Term, its: Term, result: Term) -> Pair:
-        """A pair of operands; of an operator on elements, with the shape of the result where one is broadcast."""
-        shape, broadcast = result.shape, result.operator in elementwise.ALL and not result.domain
-        if not broadcast or mine.shape == its.shape or shape is None or prod(shape) > MAX_ELEMENTS:
-            return mine, its
-        lists = self._list(mine, shape), self._list(its, shape)
+    def _all_match(self, pairs: Sequence[tuple[Term | None, Term | None]]) -> Comparing:
+        """Whether the terms of every pair match; a term that is left out matches one that is left out."""
+        for first, second in pairs:
+            if first is None or second is None:
+                if first is not second:
+                    return False
+            elif not (yield first, second):
+                return False
+        return True
+
+    def _operand_pairs(
+        self, operands: Sequence[Term | None], others: Sequence[Term | None], result: Term
+    ) -> list[tuple[Term | None, Term | None]]:
+        """Pairs of operands; of an operator on elements, in the shape of the result where one is broadcast."""
+        pairs = list(zip(operands, others, strict=True))
+        if not elementwise.reads_single_elements(result.operator, result.domain) or result.shape is None:
+            return pairs
+        return [self._broadcast_pair(*pair, result.shape) for pair in pairs]
+
+    def _broadcast_pair(
+        self, first: Term | None, second: Term | None, shape: tuple[int, ...]
+    ) -> tuple[Term | None, Term | None]:
+        if first is None or second is None or first.shape == second.shape or prod(shape) > MAX_ELEMENTS:
+            return first, second
+        lists = self._as_list(first, shape), self._as_list(second, shape)
         if lists[0] is None or lists[1] is None:
-            return mine, its
+            return first, second
         return moved(self.store, [lists[0]], None, shape), moved(self.store, [lists[1]], None, shape)
 
-    def _flat(self, sources: Sequence[Term], others: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+    def _in_one_shape(self, sources: Sequence[Term], others: Sequence[Term]) -> tuple[list[Term], list[Term]]:
         """Sources of equal sizes, those of another shape than their partner as lists."""
-        made: tuple[list[Term], list[Term]] = [], []
-        for pair in zip(sources, others, strict=True):
-            for term, listed in zip(pair, made, strict=True):
-                flat = pair[0].shape != pair[1].shape
-                listed.append(moved(self.store, [term], None, (size(term),)) if flat else term)
-        return made
 
-    def _note(self, one: Term, other: Term) -> None:
-        varies = any(
-            mine is not its and mine is not None and mine.is_float
-            for mine, its in zip(one.inputs, other.inputs, strict=True)
-        )
-        if varies and (one.domain or one.operator not in CONTINUOUS):
-            self.decisions[one.number, other.number] = one, other
-        if one.operator != "moved" and (one.domain or find_operator(one.operator) is None):
-            name = f"{one.domain}.{one.operator}" if one.domain else one.operator
-            self.store.assume(OVER_REALS.format(name))
+        def aligned(source: Term, partner: Term) -> Term:
+            return source if source.shape == partner.shape else moved(self.store, [source], None, (size(source),))
 
-    def _reshaped(self, one: Term, other: Term) -> Steps:
-        """Whether one operator on elements makes both, of operands that match as lists, in other shapes."""
-        mine, its = _unshaped(one), _unshaped(other)
-        same = (mine.operator, mine.domain, mine.key) == (its.operator, its.domain, its.key)
-        alike = same and mine.operator in elementwise.ALL and not mine.domain
-        if (mine is one and its is other) or not alike or mine.shape is None or its.shape is None:
+        pairs = [(aligned(*pair), aligned(*reversed(pair))) for pair in zip(sources, others, strict=True)]
+        return [source for source, _ in pairs], [partner for _, partner in pairs]
+
+    def _note(self, first: Term, second: Term) -> None:
+        """Record what a match by one operator rests on, and whether the operator may jump."""
+        pairs = zip(first.inputs, second.inputs, strict=True)
+        varies = any(operand is not other and operand is not None and operand.is_float for operand, other in pairs)
+        if varies and not _is_continuous(first):
+            self.decisions[first.number, second.number] = first, second
+        if first.operator not in OWN and (first.domain or find_operator(first.operator) is None):
+            self.store.assume(OVER_REALS.format(f"{first.domain}.{first.operator}" if first.domain else first.operator))
+
+    def _reshaped(self, first: Term, second: Term) -> Comparing:
+        """Whether one operator on elements gives both, of operands that match as lists, in other shapes."""
+        plain, their_plain = _below_reshape(first), _below_reshape(second)
+        identity = (plain.operator, plain.domain, plain.key)
+        alike = identity == (their_plain.operator, their_plain.domain, their_plain.key)
+        if not alike or not elementwise.reads_single_elements(plain.operator, plain.domain):
             return False
-        if size(mine) != size(its) or len(mine.inputs) != len(its.inputs) or size(mine) > MAX_ELEMENTS:
+        if (plain is first and their_plain is second) or plain.shape is None or their_plain.shape is None:
             return False
-        if mine.shape == its.shape:
-            return (yield mine, its)
-        shapes = mine.shape, its.shape
-        lists = [
-            [self._list(operand, shape) for operand in term.inputs]
-            for term, shape in zip((mine, its), shapes, strict=True)
-        ]
-        if any(term is None for every in lists for term in every):
+        if size(plain) != size(their_plain) or len(plain.inputs) != len(their_plain.inputs):
             return False
-        orders = permutations(lists[1]) if mine.operator in REAL_COMMUTATIVE else [tuple(lists[1])]
+        if plain.shape == their_plain.shape:
+            return (yield plain, their_plain)
+        if size(plain) > MAX_ELEMENTS:
+            return False
+        lists = [self._as_list(operand, plain.shape) for operand in plain.inputs]
+        their_lists = [self._as_list(operand, their_plain.shape) for operand in their_plain.inputs]
+        if None in lists or None in their_lists:
+            return False
+        orders = permutations(their_lists) if _may_be_swapped(plain) else iter([tuple(their_lists)])
         for order in orders:
-            good = True
-            for first, second in zip(lists[0], order, strict=True):
-                if first is None or second is None or not (yield first, second):
-                    good = False
-                    break
-            if good:
-                self._note(mine, its)
+            if (yield from self._all_match(list(zip(lists, order, strict=True)))):
+                self._note(plain, their_plain)
                 return True
         return False
 
-    def _list(self, operand: Term | None, shape: tuple[int, ...]) -> Term | None:
+    def _as_list(self, operand: Term | None, shape: tuple[int, ...]) -> Term | None:
         """The elements of an operand that is broadcast to a shape, as a list."""
         if operand is None or operand.shape is None:
             return None
@@ -286,78 +288,75 @@ class Walk:
 
     # ------------------------------------------------------------------ affine forms
 
-    def _affine(self, one: Term, other: Term, first: Affine, second: Affine) -> Steps:
-        if len(first.parts) != len(second.parts) or len(first.parts) > MAX_PARTS:
+    def _affine(self, first: Term, second: Term, form: Affine, their_form: Affine) -> Comparing:
+        """Whether affine forms have the same images of atoms that match, up to what a fold explains."""
+        if len(form.parts) != len(their_form.parts) or len(form.parts) > MAX_PARTS:
             return False
-        order = yield from self._assigned(first.parts, second.parts)
-        if order is None:
+        partners = yield from self._partners(form.parts, their_form.parts)
+        if partners is None:
             return False
-        element = str(one.facts.type)
-        gain = weight = relative = 0.0
-        roundings = 0
-        for mine, its in zip(first.parts, order, strict=True):
-            unit = constants.number(self.store, 1.0)
-            axis = OUTPUT_AXES.get(mine.kind)
-            constant_difference = constants.difference(
-                mine.weight or unit, its.weight or unit, element, self.store, axis
-            )
-            if not constant_difference.explained:
-                return self._fails(one, other, _unexplained("weights", constant_difference))
-            gain += constant_difference.gain
-            weight = max(weight, constant_difference.largest)
-            relative = max(
-                relative, constant_difference.largest / constant_difference.size if constant_difference.size else 0.0
-            )
-            roundings = max(roundings, *(real.roundings for real in (mine.weight, its.weight) if real is not None), 0)
-        constant_difference = constants.difference(first.bias, second.bias, element, self.store)
-        if not constant_difference.explained:
-            return self._fails(one, other, _unexplained("biases", constant_difference))
-        relative = max(
-            relative, constant_difference.largest / constant_difference.size if constant_difference.size else 0.0
+        element, unit = str(first.facts.type), constants.number(self.store, 1.0)
+        gain = weight = 0.0
+        differences = []
+        for part, partner in zip(form.parts, partners, strict=True):
+            weights = part.weight or unit, partner.weight or unit
+            difference = constants.difference(*weights, element, self.store, OUTPUT_AXES.get(part.kind))
+            if not difference.explained:
+                return self._fails(first, second, _unexplained("weights", difference))
+            gain, weight = gain + difference.gain, max(weight, difference.largest)
+            differences.append(difference)
+        offset = constants.difference(form.bias, their_form.bias, element, self.store)
+        if not offset.explained:
+            return self._fails(first, second, _unexplained("biases", offset))
+        relative = [each.largest / each.size for each in (*differences, offset) if each.size]
+        reals = [form.bias, their_form.bias, *(part.weight for part in (*form.parts, *partners))]
+        roundings = [real.roundings for real in reals if real is not None]
+        self.cuts[first.number, second.number] = Cut(
+            first, second, gain, offset.largest, weight, max(relative, default=0.0), max(roundings, default=0)
         )
-        roundings = max(roundings, *(real.roundings for real in (first.bias, second.bias) if real is not None), 0)
-        cut = Cut(one, other, gain, constant_difference.largest, weight, relative, roundings)
-        self.cuts[one.number, other.number] = cut
         return True
 
-    def _assigned(
+    def _partners(
         self, parts: Sequence[AffinePart], others: Sequence[AffinePart]
     ) -> Generator[Pair, bool, list[AffinePart] | None]:
         """The parts of the second form in the order of the first, each with an atom that matches."""
-        left, chosen = list(others), dict[int, AffinePart]()
-        for index, mine in enumerate(parts):
-            same = next(
-                (
-                    affine_part
-                    for affine_part in left
-                    if _kind(affine_part) == _kind(mine) and affine_part.atom is mine.atom
-                ),
-                None,
-            )
+        left, partners = list(others), dict[int, AffinePart]()
+        for index, part in enumerate(parts):
+            same = next((each for each in left if _kind(each) == _kind(part) and each.atom is part.atom), None)
             if same is not None:
-                chosen[index] = same
+                partners[index] = same
                 left.remove(same)
-        for index, mine in enumerate(parts):
-            if index in chosen:
+        for index, part in enumerate(parts):
+            if index in partners:
                 continue
-            for its in [affine_part for affine_part in left if _kind(affine_part) == _kind(mine)]:
-                if (yield mine.atom, its.atom):
-                    chosen[index] = its
-                    left.remove(its)
+            for candidate in [each for each in left if _kind(each) == _kind(part)]:
+                if (yield part.atom, candidate.atom):
+                    partners[index] = candidate
+                    left.remove(candidate)
                     break
             else:
                 return None
-        return [chosen[index] for index in range(len(parts))]
+        return [partners[index] for index in range(len(parts))]
 
 
-def _stated(term: Term) -> Term:
+def _differing_facts(first: Term, second: Term) -> str:
+    """How types or shapes differ, "" where they do not or are not known."""
+    types, shapes = (first.facts.type, second.facts.type), (first.shape, second.shape)
+    if types[0] != types[1] and not any(isinstance(element, Unknown) for element in types):
+        return f"their types differ: {types[0]} and {types[1]}"
+    if None not in shapes and shapes[0] != shapes[1]:
+        return f"their shapes differ: {list(shapes[0] or ())} and {list(shapes[1] or ())}"
+    return ""
+
+
+def _below_ideal(term: Term) -> Term:
     """What a term is over the reals; the term itself where it is exact."""
     while term.operator == "ideal" and term.inputs[0] is not None:
         term = term.inputs[0]
     return term
 
 
-def _unshaped(term: Term) -> Term:
+def _below_reshape(term: Term) -> Term:
     """What a term is another shape of; the term itself where it is none."""
     source = term.inputs[0] if term.operator == "moved" and term.places is None else None
     return term if source is None else source
@@ -367,32 +366,30 @@ def _kind(part: AffinePart) -> object:
     return part.kind, part.key
 
 
-def _unexplained(what: str, found: constants.ConstantDifference) -> str:
-    if np.isinf(found.size):
+def _unexplained(what: str, difference: constants.ConstantDifference) -> str:
+    if np.isinf(difference.size):
         return f"their {what} may overflow"
-    if not np.isfinite(found.largest):
+    if not np.isfinite(difference.largest):
         return f"their {what} are not comparable"
-    allowed = f"roundings explain at most {found.allowed:.3g} there" if found.allowed else "nothing was folded"
-    return f"their {what} differ by up to {found.largest:.3g}, and {allowed}"
+    allowed = difference.allowed
+    explained = f"roundings explain at most {allowed:.3g} there" if allowed else "nothing was folded"
+    return f"their {what} differ by up to {difference.largest:.3g}, and {explained}"
 
 
-def _in_order_of_use(term: Term) -> tuple[list[Term], Array]:
-    """The sources of a movement in the order of their first use, and the map on them in this order."""
-    sources = [operand for operand in term.inputs if operand is not None]
-    if term.places is None or len(sources) == 1:
-        return sources, np.zeros(0, np.int64) if term.places is None else term.places
-    starts = np.cumsum([0, *map(size, sources)])
-    owner = np.searchsorted(starts, term.places, side="right") - 1
-    used, first = np.unique(owner, return_index=True)
-    order = used[np.argsort(first)]
-    bases = np.zeros(len(sources), np.int64)
-    bases[order] = np.cumsum([0, *(size(sources[index]) for index in order)])[:-1]
-    return [sources[index] for index in order], term.places - starts[owner] + bases[owner]
+def _may_be_swapped(term: Term) -> bool:
+    """Whether the operands may change places over the reals."""
+    stated = operator_facts(term.operator, term.domain)
+    return stated.commutative or stated.commutative_numbers
+
+
+def _is_continuous(term: Term) -> bool:
+    """Whether the result changes little where a floating-point operand changes little; others may jump."""
+    return (term.operator in OWN and not term.domain) or operator_facts(term.operator, term.domain).continuous
 
 
 def _name(term: Term) -> str:
-    if term.operator == "moved":
-        return "a movement of elements"
-    if term.operator == "constant":
-        return "a constant"
-    return "an input" if term.operator == "input" else term.operator
+    """What a mismatch calls a term."""
+    if term.operator in ("declared", "unknown"):
+        return f"a value of {term.origin}, of which nothing is known" if term.origin else "a value that no node gives"
+    named = {"moved": "a movement of elements", "constant": "a constant", "input": "an input"}
+    return named.get(term.operator, term.operator)

@@ -113,8 +113,10 @@ def _optional_solutions(about: AuditDocument) -> Iterator[Element]:
     if about.box is not None:
         yield Element("Sn4", SOLUTION, f"{plural(len(about.box.shown), 'assumption')} shown", files=("audit.json",))
     if about.rewrites is not None:
-        made = about.rewrites.content.rewrites
-        yield Element("Sn5", SOLUTION, f"Record of {plural(len(made), 'rewrite')}", files=("configuration/rewrites/",))
+        rewrites = about.rewrites.content.rewrites
+        yield Element(
+            "Sn5", SOLUTION, f"Record of {plural(len(rewrites), 'rewrite')}", files=("configuration/rewrites/",)
+        )
     if about.derived_from is not None:
         name = f"Comparison with the original: {about.derived_from.answer}"
         yield Element("Sn6", SOLUTION, name, files=("audit.json",))
@@ -140,9 +142,9 @@ CHARACTERS = 29
 
 def argument_drawing(elements: Sequence[Element]) -> str:
     """The argument as SVG; contexts and assumptions stand to the right of what they belong to."""
-    known = {element.id: element for element in elements}
+    by_id = {element.id: element for element in elements}
     places: dict[str, tuple[int, int]] = {}
-    width = _place(known, elements[0], GAP, 0, places)
+    width = _place(by_id, elements[0], GAP, 0, places)
     height = (max(row for _, row in places.values()) + 1) * ROW
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -157,12 +159,12 @@ def argument_drawing(elements: Sequence[Element]) -> str:
 
 
 def _place(
-    known: Mapping[str, Element], element: Element, left: int, row: int, places: dict[str, tuple[int, int]]
+    by_id: Mapping[str, Element], element: Element, left: int, row: int, places: dict[str, tuple[int, int]]
 ) -> int:
     """Place an element and all below it from `left` on, and return where the space they take ends."""
     right = left
     for name in element.supported_by:
-        right = _place(known, known[name], right, row + 1, places)
+        right = _place(by_id, by_id[name], right, row + 1, places)
     beside = len(element.in_context_of)
     own = left + max(0, (right - left - WIDTH - GAP) // 2)
     places[element.id] = own, row

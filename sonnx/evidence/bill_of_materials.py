@@ -19,10 +19,10 @@ from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 SPDX_EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*")
 
 
-def bill_of_materials(found: Configuration) -> dict[str, Any]:
+def bill_of_materials(about: Configuration) -> dict[str, Any]:
     """The packages of an installation of the tool, each with its version, licence and hash."""
-    listed = found.distributions
-    checkout = Installed(NAME, "", found.source, 0)  # not installed, so without a version
+    listed = about.distributions
+    checkout = Installed(NAME, "", about.source, 0)  # not installed, so without a version
     tool = next((installed for installed in listed if installed.name == NAME), checkout)
     return {
         "bomFormat": "CycloneDX",
@@ -32,10 +32,10 @@ def bill_of_materials(found: Configuration) -> dict[str, Any]:
         "components": [_component(installed, "library") for installed in listed if installed.name != NAME],
         "dependencies": [
             {
-                "ref": _reference(one),
-                "dependsOn": [_reference(installed) for installed in listed if installed.name in one.requires],
+                "ref": _reference(dependent),
+                "dependsOn": [_reference(installed) for installed in listed if installed.name in dependent.requires],
             }
-            for one in listed
+            for dependent in listed
         ],
     }
 
@@ -45,7 +45,7 @@ def _reference(each: Installed) -> str:
 
 
 def _component(each: Installed, kind: str) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    component: dict[str, Any] = {
         "type": kind,
         "bom-ref": _reference(each),
         "name": each.name,
@@ -59,8 +59,8 @@ def _component(each: Installed, kind: str) -> dict[str, Any]:
     }
     if each.license:
         expression = SPDX_EXPRESSION.fullmatch(each.license) and "-" in each.license
-        made["licenses"] = [{"expression": each.license} if expression else {"license": {"name": each.license}}]
-    return made
+        component["licenses"] = [{"expression": each.license} if expression else {"license": {"name": each.license}}]
+    return component
 
 
 # ------------------------------------------------------------------ of a model
@@ -110,12 +110,12 @@ def _interface(name: str, type_: Type) -> str:
 
 
 def _data_component(file: ExternalFile) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "data", "bom-ref": f"data:{file.file}", "name": file.file}
+    component: dict[str, Any] = {"type": "data", "bom-ref": f"data:{file.file}", "name": file.file}
     if file.sha256 is not None:
-        made["hashes"] = [{"alg": "SHA-256", "content": file.sha256}]
+        component["hashes"] = [{"alg": "SHA-256", "content": file.sha256}]
     else:
-        made["description"] = f"not read: {file.not_read}"
-    return made
+        component["description"] = f"not read: {file.not_read}"
+    return component
 
 
 def _properties(model: Model, about: ModelIdentity) -> Iterator[tuple[str, str]]:
@@ -131,7 +131,7 @@ def _properties(model: Model, about: ModelIdentity) -> Iterator[tuple[str, str]]
     yield "producer", about.producer or NOT_STATED
     yield "nodes", str(operators.total())
     yield from (("operator", f"{name} {number}") for name, number in sorted(operators.items()))
-    stored = [stored_tensor.dims for stored_tensor in stored_tensors(model) if min(stored_tensor.dims, default=0) >= 0]
+    stored = [tensor.dims for tensor in stored_tensors(model) if min(tensor.dims, default=0) >= 0]
     yield "constant-tensors", str(len(stored))
     yield "constant-elements", str(sum(map(prod, stored)))
     yield "licence", _stated(about, "license") or NOT_STATED

@@ -34,7 +34,7 @@ def _model(model: Model, external: ReadExternal) -> dict[str, Any]:
         "functions": [_function(function, external) for function in model.functions],
         "training": [_graph(graph, external) for _, graph in model.training],
         "training_entries": model.training_count,
-        "unknown": sorted([unknown_field.place, unknown_field.number] for unknown_field in model.unknown),
+        "unknown": sorted([each.place, each.number] for each in model.unknown),
         "configurations": model.configurations,
     }
 
@@ -89,7 +89,7 @@ def _node(node: Node, external: ReadExternal) -> dict[str, Any]:
 
 
 def _attributes(attributes: Iterable[Attribute], external: ReadExternal) -> list[dict[str, Any]]:
-    made = [
+    entries = [
         {
             "name": attribute.name,
             "kind": attribute.kind,
@@ -103,7 +103,7 @@ def _attributes(attributes: Iterable[Attribute], external: ReadExternal) -> list
         }
         for attribute in attributes
     ]
-    return sorted(made, key=_order)
+    return sorted(entries, key=_order)
 
 
 def _item(item: Item, external: ReadExternal) -> Any:
@@ -139,17 +139,17 @@ def _sparse(tensor: SparseTensor) -> dict[str, Any]:
 def _tensor(tensor: Tensor, external: ReadExternal) -> dict[str, Any]:
     """Type, dimensions and the SHA-256 of the values, wherever they are stored; null if there are none."""
     data = tensor.data if tensor.external is None else external(tensor)
-    text: str | None = None if data is None else hashlib.sha256(data).hexdigest()
+    digest: str | None = None if data is None else hashlib.sha256(data).hexdigest()
     if tensor.strings:
         lengths = (struct.pack("<Q", len(string)) + string for string in tensor.strings)
-        text = hashlib.sha256(b"".join(lengths)).hexdigest()
+        digest = hashlib.sha256(b"".join(lengths)).hexdigest()
     if data is None and not tensor.strings and tensor.external is None and 0 in tensor.dims:
-        text = hashlib.sha256(b"").hexdigest()
+        digest = hashlib.sha256(b"").hexdigest()
     missing = tensor.external.location if tensor.external is not None and data is None else None
     return {
         "name": tensor.name,
         "element": tensor.element,
         "dims": list(tensor.dims),
-        "values": text,
+        "values": digest,
         "not_read": missing,
     }

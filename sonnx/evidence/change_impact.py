@@ -98,15 +98,15 @@ def _results(was: AuditDocument, now: AuditDocument) -> Iterator[ChangedResults]
 
 
 def _evidence(
-    was: AuditDocument, now: AuditDocument, changed: Collection[str], other_results: int, same_function: bool
+    was: AuditDocument, now: AuditDocument, changed: Collection[str], differing_rules: int, same_function: bool
 ) -> Iterator[tuple[str, str, str]]:
     """Each kind of evidence with its state and the reason."""
     causes = ", ".join(changed) or "nothing it depends on"
-    results = f"{causes} changed; {plural(other_results, 'rule')} with other results"
+    results = f"{causes} changed; {plural(differing_rules, 'rule')} with other results"
     yield "results of the rules", RENEWED if changed else STANDS, results
     old, new = ({theorem.id: _queries(theorem) for theorem in document.theorems} for document in (was, now))
     fresh = [name for name, digest in new.items() if old.get(name) != digest]
-    unproved = [one.id for one in now.theorems if one.id in fresh and one.outcome != "as expected"]
+    unproved = [stated.id for stated in now.theorems if stated.id in fresh and stated.outcome != "as expected"]
     state = TO_RENEW if unproved else RENEWED if fresh else STANDS
     told = f"{plural(len(fresh), 'theorem')} with new questions, {len(unproved)} of them without the expected result"
     yield "theorems", state, told

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, convert
 
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
+from sonnx.equivalence.sides import side_of
+from sonnx.evidence.data_files import entries
 from sonnx.model.reader import read
 from sonnx.model.text_form import from_text
 
 if TYPE_CHECKING:
     import numpy as np
 
-HERE = Path(__file__).parent
 KIND = "float[2, 3]"
 HEADER = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x, float[2, 3] z)'
 
@@ -43,8 +42,8 @@ class PairCase(Struct, frozen=True, forbid_unknown_fields=True):
     def wrong(self) -> str:
         """How the answer differs, "" if it does not."""
         first, second = (side_of(read(data), "model.onnx", sha256(data), None) for data in self.models())
-        found = compare_models(first, second, EquivalenceOptions()).answer
-        return "" if found is self.answer else f"answers {found}, not {self.answer}"
+        answer = compare_models(first, second, EquivalenceOptions()).answer
+        return "" if answer is self.answer else f"answers {answer}, not {self.answer}"
 
 
 class OutputCase(Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,10 +67,10 @@ class OutputCase(Struct, frozen=True, forbid_unknown_fields=True):
         ends = None
         if self.lower is not None and self.upper is not None:
             ends = Ends(_array(self.lower, "float64"), _array(self.upper, "float64"))
-        texts = tuple(
+        kinds = tuple(
             difference.kind for difference in differences(0, actual, _array(self.expected, self.element), ends)
         )
-        return "" if texts == self.kinds else f"reports {', '.join(texts) or 'nothing'}"
+        return "" if kinds == self.kinds else f"reports {', '.join(kinds) or 'nothing'}"
 
 
 def _array(values: tuple[Any, ...], element: str) -> np.ndarray[Any, Any]:
@@ -85,14 +84,10 @@ def _array(values: tuple[Any, ...], element: str) -> np.ndarray[Any, Any]:
 @cache
 def pair_cases() -> tuple[PairCase, ...]:
     """All pairs, in the order of the file."""
-    return convert(_listed("equivalence_cases.toml"), tuple[PairCase, ...])
+    return convert(entries("equivalence_cases.toml", "case"), tuple[PairCase, ...])
 
 
 @cache
 def output_cases() -> tuple[OutputCase, ...]:
     """All outputs, in the order of the file."""
-    return convert(_listed("deviation_cases.toml"), tuple[OutputCase, ...])
-
-
-def _listed(file: str) -> Any:
-    return tomllib.loads((HERE / file).read_text("utf-8"))["case"]
+    return convert(entries("deviation_cases.toml", "case"), tuple[OutputCase, ...])

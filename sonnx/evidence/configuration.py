@@ -54,9 +54,9 @@ class Configuration:
 
 def configuration() -> Configuration:
     """The configuration of the running tool."""
-    found = needed(USED_EXTRAS)
-    listed = tuple(_installed(name, extra, found) for name, extra in found.items())
-    packaged = NAME in found and any(str(path) == f"{NAME}/__init__.py" for path in distribution(NAME).files or ())
+    extra_of = needed(USED_EXTRAS)
+    listed = tuple(_installed(name, extra, extra_of) for name, extra in extra_of.items())
+    packaged = NAME in extra_of and any(str(path) == f"{NAME}/__init__.py" for path in distribution(NAME).files or ())
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return Configuration(packaged, listed, own_hash(), python, f"{sys.platform} {platform.machine()}")
 
@@ -66,16 +66,16 @@ def needed(extras: Collection[str]) -> dict[str, str]:
 
     Each name has the extra that needs it first, "" for what the tool needs without extras.
     """
-    found: dict[str, str] = {}
+    extra_of: dict[str, str] = {}
     for extra in ("", *extras):
         waiting = deque([NAME])
         while waiting:
             name = waiting.popleft()
             installed = _find(name)
-            if installed is not None and (name == NAME or name not in found):
-                found.setdefault(name, extra)
+            if installed is not None and (name == NAME or name not in extra_of):
+                extra_of.setdefault(name, extra)
                 waiting.extend(_requires(installed, extra if name == NAME else ""))
-    return found
+    return extra_of
 
 
 def _find(name: str) -> Distribution | None:
@@ -85,22 +85,22 @@ def _find(name: str) -> Distribution | None:
         return None
 
 
-def _requires(found: Distribution, extra: str = "") -> Iterator[str]:
+def _requires(required_by: Distribution, extra: str = "") -> Iterator[str]:
     """The names that a distribution requires, without extras or for one."""
-    for text in found.requires or ():
-        name = re.match(r"[A-Za-z0-9._-]+", text)
-        condition = re.search(r"""extra == ['"]([^'"]+)""", text)
+    for requirement in required_by.requires or ():
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)
+        condition = re.search(r"""extra == ['"]([^'"]+)""", requirement)
         if name and (condition[1] if condition else "") == extra:
             yield re.sub(r"[-_.]+", "-", name[0]).lower()
 
 
 def _installed(name: str, needed_for: str, listed: Mapping[str, str]) -> Installed:
-    found = distribution(name)
-    changed = tuple(sorted(_changed(found)))
-    files = sorted(f"{path} {value}" for path, _, value in _record(found))
+    delivered = distribution(name)
+    changed = tuple(sorted(_changed(delivered)))
+    files = sorted(f"{path} {value}" for path, _, value in _record(delivered))
     record = hashlib.sha256("\n".join(files).encode()).hexdigest()
-    requires = tuple(sorted({require for require in _requires(found) if require in listed}))
-    return Installed(name, found.version, record, len(files), changed, license_of(name), needed_for, requires)
+    requires = tuple(sorted({require for require in _requires(delivered) if require in listed}))
+    return Installed(name, delivered.version, record, len(files), changed, license_of(name), needed_for, requires)
 
 
 def license_of(name: str) -> str:
@@ -112,12 +112,12 @@ def license_of(name: str) -> str:
     return metadata["License-Expression"] if "License-Expression" in metadata else first or " OR ".join(named)
 
 
-def _changed(found: Distribution) -> Iterator[str]:
+def _changed(delivered: Distribution) -> Iterator[str]:
     """Files that are missing or whose hash differs from the distribution's RECORD."""
-    for path, kind, value in _record(found):
+    for path, kind, value in _record(delivered):
         if not value or path.endswith(".pyc"):
             continue
-        place = Path(str(found.locate_file(path)))
+        place = Path(str(delivered.locate_file(path)))
         if not place.is_file():
             yield f"{path}: missing"
             continue
@@ -126,8 +126,8 @@ def _changed(found: Distribution) -> Iterator[str]:
             yield f"{path}: changed"
 
 
-def _record(found: Distribution) -> Iterator[tuple[str, str, str]]:
+def _record(delivered: Distribution) -> Iterator[tuple[str, str, str]]:
     """Each file with the algorithm and value of its hash; `Distribution.files` would omit missing files."""
-    for path, digest, *_ in csv.reader((found.read_text("RECORD") or "").splitlines()):
+    for path, digest, *_ in csv.reader((delivered.read_text("RECORD") or "").splitlines()):
         kind, _, value = digest.partition("=")
         yield path, kind, value

@@ -13,9 +13,10 @@ from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import sha256
 from sonnx.checker.request import CheckRequest
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer, GeneratedInput, Quantum, UnmatchedPair
+from sonnx.equivalence.sides import side_of
 from sonnx.evidence.identity import ExternalFile, external_files
 from sonnx.model.ir import Model
 from sonnx.model.reader import file_bytes, read
@@ -93,7 +94,7 @@ class Derivation:
 
     def worst(self, code: int) -> int:
         """The exit code of a pack whose check has this one: 1 if either fails, else 3 if either is open."""
-        return next(literal for literal in (1, 3, 0) if literal in (code, self.code))
+        return next(each for each in (1, 3, 0) if each in (code, self.code))
 
 
 def derivation(
@@ -130,7 +131,10 @@ def derivation(
         {escape(name): tuple(shape) for name, shape in equivalence.binding.items()},
         len(equivalence.constants),
         None if largest is None else _rounded(largest),
-        tuple(Quantum(escape(one.first), escape(one.second), _rounded(one.reach)) for one in equivalence.quanta),
+        tuple(
+            Quantum(escape(quantum.first), escape(quantum.second), _rounded(quantum.reach))
+            for quantum in equivalence.quanta
+        ),
         tuple(map(escape, equivalence.decisions)),
         None
         if unmatched is None

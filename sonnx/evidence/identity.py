@@ -143,8 +143,8 @@ def external_bytes(folder: Path, external: External) -> memoryview | None:
 
 def external_files(model: Model, folder: Path | None) -> Iterator[ExternalFile]:
     """Each file of external data, once; with the reason if it cannot be read."""
-    texts = {stored_tensor.external.location for stored_tensor in stored_tensors(model) if stored_tensor.external}
-    for location in sorted(texts):
+    locations = {tensor.external.location for tensor in stored_tensors(model) if tensor.external}
+    for location in sorted(locations):
         if folder is None:
             yield ExternalFile(location, None, None, "the model was given as bytes")
             continue
@@ -158,13 +158,13 @@ def external_files(model: Model, folder: Path | None) -> Iterator[ExternalFile]:
 
 def operators_used(model: Model) -> tuple[tuple[str, int], ...]:
     """The operators of the standard domain in all graphs and functions, each with its version; 0 if it is unknown."""
-    found = {
+    used = {
         (node.operator, _version(node.operator, scope.imports.get("")))
         for scope in scopes(model)
         for node in scope.graph.nodes
         if not canonical_domain(node.domain)
     }
-    return tuple(sorted(found))
+    return tuple(sorted(used))
 
 
 def _version(operator: str, operator_set: int | None) -> int:
@@ -191,13 +191,13 @@ def about_packages() -> tuple[PackageIdentity, ...]:
 
 @cache
 def _package(name: str) -> PackageIdentity:
-    found = distribution(name)
+    installed = distribution(name)
     listed = sorted(
         f"{file.hash.value}  {file.as_posix()}\n"
-        for file in found.files or ()
+        for file in installed.files or ()
         if file.hash and file.parts[0] != ".." and not file.parts[0].endswith(".dist-info")
     )
-    return PackageIdentity(name, found.version, hashlib.sha256("".join(listed).encode()).hexdigest())
+    return PackageIdentity(name, installed.version, hashlib.sha256("".join(listed).encode()).hexdigest())
 
 
 def about_edition(edition: Edition, used: Sequence[str]) -> EditionIdentity:

@@ -8,13 +8,13 @@ from sonnx.evidence.mutation import CommandMutants, ModuleMutants, MutationRecor
 
 
 def mutation_lines(rules: MutationRecord, commands: CommandMutants) -> Iterator[str]:
-    """The lines of the page."""
+    """The lines of mutation.md, in Markdown."""
     yield from _rules(rules)
     yield ""
     yield from _commands(commands)
 
 
-def _rules(found: MutationRecord) -> Iterator[str]:
+def _rules(record: MutationRecord) -> Iterator[str]:
     yield "# Strength of the cases"
     yield ""
     yield "The mutation test changes each condition of each rule in one small way: it reverses a comparison, moves a"
@@ -23,8 +23,8 @@ def _rules(found: MutationRecord) -> Iterator[str]:
     yield ""
     yield "| changed rules | detected by a case | not detected, for a reason |"
     yield "|---|---|---|"
-    yield f"| {found.mutants} | {found.detected} | {len(found.survivors)} |"
-    for group in found.groups:
+    yield f"| {record.mutants} | {record.detected} | {len(record.survivors)} |"
+    for group in record.groups:
         yield from ("", f"## {group.id}: {len(group.survivors)}", "", group.reason, "")
         yield from ("| rule | condition | changed to |", "|---|---|---|")
         yield from (
@@ -45,17 +45,17 @@ test in a checkout; "changed since" counts the modules that are not the recorded
 |---|---|---|---|---|---|"""
 
 
-def _commands(found: CommandMutants) -> Iterator[str]:
+def _commands(record: CommandMutants) -> Iterator[str]:
     """Figures for each command, and what no case detects for each module."""
-    yield from COMMANDS.strip().format(sample=found.sample, seed=found.seed).splitlines()
-    for command in dict.fromkeys(each.command for each in found.module):
-        own = [each for each in found.module if each.command == command]
+    yield from COMMANDS.strip().format(sample=record.sample, seed=record.seed).splitlines()
+    for command in dict.fromkeys(each.command for each in record.module):
+        own = [each for each in record.module if each.command == command]
         yield f"| {command} | {' | '.join(map(str, _figures(own)))} |"
-    for module_mutants in found.module:
-        if module_mutants.survivors:
-            yield from ("", f"## {module_mutants.name}: {module_mutants.detected} of {module_mutants.tried}", "")
+    for module in record.module:
+        if module.survivors:
+            yield from ("", f"## {module.name}: {module.detected} of {module.tried}", "")
             yield from ("| function | not detected | changed to |", "|---|---|---|")
-            yield from (f"| {' | '.join(map(cell, survivor))} |" for survivor in module_mutants.survivors)
+            yield from (f"| {' | '.join(map(cell, survivor))} |" for survivor in module.survivors)
 
 
 def _figures(modules: Sequence[ModuleMutants]) -> tuple[int, ...]:

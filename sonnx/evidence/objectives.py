@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, convert, to_builtins
 
+from sonnx.evidence.data_files import entries
+
 FORMAT = 1
-DATA = Path(__file__).with_name("objectives.toml")
 PACK, KIT = "pack/", "kit/"
 """What the name of a file begins with: an evidence pack, or a qualification kit."""
 HEADS = ("objective", "asks", "the tool gives", "by", "remains for the applicant", "source")
@@ -48,7 +47,7 @@ class Standard(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def standards() -> tuple[Standard, ...]:
     """All standards, in the order of the file."""
-    return convert(tomllib.loads(DATA.read_text("utf-8"))["standard"], tuple[Standard, ...])
+    return convert(entries("objectives.toml", "standard"), tuple[Standard, ...])
 
 
 def objectives_page() -> str:
@@ -71,14 +70,14 @@ def _cells(row: Objective) -> Iterator[str]:
     yield row.source
 
 
-def absent_files(found: Collection[str]) -> tuple[str, ...]:
+def absent_files(present: Collection[str]) -> tuple[str, ...]:
     """The named files of a pack that one with these files has not; a name ending in "/" is a folder with some file."""
     named = {name for standard in standards() for objective in standard.objective for name in objective.files}
-    return tuple(sorted(name for name in named if name.startswith(PACK) and not _is_in(name[len(PACK) :], found)))
+    return tuple(sorted(name for name in named if name.startswith(PACK) and not _is_in(name[len(PACK) :], present)))
 
 
-def _is_in(name: str, found: Collection[str]) -> bool:
-    return any(text.startswith(name) for text in found) if name.endswith("/") else name in found
+def _is_in(name: str, present: Collection[str]) -> bool:
+    return any(file.startswith(name) for file in present) if name.endswith("/") else name in present
 
 
 def objectives_data(absent: Collection[str]) -> dict[str, Any]:

@@ -176,12 +176,12 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     named = pack_parts.theorems(record) if record is not None else set()
     named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
     named |= derived.theorems if derived is not None else set()
-    found = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
-    copies, proofs = pack_parts.certified(options.proofs, found) if options.proofs is not None else ({}, {})
+    relied_on = pack_parts.relied_on(report.rules.values(), versions, report.edition, named)
+    copies, proofs = pack_parts.certified(options.proofs, relied_on) if options.proofs is not None else ({}, {})
     files |= copies
-    theorems, questions = pack_parts.evidence(found, proofs)
+    theorems, questions = pack_parts.evidence(relied_on, proofs)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
-    matrix = list(traces(found, {rule.slug: rule for rule in _known(report, used)}).values())
+    matrix = list(traces(relied_on, {rule.slug: rule for rule in _known(report, used)}).values())
     stated = _stated(options, report, record, boxed, shown_properties, tested)
     about = AuditDocument(
         report_format=CheckDocument(0, (), ()).format,
@@ -236,7 +236,7 @@ def _exchanged(about: AuditDocument, model: Model, matrix: Sequence[Trace]) -> d
 def _boxed(
     report: Report, model: Model, path: Path | None, check: CheckRequest, options: AuditOptions, folder: Path | None
 ) -> BoxEvidence:
-    """What the box of the options shows."""
+    """The evidence for the box of inputs that the options state."""
     sized = bind_symbols(model, check.bind, check.input_shapes)
     place = None if folder is None else folder / box_evidence.FOLDER
     return box_evidence.evidence(report, sized, path, tuple(options.box), place, DEFAULT_HYPOTHESES)
@@ -297,7 +297,7 @@ def _assumed(report: Report) -> Iterator[AssumedCondition]:
 
 
 def _limits(options: AuditOptions) -> Iterator[str]:
-    """What the pack does not claim."""
+    """The sentences on what the pack does not claim."""
     yield from LIMITS
     parts = (
         (options.rewrites, pack_parts.LIMIT),
@@ -360,9 +360,9 @@ def _problems(rules: Iterable[Rule], used: Iterable[str]) -> Iterator[KnownProbl
             names.update(described.errata)
             names.update(name for output in described.outputs for name in output.errata)
             names.update(name for parameter in described.parameters for name in parameter.errata)
-    known = catalogue.errata()
+    errata = catalogue.errata()
     for name in sorted(names):
-        erratum = known[name]
+        erratum = errata[name]
         yield KnownProblem(
             name, tuple(erratum.document), erratum.place, erratum.defect, erratum.counterexample, erratum.reading
         )

@@ -63,11 +63,11 @@ def _kinds(rewrites: Sequence[Any]) -> Iterator[tuple[str, ...]]:
     kinds: dict[str, list[Any]] = {}
     for rewrite in rewrites:
         kinds.setdefault(rewrite.kind, []).append(rewrite)
-    for kind, made in kinds.items():
-        rules = sorted({rule for each in made for rule in each.rules})
-        proved = sorted({each.theorem for each in made} - {None})
-        changes = sorted({each.changes for each in made} - {None})
+    for kind, alike in kinds.items():
+        rules = sorted({rule for each in alike for rule in each.rules})
+        proved = sorted({each.theorem for each in alike} - {None})
+        changes = sorted({each.changes for each in alike} - {None})
         yield (
-            code(escape(kind)), str(len(made)), escape(", ".join(rules)), escape(", ".join(proved)) or "construction",
+            code(escape(kind)), str(len(alike)), escape(", ".join(rules)), escape(", ".join(proved)) or "construction",
             escape("; ".join(changes)),
         )  # fmt: skip

@@ -24,7 +24,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
 from sonnx.prover.dependencies import bears_on
-from sonnx.prover.queries import Question, questions
+from sonnx.prover.queries import Question, questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
@@ -126,7 +126,7 @@ def _queries(theorem: Theorem) -> tuple[Query, ...]:
     """The queries of a theorem; a process that makes several packs builds their terms once."""
     return tuple(
         Query(question.name, question.obligation.computed, question.hash, dict(_texts(question)))
-        for question in questions(theorem, "z3", theorem.obligations)
+        for question in questions_of(theorem, "z3", theorem.obligations)
     )
 
 
@@ -137,12 +137,14 @@ def _texts(question: Question) -> Iterator[tuple[str, str]]:
             yield "hypotheses.smt2", script(question.obligation.hypotheses)
 
 
-def evidence(found: Iterable[Theorem], proofs: Mapping[str, str]) -> tuple[tuple[StatedTheorem, ...], dict[str, str]]:
+def evidence(
+    relied_on: Iterable[Theorem], proofs: Mapping[str, str]
+) -> tuple[tuple[StatedTheorem, ...], dict[str, str]]:
     """Each theorem with its result, and the files with its queries by name; `proofs` are files by hash of the query."""
-    known = record.read(record.usual_path())
+    recorded = record.read(record.usual_path())
     theorems: list[StatedTheorem] = []
     files: dict[str, str] = {}
-    for theorem in found:
+    for theorem in relied_on:
         queries, obligations = _queries(theorem), []
         for number, query in enumerate(queries, 1):
             name = f"{theorem.id}.{number}"
@@ -154,15 +156,15 @@ def evidence(found: Iterable[Theorem], proofs: Mapping[str, str]) -> tuple[tuple
                 id=theorem.id, statement=theorem.statement, formula=theorem.formula, expected=theorem.expected,
                 bounds=theorem.bounds, because=theorem.because, erratum=theorem.erratum,
                 source_sha256=driver.source_hash(theorem), obligations=tuple(obligations),
-                **asdict(recorded_result(theorem, queries, known)),
+                **asdict(recorded_result(theorem, queries, recorded)),
             )
         )  # fmt: skip
     return tuple(theorems), files
 
 
-def recorded_result(theorem: Theorem, queries: Sequence[Query], known: Mapping[str, Entry]) -> RecordedResult:
+def recorded_result(theorem: Theorem, queries: Sequence[Query], recorded: Mapping[str, Entry]) -> RecordedResult:
     """The recorded result of a theorem; NOT_ASKED if its queries differ from the recorded ones."""
-    entry = known.get(theorem.id)
+    entry = recorded.get(theorem.id)
     if entry is None or entry["smt2_sha256"] != questions_hash((query.name, query.hash) for query in queries):
         return RecordedResult()
     status = entry["status"]

@@ -1,4 +1,4 @@
-"""Verification of an evidence pack: it is made again from its own files and the model, and compared byte by byte."""
+"""Verification of an evidence pack: it is rebuilt from its own files and the model, and compared byte for byte."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
 def _another_version(document: Any) -> str:
     """What to do where another version of the tool made a pack; "" where it was this one, or is not stated."""
     tool = document.get("tool") if isinstance(document, dict) else None
-    made = tool.get("version") if isinstance(tool, dict) else None
+    maker = tool.get("version") if isinstance(tool, dict) else None
     own = tool_version()
     return (
         ""
-        if made in (None, own)
-        else f"; sonnx {escape(str(made))} made it: verify it with that version, this is {own}"
+        if maker in (None, own)
+        else f"; sonnx {escape(str(maker))} made it: verify it with that version, this is {own}"
     )
 
 
-def differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
+def pack_differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
     """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
 
     Args:
@@ -112,39 +112,39 @@ def _manifest(folder: Path) -> Mapping[str, str]:
         raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None
 
 
-def _against_manifest(found: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[str]:
+def _against_manifest(files: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[str]:
     for name, digest in listed.items():
-        if name not in found:
+        if name not in files:
             yield f"{escape(name)} is listed in the manifest and missing"
-        elif hashlib.sha256(found[name]).hexdigest() != digest:
+        elif hashlib.sha256(files[name]).hexdigest() != digest:
             yield f"{escape(name)} was changed: its SHA-256 differs from that in the manifest"
-    for name in found.keys() - listed.keys() - {MANIFEST, RUN, SIGNATURE}:
+    for name in files.keys() - listed.keys() - {MANIFEST, RUN, SIGNATURE}:
         yield f"{escape(name)} is not listed in the manifest"
 
 
-def _run(found: Mapping[str, bytes]) -> RunRecord | None:
+def _run(files: Mapping[str, bytes]) -> RunRecord | None:
     """What run.json says, None where it does not say it; no hash covers the file."""
     try:
-        return convert(json_value(found[RUN]), RunRecord)
+        return convert(json_value(files[RUN]), RunRecord)
     except (KeyError, ValueError, MsgspecError):
         return None
 
 
-def _against_rebuilt(found: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:
-    yield from _causes(found.get(AUDIT, b"{}"), expected[AUDIT])
-    for name in sorted(expected.keys() | found.keys() - {RUN, SIGNATURE}):
-        if name not in found:
+def _against_rebuilt(files: Mapping[str, bytes], expected: Mapping[str, bytes]) -> Iterator[str]:
+    yield from _causes(files.get(AUDIT, b"{}"), expected[AUDIT])
+    for name in sorted(expected.keys() | files.keys() - {RUN, SIGNATURE}):
+        if name not in files:
             yield f"{escape(name)} is missing: a fresh run writes it"
         elif name not in expected:
             yield f"{escape(name)} is extra: a fresh run does not write it"
-        elif found[name] != expected[name]:
+        elif files[name] != expected[name]:
             yield f"{escape(name)} differs from a fresh run"
 
 
-def _causes(found: bytes, expected: bytes) -> Iterator[str]:
+def _causes(stated: bytes, expected: bytes) -> Iterator[str]:
     """The differences between the two versions of audit.json, by its keys."""
     try:
-        was, now = json_value(found), json_value(expected)
+        was, now = json_value(stated), json_value(expected)
     except ValueError:
         return
     for key in now:

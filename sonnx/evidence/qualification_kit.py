@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from sonnx.base.files import write_folder
 from sonnx.checker.profile_validation import selfcheck
 from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.configuration import Configuration, configuration
+from sonnx.evidence.data_files import entries
 from sonnx.evidence.mutation import MutationRecord, command_mutants, mutation_record
 from sonnx.evidence.mutation_page import cell, mutation_lines
 from sonnx.evidence.objectives import objectives_page, standards
@@ -31,7 +31,6 @@ from sonnx.evidence.verification import (
 )
 
 FORMAT = 1
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +51,16 @@ class Kit:
     configuration: Configuration
 
     def summary(self) -> Iterator[str]:
-        """The lines that are printed."""
+        """The lines that `sonnx qualify` prints."""
         yield f"{len(self.requirements) - len(self.uncovered)} of {len(self.requirements)} requirements are verified"
         for name, results in (("cases", self.cases), ("procedures", self.procedures)):
             yield f"{sum(result.passed for result in results)} of {len(results)} {name} have the expected result"
-        found = self.mutation
+        mutation = self.mutation
         yield (
-            f"mutation test: cases detect {found.detected} of {found.mutants} changed rules; "
-            f"mutation.md gives the reason for each of the other {len(found.survivors)}"
+            f"mutation test: cases detect {mutation.detected} of {mutation.mutants} changed rules; "
+            f"mutation.md gives the reason for each of the other {len(mutation.survivors)}"
         )
-        yield from (f"failed: {procedure_result.id}: {procedure_result.actual}" for procedure_result in self.failed)
+        yield from (f"failed: {failure.id}: {failure.actual}" for failure in self.failed)
         yield from (f"not verified: {name}" for name in self.uncovered)
         yield from (f"not a requirement: {name}" for name in self.unknown)
         yield from (f"differs from the delivered file: {name}" for name in self.changed)
@@ -111,12 +110,8 @@ def make(run: CommandLine, parser: argparse.ArgumentParser) -> Kit:
     return Kit(
         wanted, cases, procedures, {name: tuple(texts) for name, texts in covered.items()}, tuple(unknown),
         mutation_record(), tuple(lines), sound,
-        _listed("tool_errors.toml", "error"), _listed("known_problems.toml", "problem"), configuration(),
+        tuple(entries("tool_errors.toml", "error")), tuple(entries("known_problems.toml", "problem")), configuration(),
     )  # fmt: skip
-
-
-def _listed(file: str, key: str) -> tuple[Mapping[str, Any], ...]:
-    return tuple(tomllib.loads((HERE / file).read_text("utf-8"))[key])
 
 
 def _conclusion(kit: Kit) -> str:
@@ -166,13 +161,13 @@ def _files(kit: Kit) -> Iterator[tuple[str, str]]:
         _page("Procedures, cases and their results", ("procedure or case", "verifies", "result"), results),
     )
     yield "mutation.md", "".join(f"{line}\n" for line in mutation_lines(kit.mutation, command_mutants()))
-    tuples = ((error["id"], error["text"], error["effect"], " ".join(error["measures"])) for error in kit.errors)
-    yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), tuples)
-    known = (
+    errors = ((error["id"], error["text"], error["effect"], " ".join(error["measures"])) for error in kit.errors)
+    yield "tool-errors.md", _page("Errors the tool could make", ("id", "error", "effect", "measures"), errors)
+    problems = (
         (problem["id"], ", ".join(problem["affects"]), problem["text"], problem["safe"], problem["avoid"])
         for problem in kit.problems
     )
-    yield "known-problems.md", _page("Known problems", PROBLEM_HEADS, known)
+    yield "known-problems.md", _page("Known problems", PROBLEM_HEADS, problems)
     yield "configuration.md", _page("Configuration index", PART_HEADS, _parts(kit))
     yield "sbom.cdx.json", json.dumps(bill_of_materials(kit.configuration), indent=1) + "\n"
     yield "objectives.md", objectives_page()
@@ -210,14 +205,21 @@ of them: the project and its authority decide.
 """
 
 
-def _result(found: ProcedureResult) -> str:
-    return "as expected" if found.passed else f"NOT AS EXPECTED: {found.actual}"
+def _result(result: ProcedureResult) -> str:
+    return "as expected" if result.passed else f"NOT AS EXPECTED: {result.actual}"
 
 
 def _parts(kit: Kit) -> Iterator[Sequence[str]]:
-    found = kit.configuration
-    yield "rules, proofs, cases and code", "", "", "", found.source, "delivered" if found.packaged else "a checkout"
-    for distribution in found.distributions:
+    installed = kit.configuration
+    yield (
+        "rules, proofs, cases and code",
+        "",
+        "",
+        "",
+        installed.source,
+        "delivered" if installed.packaged else "a checkout",
+    )
+    for distribution in installed.distributions:
         state = "; ".join(distribution.changed) or f"{distribution.files} files as delivered"
         needed_for = f"the extra {distribution.needed_for}" if distribution.needed_for else "the tool"
         yield (
@@ -228,7 +230,7 @@ def _parts(kit: Kit) -> Iterator[Sequence[str]]:
             distribution.record,
             state,
         )
-    yield found.python, "", "", "", "", found.machine
+    yield installed.python, "", "", "", "", installed.machine
 
 
 def _page(title: str, heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

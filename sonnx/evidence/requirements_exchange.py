@@ -98,9 +98,9 @@ def _object(objects: Element, trace: Trace, edition: str, answers: Mapping[str, 
         "source": rule.source,
         "labels": ", ".join(f"{tag.label} in {tag.text}" for tag in rule.tags),
         "condition": rule.require.text if rule.require else "decided by a function",
-        "cases": _listed([*trace.conforming, *trace.violating]),
-        "theorems": _listed(trace.theorems),
-        "result": _listed(f"{number} {verdict}" for verdict, number in answers.items()) or "no subject",
+        "cases": _separated([*trace.conforming, *trace.violating]),
+        "theorems": _separated(trace.theorems),
+        "result": _separated(f"{number} {verdict}" for verdict, number in answers.items()) or "no subject",
     }
     key = _key("rule", rule.slug, edition)
     element = SubElement(objects, "SPEC-OBJECT", {"IDENTIFIER": key, "LONG-NAME": stated["identifier"], **dated})
@@ -111,7 +111,7 @@ def _object(objects: Element, trace: Trace, edition: str, answers: Mapping[str, 
         SubElement(SubElement(value, "DEFINITION"), "ATTRIBUTE-DEFINITION-STRING-REF").text = _key("attribute", name)
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _separated(texts: Iterable[str]) -> str:
     return "; ".join(texts)
 
 

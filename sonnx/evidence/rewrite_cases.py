@@ -7,7 +7,6 @@ import io
 import json
 import os
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 from msgspec import Struct, convert
 
 from sonnx.evidence.canonical_form import canonical
+from sonnx.evidence.data_files import entries
 from sonnx.model.reader import read
 from sonnx.model.text_form import from_text, from_textproto
 
-DATA = Path(__file__).with_name("rewrite_cases.toml")
 OPTIONS = ("bind", "select", "strict_versions", "fold_batch_normalization", "within_bound")
 """The fields of a case that are options of `fix`."""
 BEFORE, AFTER, RECORD = "before.onnx", "after.onnx", "record.json"
@@ -62,7 +61,7 @@ class RewriteCase(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def rewrite_cases() -> tuple[RewriteCase, ...]:
     """All cases, in the order of the file."""
-    return convert(tomllib.loads(DATA.read_text("utf-8"))["case"], tuple[RewriteCase, ...])
+    return convert(entries("rewrite_cases.toml", "case"), tuple[RewriteCase, ...])
 
 
 def wrong_rewrite(case: RewriteCase, run: Callable[[Sequence[str]], int]) -> str:
@@ -81,9 +80,9 @@ def wrong_rewrite(case: RewriteCase, run: Callable[[Sequence[str]], int]) -> str
 
 def _differences(case: RewriteCase) -> Iterator[str]:
     record = json.loads(Path(RECORD).read_bytes())
-    made = tuple(dict.fromkeys(entry["kind"] for entry in record["rewrites"]))
-    if made != case.rewrites:
-        yield f"makes the rewrites {', '.join(made)}, not {', '.join(case.rewrites)}"
+    rewrites = tuple(dict.fromkeys(entry["kind"] for entry in record["rewrites"]))
+    if rewrites != case.rewrites:
+        yield f"makes the rewrites {', '.join(rewrites)}, not {', '.join(case.rewrites)}"
     left = {entry["rule"] for entry in record["rewritten"]["findings"] if entry["verdict"] == "fail"}
     if left != {*case.remaining}:
         yield f"leaves {', '.join(sorted(left)) or 'nothing'}, not {', '.join(sorted(case.remaining)) or 'nothing'}"
@@ -91,9 +90,9 @@ def _differences(case: RewriteCase) -> Iterator[str]:
         yield f"answers {record['validation']['for_all_inputs']!r} for all inputs, not {case.function!r}"
     if record["validation"]["differences"]:
         yield "values differ"
-    found, wanted = _parts(Path(AFTER).read_bytes() if Path(AFTER).is_file() else b""), _parts(from_text(case.after))
+    actual, wanted = _parts(Path(AFTER).read_bytes() if Path(AFTER).is_file() else b""), _parts(from_text(case.after))
     for part in case.only or wanted:
-        if found[part] != wanted[part]:
+        if actual[part] != wanted[part]:
             yield f"writes other {part}"
 
 

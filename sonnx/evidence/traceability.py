@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sonnx.checker.graph_rules import decide
+from sonnx.checker.graph_rules import decision_of
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases_by_rule
 from sonnx.profile.definitions import Rule
@@ -59,12 +59,14 @@ def code(rule: Rule) -> tuple[str, ...]:
     if rule.require is None and rule.kind == "project":
         return (rule.slug.partition(".")[0].replace("deviation", "deviations"),)
     if rule.require is None:
-        function = decide(rule)
+        function = decision_of(rule)
         return (f"{function.__module__.removeprefix('sonnx.')}.{function.__name__}",)
-    texts = [text for text in (rule.require, rule.onnx, rule.when) if text is not None]
+    expressions = [expression for expression in (rule.require, rule.onnx, rule.when) if expression is not None]
     described = catalogue.operator(rule.slug.partition(".")[0]) if "." in rule.slug else None
     used = dict.fromkeys(
-        name for text in (defined(described, texts) if described else texts) for name in text.built_ins
+        name
+        for expression in (defined(described, expressions) if described else expressions)
+        for name in expression.built_ins
     )
     return tuple(f"language.builtins.{name}" for name in used)
 
@@ -82,10 +84,10 @@ def concerned(theorem: Theorem, rules: Mapping[str, Rule]) -> list[str]:
 @lru_cache(maxsize=2)
 def _written(slugs: Collection[str]) -> Mapping[str, Sequence[str]]:
     """Slugs by how identifiers of theorems write them."""
-    found: dict[str, list[str]] = {}
+    by_written_form: dict[str, list[str]] = {}
     for slug in slugs:
-        found.setdefault(slug.replace("_", "-"), []).append(slug)
-    return found
+        by_written_form.setdefault(slug.replace("_", "-"), []).append(slug)
+    return by_written_form
 
 
 def of_operator(theorem: Theorem) -> str:

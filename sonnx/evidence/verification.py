@@ -27,7 +27,7 @@ from sonnx.evidence.command_cases import output_cases, pair_cases
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.model.text_form import from_text, from_textproto
 from sonnx.profile import catalogue
-from sonnx.profile.cases import RuleCase, cases
+from sonnx.profile.cases import RuleCase, all_cases
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.rewrites import rewrite_descriptions
 from sonnx.suite.judge import KINDS
@@ -146,11 +146,11 @@ def _exit_code(line: str, run: CommandLine) -> int:
 
 def outcome(report: Report) -> dict[str, set[str]]:
     """The findings of a report in the vocabulary of a case, without folded ones."""
-    found: dict[str, set[str]] = {}
+    rules_by_word: dict[str, set[str]] = {}
     for finding in report.roots:
         word = "invalid" if finding.breaks_onnx else "violates" if finding.verdict is Verdict.FAIL else finding.verdict
-        found.setdefault(str(word), set()).add(finding.rule)
-    return found
+        rules_by_word.setdefault(str(word), set()).add(finding.rule)
+    return rules_by_word
 
 
 def check_case(case: RuleCase, edition: str) -> Report:
@@ -176,18 +176,18 @@ def wrong(case: RuleCase, edition: str) -> str:
     expected = {word: set(rules) for word, rules in stated.items() if word != "conforms" and rules}
     passed = {count.rule for count in report.counts if count.verdict is Verdict.PASS}
     missing = stated.get("conforms", frozenset()) - passed
-    found = outcome(report)
-    parts = [f"says {_listed(found)}, not {_listed(expected)}"] if found != expected else []
+    actual = outcome(report)
+    parts = [f"says {_in_words(actual)}, not {_in_words(expected)}"] if actual != expected else []
     return "; ".join([*parts, *([f"{', '.join(sorted(missing))} did not pass"] if missing else [])])
 
 
-def _listed(found: dict[str, set[str]]) -> str:
-    return "; ".join(f"{word} {', '.join(sorted(rules))}" for word, rules in sorted(found.items())) or "nothing"
+def _in_words(rules_by_word: dict[str, set[str]]) -> str:
+    return "; ".join(f"{word} {', '.join(sorted(rules))}" for word, rules in sorted(rules_by_word.items())) or "nothing"
 
 
 def run_cases() -> Iterator[ProcedureResult]:
     """Every case under every edition it names."""
-    for case in cases():
+    for case in all_cases():
         for edition in case.expected:
             actual = wrong(case, edition)
             named = sorted({f"rule {rule}" for rules in case.expected[edition].values() for rule in rules})

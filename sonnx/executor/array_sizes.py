@@ -10,7 +10,7 @@ from math import prod
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import Facts
+from sonnx.checker.checker import StatedFacts
 from sonnx.model.ir import Graph, Model, subgraphs
 from sonnx.model.limits import Limits, exceeded
 
@@ -30,7 +30,7 @@ def require_arrays(model: Model) -> None:
         require_array(f"the value {quote(name)}", shape, model.limits)
 
 
-def require_known_arrays(facts: Facts, limits: Limits) -> None:
+def require_known_arrays(facts: StatedFacts, limits: Limits) -> None:
     """Refuse a model of which a value of the main graph, by what its check found, is too large for an array.
 
     Raises:

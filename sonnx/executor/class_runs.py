@@ -79,21 +79,21 @@ class ClassRuns(Struct, frozen=True):
         """The deviations that may be faults of the runtime."""
         return tuple(deviation for deviation in self.deviations if not deviation.explained)
 
-    def with_deviations(self, new: Sequence[ClassDeviation]) -> ClassRuns:
-        """With those of one more run; of a class and a kind the first is kept."""
+    def with_deviations(self, deviations: Sequence[ClassDeviation]) -> ClassRuns:
+        """These runs and one more with these deviations; of a class and a kind the first is kept."""
         known = {(deviation.name, deviation.kind, deviation.explained): deviation for deviation in self.deviations}
-        for class_deviation in new:
-            key = (class_deviation.name, class_deviation.kind, class_deviation.explained)
+        for deviation in deviations:
+            key = (deviation.name, deviation.kind, deviation.explained)
             first = known.get(key)
-            known[key] = class_deviation if first is None else replace(first, runs=first.runs + 1)
+            known[key] = deviation if first is None else replace(first, runs=first.runs + 1)
         return replace(self, runs=self.runs + 1, deviations=tuple(known.values()))
 
 
-def within_budget(found: Sequence[ClassCase], elements: int, runs: int | None) -> Sequence[ClassCase]:
-    """The cases that are run: so many as asked, else those for which the elements of one run leave room."""
+def affordable_cases(cases: Sequence[ClassCase], elements: int, runs: int | None) -> Sequence[ClassCase]:
+    """The first cases: as many as `runs`, else as many as the elements of one run leave room for."""
     if runs is None:
         runs = max(MIN_RUNS, min(MAX_RUNS, ELEMENTS_OF_ALL_RUNS // max(1, elements)))
-    return found[:runs]
+    return cases[:runs]
 
 
 def deviations_of(
@@ -111,7 +111,8 @@ def deviations_of(
             explained = "an intermediate result may overflow"
         yield ClassDeviation(
             case.name, case.detail, special.kind, 1, special.at, special.exact, special.found,
-            tuple(shown(name, values) for name, values in inputs.items()), tuple(errata), explained, case.packed,
+            tuple(text_of_input(name, values) for name, values in inputs.items()), tuple(errata), explained,
+            case.packed,
         )  # fmt: skip
 
 
@@ -142,12 +143,12 @@ def selects(exact: Array, inputs: Iterable[Array]) -> bool:
     return bool((np.isin(array, np.concatenate(known)) | (array == 0)).all())
 
 
-def shown(name: str, values: Array) -> str:
+def text_of_input(name: str, values: Array) -> str:
     """An input as text: all of a small one, of a larger one its elements that are not ordinary."""
     if values.size <= SHOWN_ELEMENTS:
         return f"{name} = {values.tolist()}"
     flat = values.reshape(-1)
     special = [at for at in range(min(flat.size, SEARCHED_ELEMENTS)) if not is_ordinary(flat[at : at + 1])]
-    said = [f"{flat[at]} at {[int(number) for number in np.unravel_index(at, values.shape)]}" for at in special]
-    listed = ": " + ", ".join(said[:SHOWN_SPECIALS]) if said else ""
-    return f"{name} of shape {[*values.shape]}{listed}{', ...' if len(said) > SHOWN_SPECIALS else ''}"
+    texts = [f"{flat[at]} at {[int(number) for number in np.unravel_index(at, values.shape)]}" for at in special]
+    listed = ": " + ", ".join(texts[:SHOWN_SPECIALS]) if texts else ""
+    return f"{name} of shape {[*values.shape]}{listed}{', ...' if len(texts) > SHOWN_SPECIALS else ''}"

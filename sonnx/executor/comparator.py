@@ -14,11 +14,12 @@ from sonnx.base.errors import ErrorCondition, Stop
 from sonnx.base.escaping import plural
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import MAX_RUNS as MAX_RUNS_COMPARED
-from sonnx.executor.class_runs import ClassRuns, deviations_of, selects, within_budget
+from sonnx.executor.class_runs import ClassRuns, affordable_cases, deviations_of, selects
 from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row, Way
 from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
 from sonnx.executor.loaded_models import LoadedModels, RuntimeAnswer, Source, node_digest
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.reach import MAX_RUNS, NodeEnds, Reach, ReachSearch, StatedRanges
@@ -39,7 +40,7 @@ NOT_REPEATED = "two calls on the same inputs give different values"
 class Tolerance(Protocol):
     """What a runtime may compute."""
 
-    def start(self, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
+    def start(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Prepare for one run: its inputs and its exact values."""
 
     def exceeded(self, way: str, name: str, computed: Array) -> str | None:
@@ -79,22 +80,22 @@ def compare_source(
     )
     chosen, progress = options.edition or "", options.progress
     values: Mapping[str, Array] = {}
-    for number, given in enumerate(runs):
+    for number, inputs_of_run in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
         compared = dict(comparator.rows)
         try:
             require_time()
-            exact = runner.run(given)
+            exact = runner.run(inputs_of_run)
             chosen = exact.report.edition if exact.report else chosen
             if tolerance is not None:
                 progress(f"run {number + 1} of {len(runs)}: bounds")
-                tolerance.start(given, exact.values)
-            comparator.ordinary = all(is_ordinary(array) for array in given.values())
-            values = values or {**given, **exact.values}
+                tolerance.start(inputs_of_run, exact.values)
+            comparator.ordinary = all(is_ordinary(array) for array in inputs_of_run.values())
+            values = values or {**inputs_of_run, **exact.values}
             if comparator.reach is None and ranges is not None and options.every_node and comparator.class_runs != 0:
                 varying = _varying(source.model)
                 comparator.reach = ReachSearch(source.model.graph.nodes, varying, _specs(varying, values), ranges, box)
-            comparator.add_run(f"run {number + 1}", given, exact.values, progress)
+            comparator.add_run(f"run {number + 1}", inputs_of_run, exact.values, progress)
         except ErrorCondition as stop:
             skipped.append(f"run {number + 1}: {stop}")
         except OutOfTime:
@@ -174,25 +175,25 @@ class _Comparator:
         for way in WAYS:
             yield from (row for row in self.rows.values() if row.way == way)
 
-    def add_run(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
+    def add_run(self, run: str, inputs: Mapping[str, Array], exact: Mapping[str, Array], progress: Progress) -> None:
         """Compare one run."""
         graph = self.source.model.graph
-        self._look(run, given, exact)
+        self._look(run, inputs, exact)
         progress(f"{run}: {self.runtime.title}")
-        answer = self.models.whole(given)
+        answer = self.models.whole(inputs)
         for index, value in enumerate(graph.outputs):
             where = Where(f"graph/output[{index}]", "value", value.name)
             self._compare(Row(OUTPUT, value.name, where=where), run, answer, exact[value.name])
         if not self.every_node:
             return
-        values = {**self.models.constants(given), **given, **exact}
+        values = {**self.models.constants(inputs), **inputs, **exact}
         for index, node in enumerate(graph.nodes):
             progress(f"{run}: node {index + 1} of {len(graph.nodes)}")
             answer = self.models.node(index, values)
             for name in filter(None, node.outputs):
                 self._compare(_row(EQUAL, name, index, node), run, answer, values[name])
         progress(f"{run}: every value of the whole model")
-        answer = self.models.every_value(given, exact)
+        answer = self.models.every_value(inputs, exact)
         for index, node in enumerate(graph.nodes):
             for name in filter(None, node.outputs):
                 self._compare(_row(ACCUMULATED, name, index, node), run, answer, exact[name])
@@ -288,7 +289,7 @@ class _Comparator:
             why = "the shapes of its outputs depend on values" if every else "its inputs have no elements"
             self.without_classes.append(f"{subject.title}: {why}")
             return
-        chosen = within_budget(every, subject.runner.elements(usual), self.class_runs)
+        chosen = affordable_cases(every, subject.runner.elements(usual), self.class_runs)
         computed = {row.value for row in subject.rows if not selects(values[row.value], usual.values())}
         for row in subject.rows:
             class_runs = ClassRuns(left_out=len(every) - len(chosen))
@@ -314,10 +315,10 @@ class _Comparator:
 
     # Classes that nodes meet when the whole model runs
 
-    def _look(self, run: str, given: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
+    def _look(self, run: str, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> None:
         """Note the classes that a run of the whole model shows."""
         if self.reach is not None:
-            self.reach.add(run, given, {**given, **exact})
+            self.reach.add(run, inputs, {**inputs, **exact})
 
     def searched(self, runner: ModelRunner, values: Mapping[str, Array], progress: Progress) -> Reach | None:
         """Run the executor alone on further inputs that may show an open class; what is known in the end."""
@@ -328,16 +329,16 @@ class _Comparator:
         specs = _specs([value.name for value in required_inputs(self.source.model)], values)
         usual = {name: values[name] for name in specs}
         shapes, every = runner.shapes(usual), cases(specs)
-        most = len(within_budget(every, runner.elements(usual), None)) * MAX_RUNS // MAX_RUNS_COMPARED
-        for number, (name, given) in enumerate(self.reach.inputs(every, specs, self.seed)):
+        most = len(affordable_cases(every, runner.elements(usual), None)) * MAX_RUNS // MAX_RUNS_COMPARED
+        for number, (name, inputs) in enumerate(self.reach.inputs(every, specs, self.seed)):
             if number == most or self.reach.is_complete or shapes is None:
                 break
             if number % PROGRESS_STEP == 0:
                 progress(f"classes of nodes: input {number + 1} of {most}")
             require_time()
-            exact = _exact(runner, given, shapes)
+            exact = _exact(runner, inputs, shapes)
             if exact is not None:
-                self._look(name, given, exact)
+                self._look(name, inputs, exact)
         return self.reach.result()
 
     def _add_same(self, rows: Sequence[Row], index: int) -> None:
@@ -345,9 +346,9 @@ class _Comparator:
         earlier = self.source.model.graph.nodes[index]
         for row, name in zip(rows, filter(None, earlier.outputs), strict=True):
             if (CLASS_NODE, name) in self.rows:
-                made = self.rows[CLASS_NODE, name]
+                earlier_row = self.rows[CLASS_NODE, name]
                 self.rows[row.way, row.value] = replace(
-                    made, value=row.value, place=row.place, where=row.where, same_as=place_of(earlier, index)
+                    earlier_row, value=row.value, place=row.place, where=row.where, same_as=place_of(earlier, index)
                 )
 
 
@@ -368,8 +369,8 @@ def _with_case(
     row: Row, case: ClassCase, inputs: Mapping[str, Array], far: Distance, subject: _Subject, computed: bool
 ) -> Row:
     """A row with the deviations of one more case."""
-    new = deviations_of(case, inputs, far.specials, subject.operator, computed)
-    return replace(row, classes=(row.classes or ClassRuns()).with_deviations([*new]))
+    deviations = deviations_of(case, inputs, far.specials, subject.operator, computed)
+    return replace(row, classes=(row.classes or ClassRuns()).with_deviations([*deviations]))
 
 
 def _exact(
@@ -399,11 +400,11 @@ def _with_reason(known: tuple[str, ...], run: str, reason: str, every: bool = Fa
 
 def _varying(model: Model) -> set[str]:
     """The values that depend on an input which a caller gives."""
-    texts = {value.name for value in required_inputs(model)}
+    varying = {value.name for value in required_inputs(model)}
     for node in model.graph.nodes:
-        if texts.intersection(node.inputs) or texts.intersection(captured(node)):
-            texts.update(filter(None, node.outputs))
-    return texts
+        if varying.intersection(node.inputs) or varying.intersection(captured(node)):
+            varying.update(filter(None, node.outputs))
+    return varying
 
 
 def _row(way: Way, name: str, index: int, node: Node) -> Row:

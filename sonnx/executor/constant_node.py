@@ -10,11 +10,13 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.executor.memory_estimate import require_bytes
 from sonnx.executor.node_errors import NodeErrors
-from sonnx.executor.preparation import PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Node, Tensor
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 
@@ -31,7 +33,7 @@ def values_of(node: Node, call: Call, constants: Mapping[str, Tensor], domain: R
         stated = [None if tensor is None else domain.constant(tensor, False) for tensor in tensors]
         prepared = _prepared(call, stated, domain)
         if prepared is None:  # it depends on values that are not whole numbers
-            prepared = _prepared(call, [None if array is None else facts_of(array) for array in arrays], domain)
+            prepared = _prepared(call, [None if array is None else facts_of_array(array) for array in arrays], domain)
         if prepared is None:
             raise NotExecutable("its shape depends on values that are not a short list of whole numbers")
         specs = prepared.output_specs or ()

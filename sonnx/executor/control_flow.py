@@ -21,7 +21,7 @@ from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, Attribute, Function, Graph, Model, Node, Tensor, ValueInfo
 from sonnx.model.scopes import imports_of
-from sonnx.model.value_names import names_in, renamed, unused, with_subgraphs
+from sonnx.model.value_names import renamed, taken_names, unused, with_subgraphs
 from sonnx.numerics.formats import ELEMENTS, Array
 
 MAX_INLINED_NODES = 20_000
@@ -34,13 +34,13 @@ BRANCHES = {True: "then_branch", False: "else_branch"}
 
 
 class Inlining:
-    """Puts branches and bodies of functions in the place of their nodes, while the nodes are visited.
+    """Replaces nodes by the branch that is taken or the body of the function, while the nodes are visited.
 
     `constants` are the initializers of the branches, by new names.
     """
 
     def __init__(self, model: Model) -> None:
-        self.imports, self.taken, self.nodes = imports_of(model.imports), names_in(model.graph), 0
+        self.imports, self.taken, self.nodes = imports_of(model.imports), taken_names(model.graph), 0
         self.constants: list[Tensor] = []
 
     def before(self, node: Node) -> Node:
@@ -53,8 +53,8 @@ class Inlining:
         """The nodes of the branch that is taken, or of the function that is called."""
         node, function = visit.node, visit.call.function
         if function is not None and imports_of(function.imports).items() <= self.imports.items():
-            body, given = body_of(function, node), dict(zip(function.inputs, node.inputs, strict=False))
-            names = {**dict.fromkeys(function.inputs, ""), **given}
+            body, connected = body_of(function, node), dict(zip(function.inputs, node.inputs, strict=False))
+            names = {**dict.fromkeys(function.inputs, ""), **connected}
         elif _is(visit.call, "If") and (condition := place.values(visit.inputs)[:1]) and condition[0] is not None:
             values = condition[0].values
             if not isinstance(values, tuple) or len(values) != 1:
@@ -66,10 +66,10 @@ class Inlining:
         if self.nodes > MAX_INLINED_NODES:
             with NodeErrors(node, visit.position, conforming=False):
                 raise NotExecutable(f"functions and branches have more than {MAX_INLINED_NODES} nodes, or no end")
-        own = [initializer.name for initializer in body.initializers] + [
+        defined = [initializer.name for initializer in body.initializers] + [
             name for body_node in body.nodes for name in body_node.outputs if name
         ]
-        names |= {name: unused(f"{name}@{self.nodes}", self.taken) for name in dict.fromkeys(own)}
+        names |= {name: unused(f"{name}@{self.nodes}", self.taken) for name in dict.fromkeys(defined)}
         for tensor in body.initializers:
             self.constants.append(replace(tensor, name=names[tensor.name]))
             place.define(names[tensor.name], constant_facts(tensor))
@@ -86,26 +86,28 @@ class Inlining:
 
 def body_of(function: Function, node: Node) -> Graph:
     """The body of a function with the attributes of a call."""
-    given = {default.name: default for default in (*function.defaults, *node.attributes)}
+    attributes = {default.name: default for default in (*function.defaults, *node.attributes)}
     inputs, outputs = (
         tuple(ValueInfo(name, NOT_STATED) for name in names) for names in (function.inputs, function.outputs)
     )
-    nodes = tuple(_with_attributes(function_node, given) for function_node in function.nodes)
+    nodes = tuple(_with_attributes(function_node, attributes) for function_node in function.nodes)
     return Graph(function.name, inputs, outputs, (), (), (), nodes)
 
 
-def _with_attributes(node: Node, given: Mapping[str, Attribute]) -> Node:
+def _with_attributes(node: Node, arguments: Mapping[str, Attribute]) -> Node:
     """A node of a function; an attribute that the caller leaves out is left out."""
     bound = []
     for attribute in node.attributes:
         if not attribute.reference:
             bound.append(attribute)
-        elif attribute.reference in given:
-            bound.append(replace(given[attribute.reference], name=attribute.name))
+        elif attribute.reference in arguments:
+            bound.append(replace(arguments[attribute.reference], name=attribute.name))
     inner_node = replace(node, attributes=tuple(bound)) if node.attributes else node
     return with_subgraphs(
         inner_node,
-        lambda graph, _: replace(graph, nodes=tuple(_with_attributes(graph_node, given) for graph_node in graph.nodes)),
+        lambda graph, _: replace(
+            graph, nodes=tuple(_with_attributes(graph_node, arguments) for graph_node in graph.nodes)
+        ),
     )
 
 
@@ -132,19 +134,20 @@ def _loop(body: Graph, inputs: Sequence[Array | None], run: RunGraph) -> list[Ar
     if len(names) != len(inputs) or len(body.outputs) <= count or any(part is None for part in carried):
         raise NotExecutable("the body does not have the inputs and outputs of the loop")
     limit = None if most is None else int(most.reshape(-1)[0])
-    going = True if goes_on is None else _truth(goes_on, "the condition")
+    continues = True if goes_on is None else _truth(goes_on, "the condition")
     stacked: list[list[Array]] = [[] for _ in body.outputs[count + 1 :]]
     done = 0
-    while going and (limit is None or done < limit):
-        state: list[Any] = [np.array(done, np.int64), np.array(going), *carried]
-        going_array, *arrays = run(body, dict(zip(names, state, strict=True)))
-        going, carried, done = _truth(going_array, "the condition"), [*arrays[:count]], done + 1
-        for every, array in zip(stacked, arrays[count:], strict=True):
-            if every and (array.shape, array.dtype) != (every[0].shape, every[0].dtype):
+    while continues and (limit is None or done < limit):
+        state: list[Any] = [np.array(done, np.int64), np.array(continues), *carried]
+        condition, *arrays = run(body, dict(zip(names, state, strict=True)))
+        continues, carried, done = _truth(condition, "the condition"), [*arrays[:count]], done + 1
+        for iterations, array in zip(stacked, arrays[count:], strict=True):
+            if iterations and (array.shape, array.dtype) != (iterations[0].shape, iterations[0].dtype):
                 raise NotExecutable("an output of the body has another shape in each iteration")
-            every.append(array)
+            iterations.append(array)
     results = [
-        np.stack(every) if every else _none(v) for every, v in zip(stacked, body.outputs[count + 1 :], strict=True)
+        np.stack(iterations) if iterations else _none(v)
+        for iterations, v in zip(stacked, body.outputs[count + 1 :], strict=True)
     ]
     return [*[np.array(part) for part in carried if part is not None], *results]
 
@@ -168,7 +171,7 @@ def _is(call: Call, operator: str) -> bool:
 
 
 def _graph(attributes: Sequence[Attribute], name: str) -> Graph:
-    found: Any = next((attribute.value for attribute in attributes if attribute.name == name), None)
-    if not isinstance(found, Graph):
+    graph: Any = next((attribute.value for attribute in attributes if attribute.name == name), None)
+    if not isinstance(graph, Graph):
         raise NotExecutable(f"the graph {name} does not exist")
-    return found
+    return graph

@@ -142,12 +142,12 @@ def distance(found: Array, exact: Array) -> Distance:
     Raises:
         Incomparable: another type or shape.
     """
-    for what, one, other in (
+    for what, of_found, of_exact in (
         ("type", NAMES.get(found.dtype, str(found.dtype)), NAMES.get(exact.dtype, str(exact.dtype))),
         ("shape", list(found.shape), list(exact.shape)),
     ):
-        if one != other:
-            raise Incomparable(f"its {what} is {one}, not {other}")
+        if of_found != of_exact:
+            raise Incomparable(f"its {what} is {of_found}, not {of_exact}")
     found, exact = (np.ascontiguousarray(array).reshape(array.shape) for array in (found, exact))
     with np.errstate(all="ignore"):  # an array of rank 0 warns of integers that wrap around
         if exact.dtype == TEXT:
@@ -237,30 +237,32 @@ def _mismatches(differ: Mapping[DeviationKind, Array], found: Array, exact: Arra
     )
 
 
-def _places(found: Array, exact: Array, made: Format) -> tuple[list[Array], Array]:
+def _places(found: Array, exact: Array, number_format: Format) -> tuple[list[Array], Array]:
     """The magnitudes of both as integers, and the steps between them; both zeros are one place."""
     magnitudes, signed = [], []
     for values in (found, exact):
         pattern = patterns(values).astype(np.uint64)
-        magnitude = pattern & np.uint64(made.sign - 1)
+        magnitude = pattern & np.uint64(number_format.sign - 1)
         magnitudes.append(magnitude)
-        signed.append(np.where(pattern >= np.uint64(made.sign), np.uint64(0) - magnitude, magnitude).view(np.int64))
+        signed.append(
+            np.where(pattern >= np.uint64(number_format.sign), np.uint64(0) - magnitude, magnitude).view(np.int64)
+        )
     high, low = np.maximum(*signed), np.minimum(*signed)
     return magnitudes, high.view(np.uint64) - low.view(np.uint64)
 
 
 def _listed_places(found: Array, exact: Array) -> tuple[list[Array], Array]:
-    """The same for a type of at most eight bits: a magnitude is counted among all of its type."""
+    """See `_places`, of a type of at most eight bits: a magnitude is its place among all magnitudes of the type."""
     every = np.abs(np.array(small_floats.numbers(NAMES[exact.dtype])))
     listed = np.unique(every[np.isfinite(every)])
     wide = [widened(array).astype(np.float64) for array in (found, exact)]
     places = [np.searchsorted(listed, np.abs(array)) * (array != 0) for array in wide]
-    one, other = (np.where(np.signbit(array), -place, place) for array, place in zip(wide, places, strict=True))
-    return places, np.abs(one - other)
+    signed = [np.where(np.signbit(array), -place, place) for array, place in zip(wide, places, strict=True)]
+    return places, np.abs(signed[0] - signed[1])
 
 
-def _at(made: Distance, at: tuple[int, ...], found: Array, exact: Array) -> Distance:
-    return replace(made, at=at, exact=show(exact, at), found=show(found, at))
+def _at(distance: Distance, at: tuple[int, ...], found: Array, exact: Array) -> Distance:
+    return replace(distance, at=at, exact=show(exact, at), found=show(found, at))
 
 
 def _first(mask: Array) -> tuple[int, ...]:
@@ -269,21 +271,23 @@ def _first(mask: Array) -> tuple[int, ...]:
     return tuple(int(coordinate) for coordinate in index)
 
 
-def _rank(each: Distance) -> tuple[float, float]:
-    return (each.ulp or 0, each.absolute)
+def _rank(distance: Distance) -> tuple[float, float]:
+    return (distance.ulp or 0, distance.absolute)
 
 
-def _merged(one: tuple[SpecialMismatch, ...], other: tuple[SpecialMismatch, ...]) -> Iterator[SpecialMismatch]:
+def _merged(
+    first_run: tuple[SpecialMismatch, ...], second_run: tuple[SpecialMismatch, ...]
+) -> Iterator[SpecialMismatch]:
     for kind in KINDS:
-        special_mismatches = [special_mismatch for special_mismatch in (*one, *other) if special_mismatch.kind == kind]
-        if special_mismatches:
-            first = special_mismatches[0]
+        of_kind = [mismatch for mismatch in (*first_run, *second_run) if mismatch.kind == kind]
+        if of_kind:
+            example = of_kind[0]
             yield SpecialMismatch(
                 kind,
-                sum(special_mismatch.number for special_mismatch in special_mismatches),
-                first.at,
-                first.exact,
-                first.found,
+                sum(mismatch.number for mismatch in of_kind),
+                example.at,
+                example.exact,
+                example.found,
             )
 
 
@@ -303,9 +307,11 @@ def first_difference(found: Array, wanted: Array, *, bits: bool = False) -> Diff
 
     +0 and -0 are different values.
     """
-    for place, one, other in (("type", _type(found), _type(wanted)), ("shape", found.shape, wanted.shape)):
-        if one != other:
-            return Difference(f"in its {place}", str(_listed(one)), str(_listed(other)), found.size, found.size)
+    for place, of_found, of_wanted in (("type", _type(found), _type(wanted)), ("shape", found.shape, wanted.shape)):
+        if of_found != of_wanted:
+            return Difference(
+                f"in its {place}", str(_listed(of_found)), str(_listed(of_wanted)), found.size, found.size
+            )
     differs = np.atleast_1d(_differing(found, wanted, bits))
     number = int(np.count_nonzero(differs))
     if not number:
@@ -334,10 +340,10 @@ def _differing(found: Array, wanted: Array, bits: bool) -> Array:
     if number_format is None:
         small = is_small_float(found.dtype)
         return differs & ~(np.isnan(widened(found)) & np.isnan(widened(wanted))) if small else differs
-    one, other = (
+    are_nan = [
         values & (number_format.sign - 1) > number_format.infinity for values in (patterns(found), patterns(wanted))
-    )
-    return differs & ~(one & other)
+    ]
+    return differs & ~(are_nan[0] & are_nan[1])
 
 
 def show(values: Array, at: tuple[int, ...]) -> str:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import BFLOAT16, Failure, Loaded, reworded
 from sonnx.model.ir import ValueInfo
 from sonnx.model.reader import read
@@ -37,22 +38,22 @@ class _FromFile:
     def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
         """See `Runtime.load`."""
         data = model if isinstance(model, bytes) else model.read_bytes()
-        graph = read(data).graph
-        constants = {initializer.name for initializer in graph.initializers}
-        inputs = [operand for operand in graph.inputs if operand.name not in constants]
+        parsed = read(data)
+        inputs, outputs = required_inputs(parsed), parsed.graph.outputs
         with TemporaryDirectory() as place:
             path = Path(place, "model.onnx")
             path.write_bytes(data)
-            compute = reworded(lambda: self.compiled(path, inputs, graph.outputs))
+            compute = reworded(lambda: self.compiled(path, inputs, outputs))
 
-        def run(given: Mapping[str, Array]) -> dict[str, Array]:
+        def run(values_by_name: Mapping[str, Array]) -> dict[str, Array]:
             arrays = [
-                np.ascontiguousarray(given[operand.name]).reshape(given[operand.name].shape) for operand in inputs
+                np.ascontiguousarray(values_by_name[operand.name]).reshape(values_by_name[operand.name].shape)
+                for operand in inputs
             ]
             values = compute(arrays)
-            return {output.name: value for output, value in zip(graph.outputs, values, strict=True)}
+            return {output.name: value for output, value in zip(outputs, values, strict=True)}
 
-        return lambda given: reworded(lambda: run(given))
+        return lambda values_by_name: reworded(lambda: run(values_by_name))
 
     def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """The model of a file as a function."""
@@ -94,9 +95,9 @@ class OpenVino(_FromFile):
     def _tensor(self, array: Array) -> Any:
         if array.dtype != BFLOAT16:
             return self._package.Tensor(array)
-        made = self._package.Tensor(self._package.Type.bf16, self._package.Shape(array.shape))
-        made.data.view(np.uint16)[...] = array.view(np.uint16)
-        return made
+        tensor = self._package.Tensor(self._package.Type.bf16, self._package.Shape(array.shape))
+        tensor.data.view(np.uint16)[...] = array.view(np.uint16)
+        return tensor
 
     def _array(self, tensor: Any) -> Array:
         values: Array = np.array(tensor.str_data if tensor.element_type == self._package.Type.string else tensor.data)
@@ -113,7 +114,7 @@ class Tract(_FromFile):
     def compiled(self, path: Path, inputs: Sequence[ValueInfo], outputs: Sequence[ValueInfo]) -> Compute:
         """See `_FromFile.compiled`."""
         model = self._package.onnx().load(str(path)).into_model().into_runnable()
-        return lambda arrays: [each.to_numpy() for each in model.run([*arrays])]
+        return lambda arrays: [output.to_numpy() for output in model.run([*arrays])]
 
 
 class Iree(_FromFile):
@@ -139,8 +140,8 @@ class Iree(_FromFile):
         function = next(getattr(loaded, name) for name in loaded.vm_module.function_names if "$" not in name)
 
         def compute(arrays: Sequence[Array]) -> list[Array]:
-            found = function(*arrays)
-            values = found if isinstance(found, tuple | list) else [found]
+            results = function(*arrays)
+            values = results if isinstance(results, tuple | list) else [results]
             return [np.array(value.to_host()) for value in values]
 
         return compute

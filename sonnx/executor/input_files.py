@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.tensor_files import as_declared, read_file
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.limits import Limits
@@ -73,7 +73,7 @@ def _test_data(folder: Path, kind: str, values: tuple[ValueInfo, ...]) -> dict[s
     if not folder.is_dir():
         raise BadInput(f"the folder {quote(str(folder))} does not exist")
     known = {value.name for value in values}
-    found: dict[str, Array] = {}
+    tensors: dict[str, Array] = {}
     for path in folder.glob(f"{kind}_*.pb"):
         number = re.fullmatch(rf"{kind}_([0-9]{{1,9}})", path.stem)
         [(name, array)] = read_file(path).items()
@@ -81,7 +81,7 @@ def _test_data(folder: Path, kind: str, values: tuple[ValueInfo, ...]) -> dict[s
             if number is None or int(number[1]) >= len(values):
                 raise BadInput(f"{quote(str(path))} does not belong to any of the {len(values)} {kind}s of the model")
             name = values[int(number[1])].name
-        if name in found:
+        if name in tensors:
             raise BadInput(f"the folder {quote(str(folder))} gives the {kind} {quote(name)} twice")
-        found[name] = array
-    return found
+        tensors[name] = array
+    return tensors

@@ -5,28 +5,21 @@ The process is started again after it ended, and loads a model again when it run
 
 from __future__ import annotations
 
-import subprocess
-import threading
-import time
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from msgspec import ValidationError
 
-from sonnx.base import child_process
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.child_process import ChildProcess, ending
-from sonnx.base.errors import NOT_JSON, UsageError
-from sonnx.base.escaping import plural
+from sonnx.base.errors import UsageError
 from sonnx.executor.runtime_messages import (
-    LENGTH_BYTES,
-    MAX_LENGTH,
+    ENCODER,
     REPLIES,
     Done,
     Execute,
+    Identified,
+    Identify,
     Load,
     NotInstalled,
     Optimize,
@@ -37,21 +30,16 @@ from sonnx.executor.runtime_messages import (
     Request,
     Started,
     arrays_of,
-    framed,
     messages_of,
 )
 from sonnx.executor.runtimes import Failure, Fault, Loaded, not_installed, require_known
 from sonnx.numerics.formats import Array
+from sonnx.supervise.process import End, ProcessEnded
+from sonnx.supervise.service import Service, ServiceLimits
 
-CHILD_CODE = "from sonnx.executor.runtime_process import main; main()"
 MAX_FAULTS = 3
 """Ends of its process after which a model is not run again."""
-START_SECONDS = 120
-ENDING_SECONDS = 1
-"""Seconds in which a process that closed its pipe has ended."""
-LOOK_SECONDS = 0.1
-"""How often it is looked whether a process has ended."""
-CHUNK = 1 << 16
+MALFORMED = "its process sent a malformed message while {}"
 
 
 class IsolatedRuntime:
@@ -68,9 +56,9 @@ class IsolatedRuntime:
     def __init__(self, name: str, limits: RuntimeLimits | None = None) -> None:
         self.name, self.limits = name, limits or RuntimeLimits()
         self.title = ""
-        self.child: ChildProcess | None = None
         self.starts = 0
         self.models = 0
+        self._service: Service | None = None
         self._finish: weakref.finalize[..., IsolatedRuntime] | None = None
         require_known(name)
         try:
@@ -78,25 +66,37 @@ class IsolatedRuntime:
         except Fault as fault:
             raise UsageError(f"the runtime {name} cannot be used: {fault}") from None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has a process; the next request starts one if it has none."""
+        return self._service is not None
+
     def load(self, model: bytes | Path, folder: Path | None) -> Loaded:
         """See `Runtime.load`."""
         self.models += 1
-        data = model if isinstance(model, bytes) else None
-        path = None if isinstance(model, bytes) else str(model.absolute())
-        beside = None if folder is None else str(folder.absolute())
-        loaded = _IsolatedModel(self, Load(self.models, data, path, beside))
+        loaded = _IsolatedModel(self, Load(self.models, *_places(model, folder)))
         loaded.load()
         return loaded
 
     def optimized(self, model: bytes | Path, folder: Path | None, level: str) -> bytes:
         """See `OnnxRuntime.optimized`."""
-        data = model if isinstance(model, bytes) else None
-        path = None if isinstance(model, bytes) else str(model.absolute())
-        beside = None if folder is None else str(folder.absolute())
-        reply = self.answer(Optimize(level, data, path, beside), f"it optimized the model ({level})")
+        doing = f"it optimized the model ({level})"
+        reply = self.answer(Optimize(level, *_places(model, folder)), doing)
         if not isinstance(reply, Optimized):
-            raise Fault("its process sent rubbish while it optimized the model")
+            raise Fault(MALFORMED.format(doing))
         return reply.data
+
+    def identity(self) -> Mapping[str, str]:
+        """What its outputs depend on besides the models: names and versions or hashes (`supervise.identity`).
+
+        Raises:
+            Fault: its process ended.
+        """
+        doing = "it named its files"
+        reply = self.answer(Identify(), doing)
+        if not isinstance(reply, Identified):
+            raise Fault(MALFORMED.format(doing))
+        return {"runtime": self.title, **reply.identity}
 
     def answer(self, request: Request, doing: str) -> Reply:
         """The reply of the process.
@@ -105,9 +105,14 @@ class IsolatedRuntime:
             Failure: the runtime refuses.
             Fault: the process ended, took too long, or sent something else than a reply.
         """
-        if self.child is None:
-            self._start()
-        reply = self._exchange(framed(request), self.limits.seconds, doing)
+        service = self._service or self._start()
+        try:
+            reply = service.ask(ENCODER.encode(request), REPLIES.decode)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, ProcessEnded):
+                raise _fault(error, doing) from None
+            raise
         if isinstance(reply, RefusedMessage):
             raise Failure(reply.reason)
         return reply
@@ -116,50 +121,42 @@ class IsolatedRuntime:
         """End the process."""
         if self._finish is not None:
             self._finish()
-        self.child, self._finish = None, None
+        self._service, self._finish = None, None
 
-    def _start(self) -> None:
-        limits = [str(self.limits.seconds), str(self.limits.megabytes)]
-        self.child = child_process.start(CHILD_CODE, [self.name, *limits], buffered=False)
-        self._finish = weakref.finalize(self, self.child.end)
+    def _start(self) -> Service:
+        limits = ServiceLimits(self.limits.seconds, self.limits.megabytes)
+        self._service = service = Service("sonnx.executor.runtime_process", [self.name], limits)
+        self._finish = weakref.finalize(self, service.end)
         self.starts += 1
-        reply = self._exchange(b"", START_SECONDS, "it was started")
-        if isinstance(reply, NotInstalled):
-            self.close()
-            raise not_installed(self.name)
-        if not isinstance(reply, Started):
-            self.close()
-            raise Fault("its process sent rubbish when it was started")
-        self.title = reply.title
-
-    def _exchange(self, request: bytes, seconds: float, doing: str) -> Reply:
-        """Send a request and read the reply; after anything but a reply the process is ended."""
-        child, answered, expired = self.child, threading.Event(), threading.Event()
-        assert child is not None  # noqa: S101  (it was started)
-        process = child.process
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101  (pipes)
-        threading.Thread(target=_watch, args=(child, seconds, answered, expired), daemon=True).start()
         try:
-            _write(process.stdin, request)
-            length = int.from_bytes(_read(process.stdout, LENGTH_BYTES), "little")
-            if length > MAX_LENGTH:
-                raise ValidationError("its length")
-            return REPLIES.decode(_read(process.stdout, length))
-        except (EOFError, OSError):
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(ENDING_SECONDS)
-            code = process.poll()
+            reply = service.greeting(REPLIES.decode)
+        except BaseException as error:
             self.close()
-            late = f"it did not answer within {plural(int(seconds), 'second')} while {doing}"
-            raise Fault(late if expired.is_set() else f"its process ended with {ending(code)} while {doing}") from None
-        except NOT_JSON:
-            self.close()
-            raise Fault(f"its process sent rubbish while {doing}") from None
-        except BaseException:  # the time of the command is over, or an interrupt
-            self.close()
+            if isinstance(error, ProcessEnded):
+                raise _fault(error, "it was started") from None
             raise
-        finally:
-            answered.set()
+        if isinstance(reply, Started):
+            self.title = reply.title
+            return service
+        self.close()
+        raise not_installed(self.name) if isinstance(reply, NotInstalled) else Fault(MALFORMED.format("it was started"))
+
+
+def _places(model: bytes | Path, folder: Path | None) -> tuple[bytes | None, str | None, str | None]:
+    """The bytes or the path of a model, and the folder of its external data."""
+    data = model if isinstance(model, bytes) else None
+    path = None if isinstance(model, bytes) else str(model.absolute())
+    return data, path, None if folder is None else str(folder.absolute())
+
+
+def _fault(ended: ProcessEnded, doing: str) -> Fault:
+    match ended.end:
+        case End.TIMED_OUT:
+            return Fault(f"it {ended} while {doing}")
+        case End.FAILED:
+            return Fault(f"its process failed ({ended.detail}) while {doing}")
+        case _:
+            return Fault(f"its process {ended} while {doing}")
 
 
 class _IsolatedModel:
@@ -172,18 +169,20 @@ class _IsolatedModel:
         self.faults: list[Fault] = []
 
     def load(self) -> None:
-        if not isinstance(self._answer(self.request, "it loaded the model"), Done):
-            raise Fault("its process sent rubbish while it loaded the model")
+        doing = "it loaded the model"
+        if not isinstance(self._answer(self.request, doing), Done):
+            raise Fault(MALFORMED.format(doing))
         self.start = self.runtime.starts
 
     def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         if len(self.faults) >= MAX_FAULTS:
             raise Fault(f"not run again after {MAX_FAULTS} faults: {self.faults[0]}")
-        if self.runtime.child is None or self.start != self.runtime.starts:
+        if not self.runtime.is_running or self.start != self.runtime.starts:
             self.load()
-        reply = self._answer(Execute(self.request.number, messages_of(inputs)), "it ran the model")
+        doing = "it ran the model"
+        reply = self._answer(Execute(self.request.number, messages_of(inputs)), doing)
         if not isinstance(reply, Outputs):
-            raise Fault("its process sent rubbish while it ran the model")
+            raise Fault(MALFORMED.format(doing))
         try:
             return arrays_of(reply.values)
         except (ValidationError, UnicodeDecodeError) as error:
@@ -195,39 +194,3 @@ class _IsolatedModel:
         except Fault as fault:
             self.faults.append(fault)
             raise
-
-
-def _write(stream: IO[bytes], data: bytes) -> None:
-    """All of it; a stream without a buffer may take a part."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[stream.write(rest) :]
-
-
-def _read(stream: IO[bytes], size: int) -> bytearray:
-    """So many bytes.
-
-    Raises:
-        EOFError: the process has ended.
-    """
-    data = bytearray()
-    while len(data) < size:
-        part = stream.read(min(size - len(data), max(CHUNK, size >> 4)))
-        if not part:
-            raise EOFError
-        data += part
-    return data
-
-
-def _watch(child: ChildProcess, seconds: float, answered: threading.Event, expired: threading.Event) -> None:
-    """Kill the group when its time is over, or its leader has ended: one that it has started may hold its pipe."""
-    end = time.monotonic() + seconds
-    while not answered.wait(max(0.0, min(LOOK_SECONDS, end - time.monotonic()))):
-        if child.process.poll() is not None:
-            break
-        if time.monotonic() >= end:
-            expired.set()
-            break
-    else:
-        return
-    child.kill()

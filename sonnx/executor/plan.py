@@ -14,17 +14,19 @@ from typing import TypeAlias
 
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.checker.checker import Facts as CheckedFacts
+from sonnx.checker.checker import StatedFacts
 from sonnx.checker.facts_domain import Facts
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.node_errors import NodeErrors
-from sonnx.executor.preparation import Preparation, PreparedNode, RunDomain, facts_of
+from sonnx.executor.preparation import Preparation, RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call, Calls
 from sonnx.graph.interpreter import Visit, interpret
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import captured
 from sonnx.numerics.application import Kernel
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import TEXT, Array, TensorSpec
 
@@ -83,7 +85,7 @@ def build_plan(
     *,
     varying: Collection[str] = (),
     any_values: bool = False,
-    checked: CheckedFacts | None = None,
+    checked: StatedFacts | None = None,
     keep: bool = False,
 ) -> Plan:
     """The plan of a model for arrays of its inputs and constants.
@@ -135,17 +137,17 @@ def interpreted(
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializers if tensor.external is None}
     constants.difference_update(value.name for value in graph.inputs)
-    given = {name: facts_of(values) for name, values in initial.items() if name and name not in constants}
-    given.update({name: given[name]._replace(values=RUN_TIME) for name in any_values if name in given})
+    facts = {name: facts_of_array(values) for name, values in initial.items() if name and name not in constants}
+    facts.update({name: facts[name]._replace(values=RUN_TIME) for name in any_values if name in facts})
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
     if not model.functions and all(next(subgraphs(node), None) is None for node in graph.nodes if node.attributes):
-        return interpret(model, domain, calls, given=given, main_only=True).scopes[0].visits, []
+        return interpret(model, domain, calls, given=facts, main_only=True).scopes[0].visits, []
     inlining = Inlining(model)
-    found = interpret(model, domain, calls, given=given, transformer=inlining, main_only=True)
-    return found.scopes[0].visits, inlining.constants
+    interpretation = interpret(model, domain, calls, given=facts, transformer=inlining, main_only=True)
+    return interpretation.scopes[0].visits, inlining.constants
 
 
-def prepared(checked: CheckedFacts, domain: RunDomain) -> Iterator[PreparedVisit]:
+def prepared(checked: StatedFacts, domain: RunDomain) -> Iterator[PreparedVisit]:
     """The nodes of a conforming model, prepared by the results and the facts of the check."""
     known: dict[object, PreparedNode | None] = {}
     for visit in checked.scopes[0].visits:
@@ -182,26 +184,26 @@ class _PlanBuilder:
 
     def add(self, visit: PreparedVisit, declared: Facts) -> None:
         """The step of a node; an identity node and a node without inputs need no step."""
-        node, exception = visit.node, visit.result
+        node, preparation = visit.node, visit.result
         inputs = tuple([self.place(name, "an input") if name else OMITTED for name in node.inputs])
         around = tuple(sorted(name for name in captured(node) if name in self.places)) if node.attributes else ()
-        if isinstance(exception, Exception):
-            raise exception
-        if exception is not None and exception.passes_input_on and len(inputs) == len(node.outputs) == 1:
+        if isinstance(preparation, Exception):
+            raise preparation
+        if preparation is not None and preparation.passes_input_on and len(inputs) == len(node.outputs) == 1:
             if node.outputs[0] in self.places:
                 raise NotExecutable(f"the name {quote(node.outputs[0])} is defined twice")
             self.places[node.outputs[0]] = inputs[0]
-        elif exception is not None and (not node.inputs or (exception.precomputed and self._all_known(inputs))):
+        elif preparation is not None and (not node.inputs or (preparation.precomputed and self._all_known(inputs))):
             known = [self.values[place] for place in inputs]
-            for name, values in zip(node.outputs, exception.definition(exception.application, known), strict=True):
+            for name, values in zip(node.outputs, preparation.definition(preparation.application, known), strict=True):
                 self.define(name, values)
         else:
             outputs = tuple([self.define(name) for name in node.outputs])
             inputs += tuple([self.places[name] for name in around])
-            step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, exception)
-            if exception is not None and exception.kernel is not None and exception.output_specs is not None:
-                shape, kind = exception.output_specs[0]
-                step.kernel = (exception.kernel, (shape, kind))
+            step = Step(visit.position, node, visit.call, declared, around, inputs, outputs, preparation)
+            if preparation is not None and preparation.kernel is not None and preparation.output_specs is not None:
+                shape, kind = preparation.output_specs[0]
+                step.kernel = (preparation.kernel, (shape, kind))
                 step.size = prod(shape) * kind.itemsize if kind != TEXT else 0
             self.steps.append(step)
 

@@ -9,36 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop, Unfinished
-from sonnx.base.escaping import quote
 from sonnx.checker.facts_domain import Facts, FactsDomain, group_results
 from sonnx.checker.rules import NONE, ActiveRules, RuleResult, evaluate_rule
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.array_sizes import require_array
+from sonnx.executor.node_validity import NodeValidity, require_stated_count
+from sonnx.executor.prepared_call import PreparedCall, PreparedNode
 from sonnx.graph.call import Call
-from sonnx.graph.environment import (
-    MAX_RULE_ELEMENTS,
-    NOTHING_STATED,
-    constant_facts,
-    environment,
-    explicit_attributes,
-)
+from sonnx.graph.environment import NOTHING_STATED, constant_facts
 from sonnx.graph.interpreter import Transferred
-from sonnx.graph.transfer import complete_types, output_facts
 from sonnx.graph.views import Views
-from sonnx.language.domain import Expression, given_key, written_key
+from sonnx.language.domain import Expression, given_key
 from sonnx.language.evaluator import (
-    MAX_PARAMETER_ELEMENTS,
     RUN_TIME,
     TensorFacts,
     Unknown,
     UnknownCause,
-    evaluate,
     first_unknown,
 )
 from sonnx.language.steps import are_left, is_shortage
@@ -48,33 +39,22 @@ from sonnx.numerics.application import (
     UNDEFINED_INPUT_ERRORS,
     Application,
     Constants,
-    Definition,
     ExactPathCounts,
-    Kernel,
     NoValue,
 )
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import (
     ELEMENTS,
-    MAX_AXES,
     NAMES,
-    Array,
     TensorSpec,
-    format_of,
-    has_array,
     is_computed_with,
-    is_integer,
-    is_small_float,
 )
 from sonnx.operators import Operator, operator_of
-from sonnx.operators.stated_signature import StatedSignature
 from sonnx.profile.definitions import Rule
 from sonnx.profile.signature import Signature, active_condition
 
 UNKNOWN_UNTIL_RUN = TensorFacts(RUN_TIME, RUN_TIME, RUN_TIME)
-
-MAX_LISTED_FLOATS = 2 * MAX_AXES
-"""Floating-point elements of a list that rules get: a scale, or a start and an end, for each axis."""
 
 MAX_NESTED_RUNS = 32
 """Graphs inside nodes, and functions, that run one inside the other."""
@@ -86,94 +66,8 @@ MAX_COMPARED_BYTES = 64
 """Bytes of a tensor in an attribute up to which calls with equal tensors are prepared once."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedNode:
-    """A node ready to run.
-
-    `definition` gives all outputs.  `output_specs` are their shapes and types, None where the node itself holds the
-    value.  `kernel` computes a single output faster, None where the operator has no kernel.  `passes_input_on` and
-    `precomputed` are those of the operator.
-    """
-
-    application: Application
-    definition: Definition
-    output_specs: tuple[TensorSpec, ...] | None
-    kernel: Kernel | None
-    passes_input_on: bool
-    precomputed: bool
-
-    def results(self, inputs: Sequence[Array | None]) -> Sequence[Array]:
-        """The outputs; they may be inputs, or share their memory."""
-        if self.kernel is not None and self.output_specs is not None:
-            return (self.kernel(inputs, np.empty(*self.output_specs[0])),)
-        return self.definition(self.application, inputs)
-
-
 Preparation: TypeAlias = PreparedNode | Exception | None
 """What a call gives: a node ready to run, why it cannot run, or None where that depends on values not yet known."""
-
-
-class ActualValues:
-    """The elements of an array, read when a rule needs them."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    def read(self) -> tuple[Any, ...] | Unknown:
-        """The elements in row-major order; unknown where they are too many, or not numbers."""
-        if not listable(self.array.dtype):
-            return Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers")
-        if self.array.size > MAX_RULE_ELEMENTS:
-            return Unknown(UnknownCause.NOT_STATED, "the value is too large to read")
-        return tuple(self.array.reshape(-1).tolist())
-
-
-def listable(kind: np.dtype[Any]) -> bool:
-    """Whether rules read the elements of a type: numbers that have an order."""
-    return is_integer(kind) or is_small_float(kind) or format_of(kind) is not None
-
-
-def facts_of(array: Array, *, all_values: bool = False) -> TensorFacts:
-    """The facts of an array: type, shape, and the elements of a short one, or of any array if `all_values`.
-
-    So rules about few floating-point numbers (a scale, a bound) are decided by them; the operator decides those about
-    whole tensors (`Operator.error_conditions`).
-    """
-    kind = array.dtype
-    most = MAX_PARAMETER_ELEMENTS if is_integer(kind) else 1 if kind == np.bool_ else MAX_LISTED_FLOATS
-    if kind != np.bool_ and not listable(kind):
-        values: Any = ActualValues(array) if all_values else RUN_TIME
-    elif array.size <= most and (all_values or array.ndim <= 1):
-        values = tuple(array.reshape(-1).tolist())
-    else:
-        values = ActualValues(array) if all_values else RUN_TIME
-    return TensorFacts(NAMES[array.dtype], array.shape, values)
-
-
-class NodeValidity:
-    """What ONNX demands of a node itself, by the rules of the check: attributes, inputs and outputs."""
-
-    def __init__(self, rules: ActiveRules) -> None:
-        self.rules = rules
-        self._valid = set[object]()
-
-    def require(self, call: Call) -> None:
-        """Nothing, for a valid node.
-
-        Raises:
-            NotExecutable: a rule does not hold.
-        """
-        attributes = tuple(
-            [(attribute.name, attribute.kind, attribute.reference, attribute.fields) for attribute in call.attributes]
-        )
-        key = call.operator, call.operator_set, call.inputs, call.outputs, attributes
-        if key not in self._valid:
-            for rule, decide in self.rules.decided_about("node"):
-                for violation in decide(call) if rule.kind == "validity" else ():
-                    raise NotExecutable(f"{violation.actual} ({rule.slug})")
-            self._valid.add(key)
 
 
 class RunDomain:
@@ -234,7 +128,7 @@ class RunDomain:
     def constant(self, tensor: Tensor, replaceable: bool) -> TensorFacts:
         """The facts of a constant; a default value that the caller replaces is not asked for."""
         facts = constant_facts(tensor)
-        return facts_of(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
+        return facts_of_array(decode(tensor, None)) if tensor.element == "bool" and tensor.dims in ((), (1,)) else facts
 
     def sparse(self, tensor: SparseTensor) -> TensorFacts:
         """Nothing: the executor does not know sparse tensors."""
@@ -254,7 +148,7 @@ class RunDomain:
             return Transferred(unknown, error)
 
     def _of_known(self, call: Call, inputs: Facts, unknown: Facts) -> Transferred[TensorFacts, Preparation]:
-        """The same of a model that is not checked; equal calls on equal facts are prepared once."""
+        """The result of a call of a model that is not checked; equal calls on equal facts are prepared once."""
         attributes = tuple([_comparable(attribute) for attribute in call.attributes])
         key = call.operator, call.domain, call.operator_set, attributes, tuple(inputs), call.outputs
         known = self._known.get(key)
@@ -280,58 +174,44 @@ class RunDomain:
             ErrorCondition: a rule does not hold.
             NotExecutable: a rule cannot be decided on the values, or the executor does not know a type.
         """
-        operator, signature = operator_of(call.operator, call.domain), call.signature
-        if signature is None:
-            raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
-        if self._awaits_values(signature, reported, operator):
+        operator = operator_of(call.operator, call.domain)
+        prepared = PreparedCall.of(call, inputs, after)
+        if self._awaits_values(prepared.signature, reported, operator):
             return None
-        names = environment(signature, call.attributes, inputs, after)
-        attributes = {attribute.name: attribute for attribute in call.attributes}
-        return self._with_names(call, operator, signature, names, attributes, after)
+        return self._ready(prepared, after)
 
     def _unchecked(self, call: Call, inputs: Facts) -> tuple[Sequence[TensorFacts] | None, PreparedNode | None]:
         """The facts of the outputs and the node ready to run; None where that depends on values not yet known."""
         operator = operator_of(call.operator, call.domain)
-        attributes = {attribute.name: attribute for attribute in call.attributes}
         self._validity.require(call)
-        if call.known is None:
-            return self._by_stated_signature(call, operator, inputs, attributes)
-        signature = call.signature
-        if signature is None:
-            raise NotExecutable(f"{call.operator} does not exist in operator set {call.operator_set}")
-        stated = [NOTHING_STATED] * len(call.outputs)
-        names = environment(signature, call.attributes, inputs, stated)
-        explicit = explicit_attributes(operator.explicit_attributes, signature, names)
-        if isinstance(explicit, Unknown):
-            if explicit.cause is UnknownCause.RUN_TIME:
-                return None, None
-        elif explicit:
-            attributes |= {attribute.name: attribute for attribute in explicit}
-            names = environment(signature, tuple(attributes.values()), inputs, stated)
-        complete_types(signature, names)
-        if self._awaits_values(signature, self._unchecked_results(signature, names, operator), operator):
+        if call.definition is None:
+            return self._by_stated_signature(PreparedCall.of(call, inputs), operator)
+        prepared = PreparedCall.of(call, inputs).explicit()
+        signature = prepared.signature
+        if prepared.awaits_values or self._awaits_values(
+            signature, self._unchecked_results(signature, prepared.names, operator), operator
+        ):
             return None, None
-        shapes = {name: evaluate(shape, names) for name, shape in signature.shapes.items()}
+        shapes = prepared.shapes()
         unknown = first_unknown(tuple(shapes.values()))
         if unknown is not None and unknown.cause is UnknownCause.RUN_TIME:
             return None, None
-        after = output_facts(signature, names, stated, (), lambda output: shapes[output.name])
+        after = prepared.output_facts(shapes)
         for index, output in enumerate(signature.outputs[: len(after)]):
             undefined = first_unknown(shapes.get(output.name))
             if undefined is not None and not output.constant:
                 raise NotExecutable(f"the shape of {output.name} is not defined: {undefined.reason}")
             if isinstance(after[index].type, Unknown) and operator.result_type is not None:
-                after[index] = after[index]._replace(type=operator.result_type(names))
-        prepared = self._with_names(call, operator, signature, names, attributes, after)
-        if prepared is not None and not call.inputs:
-            return [facts_of(array) for array in prepared.definition(prepared.application, ())], prepared
-        if prepared is not None and prepared.precomputed and signature.values:
-            [shape] = [np.array(names[parameter.name], np.int64) for parameter in signature.values]
-            short = [facts_of(array) for array in prepared.definition(prepared.application, [shape])]
-            return short, prepared
-        return after, prepared
+                after[index] = after[index]._replace(type=operator.result_type(prepared.names))
+        node = self._ready(prepared, after)
+        if node is not None and not call.inputs:
+            return [facts_of_array(array) for array in node.definition(node.application, ())], node
+        if node is not None and node.precomputed and signature.values:
+            [shape] = [np.array(prepared.names[parameter.name], np.int64) for parameter in signature.values]
+            return [facts_of_array(array) for array in node.definition(node.application, [shape])], node
+        return after, node
 
-    def _awaits_values(self, made: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
+    def _awaits_values(self, signature: Signature, results: Iterable[RuleResult], operator: Operator) -> bool:
         """Whether a rule reads values not yet known; the operator decides its error conditions element by element.
 
         Raises:
@@ -348,74 +228,52 @@ class RunDomain:
                 raise ErrorCondition(result.rule.slug, sentence)
             if result.verdict is Verdict.UNDECIDED and is_shortage(result.actual):
                 raise Unfinished(f"{result.rule.slug} cannot be decided: {result.actual}")
-            if result.verdict is Verdict.UNDECIDED and (self.conforming or _values_rest_on(result.rule, made)):
+            if result.verdict is Verdict.UNDECIDED and (self.conforming or _values_rest_on(result.rule, signature)):
                 raise NotExecutable(f"{result.rule.slug} cannot be decided: {result.actual}")
             waits = waits or result.verdict is Verdict.ASSUMED
         return waits
 
-    def _with_names(
-        self,
-        call: Call,
-        operator: Operator,
-        made: Signature,
-        names: Mapping[str, Any],
-        attributes: Mapping[str, Attribute],
-        after: Facts,
-    ) -> PreparedNode | None:
-        """The node ready to run; `names` are those of its rules."""
-        for parameter in made.parameters:
-            unknown = first_unknown(names[parameter.name])
-            if unknown is not None and (names[written_key(parameter.name)] or made.absent[parameter.name] is not None):
-                if unknown.cause is UnknownCause.RUN_TIME and self.conforming:
-                    return None
-                raise NotExecutable(unknown.reason)
-        application = self._application(call, made.version, made.text, names, attributes)
-        if any(output.constant for output in made.outputs[: len(after)]):
-            return self._prepared(application, operator, None)  # the node holds the value, type and shape included
-        return self._prepared(application, operator, tuple(_specs(made, after)))
+    def _ready(self, prepared: PreparedCall, after: Facts) -> PreparedNode | None:
+        """The call ready to run, None where a parameter of a conforming model is known at run time only."""
+        unknown = prepared.unknown_parameter()
+        if unknown is not None:
+            if unknown.cause is UnknownCause.RUN_TIME and self.conforming:
+                return None
+            raise NotExecutable(unknown.reason)
+        return self._node(prepared, prepared.output_specs(after))
 
     def _by_stated_signature(
-        self, call: Call, operator: Operator, inputs: Facts, attributes: Mapping[str, Attribute]
+        self, prepared: PreparedCall, operator: Operator
     ) -> tuple[list[TensorFacts] | None, PreparedNode | None]:
-        """The same of an operator without a data file."""
+        """The facts of the outputs and the node ready to run, of an operator without a data file."""
         if operator.signature is None:
             raise NotExecutable(f"the operator {operator.name} has neither a data file nor a signature")
-        require_stated_count(call, operator.signature)
-        application = self._application(call, call.operator_set or 0, "onnx", {}, attributes)
-        if not all(operand is None or is_known(operand) for operand in inputs):
+        require_stated_count(prepared.call, operator.signature)
+        if not all(operand is None or is_known(operand) for operand in prepared.inputs):
             return None, None
-        known = [operand and (operand.shape, ELEMENTS[str(operand.type)]) for operand in inputs]
-        for row in known:
-            if row is not None and not is_computed_with(row[1]):
-                raise NotExecutable(f"{operator.name} is not defined here for elements of type {NAMES[row[1]]}")
-        specs = operator.signature.output_specs(application, known)
-        prepared = self._prepared(application, operator, specs)
-        return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], prepared
+        operand_specs = [operand and (operand.shape, ELEMENTS[str(operand.type)]) for operand in prepared.inputs]
+        for spec in operand_specs:
+            if spec is not None and not is_computed_with(spec[1]):
+                raise NotExecutable(f"{operator.name} is not defined here for elements of type {NAMES[spec[1]]}")
+        specs = operator.signature.output_specs(prepared.application(), operand_specs)
+        node = self._node(prepared, specs)
+        return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], node
 
-    def _application(
-        self, call: Call, version: int, text: str, names: Mapping[str, Any], attributes: Mapping[str, Attribute]
-    ) -> Application:
-        counts, count = self.exact_path_counts, len(call.outputs)
-        return Application(call.operator, version, text, names, attributes, counts, count, self.constants)
+    def _node(self, prepared: PreparedCall, specs: tuple[TensorSpec, ...] | None) -> PreparedNode:
+        return prepared.node(specs, self.application(prepared), definitions_only=self.definitions_only)
 
-    def _prepared(
-        self, application: Application, operator: Operator, specs: tuple[TensorSpec, ...] | None
-    ) -> PreparedNode:
-        for shape, kind in specs or ():
-            if min(shape, default=0) < 0:
-                raise NotExecutable(f"an output of shape {list(shape)} has a negative extent")
-            if not has_array(shape, kind):
-                raise NotExecutable(f"an output of shape {list(shape)} is too large for an array")
-        single = specs is not None and len(specs) == 1
-        definition, kernel = operator.implementation(application, single=single, definitions_only=self.definitions_only)
-        return PreparedNode(application, definition, specs, kernel, operator.passes_input_on, operator.precomputed)
+    def application(self, prepared: PreparedCall) -> Application:
+        """What the definition of a call is given, with the counts and the constants of this run."""
+        return prepared.application(self.exact_path_counts, self.constants)
 
-    def _unchecked_results(self, made: Signature, names: Mapping[str, Any], operator: Operator) -> Iterator[RuleResult]:
+    def _unchecked_results(
+        self, signature: Signature, names: Mapping[str, Any], operator: Operator
+    ) -> Iterator[RuleResult]:
         """The results that stop a run of a model that is not checked, or for which it waits."""
-        without = {**names, **{given_key(output.name): False for output in made.outputs}}
-        yield from group_results(made, without, self.rules, onnx_only=True)
+        without = {**names, **{given_key(output.name): False for output in signature.outputs}}
+        yield from group_results(signature, without, self.rules, onnx_only=True)
         views = Views(names)
-        for rule, demand, needed in self._demanded(made):
+        for rule, demand, needed in self._demanded(signature):
             if rule.slug in operator.error_conditions:
                 continue
             verdict = self.rules.condition(rule, demand).result(views, NONE).verdict
@@ -424,17 +282,17 @@ class RunDomain:
             elif verdict is Verdict.ASSUMED and needed:  # else the definition decides it
                 yield RuleResult(rule, verdict)
 
-    def _demanded(self, made: Signature) -> list[tuple[Rule, Expression, bool]]:
+    def _demanded(self, signature: Signature) -> list[tuple[Rule, Expression, bool]]:
         """The conditions of a model that is not checked, and whether values rest on each."""
-        key = (made.operator, made.version, made.text)
+        key = (signature.operator, signature.version, signature.text)
         if key not in self._demands:
-            found = self._demands[key] = []
-            for rule in made.rules:
-                needed = _values_rest_on(rule, made)
-                own = active_condition(rule, made.text, self.rules.editions)
+            conditions = self._demands[key] = []
+            for rule in signature.rules:
+                needed = _values_rest_on(rule, signature)
+                own = active_condition(rule, signature.text, self.rules.editions)
                 demand = own if needed or rule.kind == "validity" else rule.onnx
                 if demand is not None:
-                    found.append((rule, demand, needed))
+                    conditions.append((rule, demand, needed))
         return self._demands[key]
 
 
@@ -451,48 +309,9 @@ def _is_graph(attribute: Attribute) -> bool:
     return any(isinstance(value, Graph) for value in values)
 
 
-def _values_rest_on(rule: Rule, made: Signature) -> bool:
+def _values_rest_on(rule: Rule, signature: Signature) -> bool:
     """Whether a rule is an error condition, or the shape of an output relies on it."""
-    return rule.kind == "error-condition" or any(rule.name in output.relies for output in made.outputs)
-
-
-def _specs(made: Signature, after: Facts) -> Iterator[TensorSpec]:
-    """The shapes and types of the outputs.
-
-    Raises:
-        NotExecutable: one is not known, or of a type that the executor does not know.
-    """
-    for index, facts in enumerate(after):
-        name = made.outputs[min(index, len(made.outputs) - 1)].name
-        unknown = first_unknown(facts.shape) if facts is not None else None
-        if facts is None or unknown is not None:
-            raise NotExecutable(f"the shape of {name} is not defined: {unknown.reason if unknown else ''}")
-        element = "unknown" if isinstance(facts.type, Unknown) else facts.type
-        if element not in ELEMENTS:
-            raise NotExecutable(f"{name} has the element type {element}, which the executor does not know")
-        yield facts.shape, ELEMENTS[element]  # type: ignore[misc]
-
-
-def require_stated_count(call: Call, signature: StatedSignature) -> None:
-    """Inputs, outputs and attributes as the signature has them.
-
-    Raises:
-        NotExecutable: the node has others.
-    """
-    for what, connected, (least, greatest) in (
-        ("input", call.inputs, signature.inputs),
-        ("output", call.outputs, signature.outputs),
-    ):
-        if not least <= len(connected) <= greatest or not all(connected[:least]):
-            number = f"{least}" if least == greatest else f"{least} to {greatest}"
-            raise NotExecutable(f"{call.operator} has {number} {what}s, none of the first {least} left out")
-    known = signature.attributes
-    for attribute in call.attributes:
-        if attribute.name not in known:
-            raise NotExecutable(f"{call.operator} has no attribute {quote(attribute.name)}")
-        if attribute.kind != known[attribute.name]:
-            kinds = f"{attribute.kind}, not {known[attribute.name]}"
-            raise NotExecutable(f"the attribute {quote(attribute.name)} is of kind {kinds}")
+    return rule.kind == "error-condition" or any(rule.name in output.relies for output in signature.outputs)
 
 
 def is_known(tensor: TensorFacts) -> bool:

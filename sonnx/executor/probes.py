@@ -9,8 +9,8 @@ from zlib import crc32
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.executor.array_sizes import require_arrays
-from sonnx.executor.executor import required_inputs
 from sonnx.executor.input_files import inputs_from_files
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.draws import ORDINARY, TIES, draw
 from sonnx.numerics.formats import ELEMENTS, Array
@@ -65,14 +65,14 @@ def comparison_inputs(
         BadInput: a file cannot be used.
     """
     require_arrays(model)
-    given, wanted = inputs_from_files(model, files, test_data), required_inputs(model)
-    if given and runs is not None:
+    from_files, needed = inputs_from_files(model, files, test_data), required_inputs(model)
+    if from_files and runs is not None:
         raise UsageError("--random excludes --input and --test-data")
-    if given or not wanted:
-        return [given], "from files" if given else "none needed"
+    if from_files or not needed:
+        return [from_files], "from files" if from_files else "none needed"
     if recorded:
         raise UsageError("--outputs requires --input or --test-data: the inputs they were computed from")
     number = runs or DEFAULT_RUNS
     kinds = ", ".join(KINDS[: min(number, len(KINDS))])
-    made: list[Mapping[str, Array]] = [probe(wanted, seed, index) for index in range(number)]
-    return made, f"generated from seed {seed} ({kinds})"
+    generated: list[Mapping[str, Array]] = [probe(needed, seed, index) for index in range(number)]
+    return generated, f"generated from seed {seed} ({kinds})"

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from sonnx.base.reported import HIDDEN, OptionalText
 from sonnx.checker.verdicts import Where
-from sonnx.executor.class_runs import shown
+from sonnx.executor.class_runs import text_of_input
 from sonnx.executor.node_errors import place_of
 from sonnx.model.ir import Node
-from sonnx.numerics.class_recognition import Excludes, excluded, occurring, recognized
+from sonnx.numerics.class_recognition import Excludes, excluded, occurring_classes, recognized
 from sonnx.numerics.formats import TEXT, Array, TensorSpec, widened
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.profile.text_types import Limit
@@ -147,29 +147,29 @@ class ReachSearch:
             for name in dict.fromkeys(node.inputs)
             if name in varying and name in specs
         ]
-        wanted = dict.fromkeys(name for _, _, name in self.readers)
-        self.specs = {name: specs[name] for name in wanted}
-        self.open = {name: set(recognized(specs[name])) for name in wanted}
-        self.reached: dict[str, dict[int, list[str]]] = {name: {} for name in wanted}
+        read_values = dict.fromkeys(name for _, _, name in self.readers)
+        self.specs = {name: specs[name] for name in read_values}
+        self.open = {name: set(recognized(specs[name])) for name in read_values}
+        self.reached: dict[str, dict[int, list[str]]] = {name: {} for name in read_values}
         self.unreachable: dict[str, frozenset[str]] = {}
         self.runs: list[ReachingRun] = []
         self.searched = 0
         self._ranges, self._box = ranges, box
         self._known: StatedRanges | None = None
 
-    def add(self, name: str, given: Mapping[str, Array], values: Mapping[str, Array]) -> None:
+    def add(self, name: str, inputs: Mapping[str, Array], values: Mapping[str, Array]) -> None:
         """The classes of one run.
 
         Args:
             name: of the run.
-            given: the inputs of the model.
+            inputs: the inputs of the model.
             values: all values of the model, inputs included.
         """
-        if self._box is not None and not all(_is_inside(given[text], ends) for text, ends in self._box.items()):
+        if self._box is not None and not all(_is_inside(inputs[text], ends) for text, ends in self._box.items()):
             return
         self.searched += 1
         new = {
-            value: self.open[value] & occurring(values[value])
+            value: self.open[value] & occurring_classes(values[value])
             for value, (shape, kind) in self.specs.items()
             if self.open[value] and (values[value].shape, values[value].dtype) == (shape, kind)
         }
@@ -180,7 +180,7 @@ class ReachSearch:
                 listed = [text for text in recognized(self.specs[value]) if text in classes]
                 self.reached[value][len(self.runs)] = listed
                 self.open[value] -= classes
-        self.runs.append(ReachingRun(name, tuple(shown(text, array) for text, array in given.items())))
+        self.runs.append(ReachingRun(name, tuple(text_of_input(text, array) for text, array in inputs.items())))
 
     def exclude(self) -> None:
         """Find the classes that the ranges of the model exclude; no more runs search for them."""

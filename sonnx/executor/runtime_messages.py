@@ -1,4 +1,4 @@
-"""The messages between a comparison and the process of a runtime: MessagePack, each with its length before it.
+"""The messages between a comparison and the process of a runtime, as MessagePack.
 
 Nothing is unpickled: what a process sends is decoded into these types only, and an array is checked before it is made.
 """
@@ -12,10 +12,6 @@ import numpy as np
 from msgspec import Struct, ValidationError, msgpack
 
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, has_array
-
-LENGTH_BYTES = 8
-MAX_LENGTH = 1 << 40
-"""Bytes of a message; a longer one is rubbish."""
 
 
 class Load(Struct, frozen=True, tag=True):
@@ -52,6 +48,10 @@ class Optimize(Struct, frozen=True, tag=True):
     folder: str | None
 
 
+class Identify(Struct, frozen=True, tag=True):
+    """Name what the outputs depend on."""
+
+
 class Started(Struct, frozen=True, tag=True):
     """The runtime can be used; its title."""
 
@@ -78,24 +78,24 @@ class Outputs(Struct, frozen=True, tag=True):
     values: dict[str, TensorMessage]
 
 
+class Identified(Struct, frozen=True, tag=True):
+    """What the outputs depend on, as names with a version or a hash each."""
+
+    identity: dict[str, str]
+
+
 class Optimized(Struct, frozen=True, tag=True):
     """The optimized graph, as a model file."""
 
     data: bytes
 
 
-Request = Load | Execute | Optimize
-Reply = Started | NotInstalled | Done | RefusedMessage | Outputs | Optimized
+Request = Load | Execute | Optimize | Identify
+Reply = Started | NotInstalled | Done | RefusedMessage | Outputs | Optimized | Identified
 
 ENCODER = msgpack.Encoder()
 REQUESTS: msgpack.Decoder[Request] = msgpack.Decoder(Request)
 REPLIES: msgpack.Decoder[Reply] = msgpack.Decoder(Reply)
-
-
-def framed(message: Request | Reply) -> bytes:
-    """A message with its length."""
-    data = ENCODER.encode(message)
-    return len(data).to_bytes(LENGTH_BYTES, "little") + data
 
 
 def messages_of(arrays: Mapping[str, Array]) -> dict[str, TensorMessage]:

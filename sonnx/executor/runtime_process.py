@@ -1,22 +1,25 @@
-"""The main program of the process of a runtime; `isolation.py` is its other side.
+"""What the process of a runtime does: it loads and runs models, and says what the runtime depends on.
 
-It ends with its input.  What the runtime prints goes nowhere, not between the messages.
+What the runtime prints goes nowhere, not between the messages.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
+import sysconfig
+from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
-from typing import BinaryIO
 
-from sonnx.base.budget import memory_limit
-from sonnx.base.child_process import hold_lease
+from sonnx.base.files import sha256
+from sonnx.base.resources import PACKAGE
 from sonnx.executor.runtime_messages import (
-    LENGTH_BYTES,
+    ENCODER,
     REQUESTS,
     Done,
+    Execute,
+    Identified,
+    Identify,
     Load,
     NotInstalled,
     Optimize,
@@ -24,56 +27,58 @@ from sonnx.executor.runtime_messages import (
     Outputs,
     RefusedMessage,
     Reply,
+    Request,
     Started,
     arrays_of,
-    framed,
     messages_of,
 )
 from sonnx.executor.runtimes import Failure, Loaded, Runtime, optimizer_of, runtime_class
-
-GRACE_SECONDS = 5
-"""Seconds after its time limit at which the process ends itself, in case its parent is gone."""
+from sonnx.supervise.identity import value_hash
 
 
-def main() -> None:
-    """Answer requests until the input ends; arguments: the runtime, seconds and megabytes for each request, a lease."""
-    name, seconds, megabytes, *held = sys.argv[1:]
-    hold_lease(held)
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    with memory_limit(int(megabytes)):
+class RuntimeService:
+    """See `sonnx.supervise.child.Answering`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.loaded: dict[int, Loaded] = {}
+
+    def greeting(self) -> bytes:
+        """The title of the runtime, or that it is not installed."""
         try:
-            runtime: Runtime = runtime_class(name)()
+            self.runtime: Runtime = runtime_class(self.name)()
         except ImportError:
-            _send(answers, NotInstalled())
-            return
-        _send(answers, Started(runtime.title))
-        _serve(runtime, answers, int(seconds))
+            return ENCODER.encode(NotInstalled())
+        return ENCODER.encode(Started(self.runtime.title))
 
-
-def _serve(runtime: Runtime, answers: BinaryIO, seconds: int) -> None:
-    loaded: dict[int, Loaded] = {}
-    while (length := sys.stdin.buffer.read(LENGTH_BYTES)) and len(length) == LENGTH_BYTES:
-        request = REQUESTS.decode(sys.stdin.buffer.read(int.from_bytes(length, "little")))
-        if hasattr(signal, "alarm"):
-            signal.alarm(seconds + GRACE_SECONDS)
-        reply: Reply
+    def answer(self, request: bytes | bytearray) -> bytes:
+        """The reply to a request; an adapter may raise anything, and goes on with the next one."""
+        asked = REQUESTS.decode(request)
         try:
-            if isinstance(request, Load):
-                loaded[request.number] = runtime.load(*_model(request))
-                reply = Done()
-            elif isinstance(request, Optimize):
-                reply = Optimized(optimizer_of(runtime)(*_model(request), request.level))
-            else:
-                reply = Outputs(messages_of(loaded[request.number](arrays_of(request.inputs))))
+            reply = self._reply(asked)
         except Failure as failure:
             reply = RefusedMessage(str(failure))
-        except Exception as error:  # noqa: BLE001  (an adapter may raise anything, and goes on with the next request)
+        except Exception as error:  # noqa: BLE001  (see above)
             lines = str(error).strip().splitlines() or [""]
             reply = RefusedMessage(f"{type(error).__name__}: {lines[0]}")
-        _send(answers, reply)
-        if hasattr(signal, "alarm"):
-            signal.alarm(0)
+        return ENCODER.encode(reply)
+
+    def _reply(self, request: Request) -> Reply:
+        match request:
+            case Load():
+                self.loaded[request.number] = self.runtime.load(*_model(request))
+                return Done()
+            case Optimize():
+                return Optimized(optimizer_of(self.runtime)(*_model(request), request.level))
+            case Identify():
+                return Identified({"set of installed packages": _packages(), "adapter": _own_modules(self.name)})
+            case Execute():
+                return Outputs(messages_of(self.loaded[request.number](arrays_of(request.inputs))))
+
+
+def service(name: str) -> RuntimeService:
+    """What answers the requests of a comparison; the runtime is loaded within the memory limit."""
+    return RuntimeService(name)
 
 
 def _model(request: Load | Optimize) -> tuple[bytes | Path, Path | None]:
@@ -81,6 +86,21 @@ def _model(request: Load | Optimize) -> tuple[bytes | Path, Path | None]:
     return model, None if request.folder is None else Path(request.folder)
 
 
-def _send(answers: BinaryIO, reply: Reply) -> None:
-    answers.write(framed(reply))
-    answers.flush()
+def _packages() -> str:
+    """A hash of the versions of all installed packages: a runtime loads its libraries when it likes."""
+    return value_hash(sorted({f"{found.metadata['Name']} {found.version}" for found in distributions()}))
+
+
+def _own_modules(name: str) -> str:
+    """A hash of the modules that no package brings, and of the module of an adapter, wherever it stands."""
+    adapter = sys.modules.get(name.partition(":")[0])
+    files = {*_files_outside_packages(), *([adapter.__file__] if adapter is not None and adapter.__file__ else [])}
+    return value_hash({str(file): sha256(Path(file)) for file in files if Path(file).is_file()})
+
+
+def _files_outside_packages() -> Iterator[str]:
+    folders = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and not any(Path(file).is_relative_to(folder) for folder in (*folders, PACKAGE)):
+            yield file

@@ -77,8 +77,8 @@ class OnnxRuntime:
         outputs = [get_output.name for get_output in session.get_outputs()]
 
         def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
-            given = {name: self._value(array) for name, array in inputs.items()}
-            values = session.run_with_ort_values(outputs, given)
+            ort_values = {name: self._value(array) for name, array in inputs.items()}
+            values = session.run_with_ort_values(outputs, ort_values)
             return {name: self._array(value) for name, value in zip(outputs, values, strict=True)}
 
         return lambda inputs: reworded(lambda: run(inputs))

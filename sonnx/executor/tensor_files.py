@@ -79,7 +79,7 @@ def _npy(path: Path) -> dict[str, Array]:
 
 
 def _npz(limits: Limits, path: Path) -> dict[str, Array]:
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     with zipfile.ZipFile(path) as archive:
         # What is not compressed takes as many bytes as the file; no entry gives more than the directory states.
         compressed = (zip_info for zip_info in archive.infolist() if zip_info.compress_type != zipfile.ZIP_STORED)
@@ -87,8 +87,8 @@ def _npz(limits: Limits, path: Path) -> dict[str, Array]:
         for entry in archive.namelist():
             if entry.endswith(".npy"):
                 with archive.open(entry) as file:
-                    found[entry.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
-    return found
+                    arrays[entry.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
+    return arrays
 
 
 def _pb(path: Path) -> dict[str, Array]:
@@ -96,7 +96,7 @@ def _pb(path: Path) -> dict[str, Array]:
     return {tensor.name: decode(tensor, None)}
 
 
-def write_folder(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
+def write_tensors(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
     """Write values to a folder: `outputs.npz`, or `output_0.pb`, `output_1.pb`, … in order; returns the names.
 
     All files are complete before the first one is moved to the folder.

@@ -15,8 +15,8 @@ class Call(Struct, frozen=True, eq=False):
     """A node without the names of its values: nodes that differ in names only share one call.
 
     `inputs` and `outputs` say which are connected.  `status` is specified, draft or planned, "" where the edition does
-    not name the operator.  `known` is the operator's data file, `version` the version its operator set has in force,
-    `signature` the operator in that version and edition; each is None where there is none.
+    not name the operator.  `definition` is the data file of the operator, `version` the version that the operator set
+    has in force, `signature` the operator in that version and edition; each is None where there is none.
     """
 
     operator: str
@@ -27,7 +27,7 @@ class Call(Struct, frozen=True, eq=False):
     attributes: tuple[Attribute, ...]
     inputs: tuple[bool, ...]
     outputs: tuple[bool, ...]
-    known: OperatorDefinition | None
+    definition: OperatorDefinition | None
     signature: Signature | None
     status: str
     imported: bool
@@ -68,23 +68,21 @@ class Calls:
         key = (node.operator, node.domain, node.overload, *connected, attributes, scope.kind)
         call = self._known.get(key)
         if call is None:
-            call = self._known[key] = self._made(scope, node, *connected)
+            call = self._known[key] = self._new_call(scope, node, *connected)
         return call
 
     def signatures(self) -> list[Signature]:
         """The different signatures, in the order of their first call."""
-        made = (call.signature for call in self._known.values())
-        return list(
-            {(candidate.operator, candidate.version): candidate for candidate in made if candidate is not None}.values()
-        )
+        called = [call.signature for call in self._known.values() if call.signature is not None]
+        return list({(signature.operator, signature.version): signature for signature in called}.values())
 
-    def _made(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
+    def _new_call(self, scope: Scope, node: Node, inputs: tuple[bool, ...], outputs: tuple[bool, ...]) -> Call:
         domain = canonical_domain(node.domain)
         function = self.functions.get((domain, node.operator, node.overload))
         status = "" if domain or function else self.edition.status(node.operator)
-        known = catalogue.operator(node.operator) if status or self._of_onnx(domain, function) else None
+        definition = catalogue.operator(node.operator) if status or self._of_onnx(domain, function) else None
         operator_set = scope.imports.get(domain)
-        version = known.version_at(operator_set) if known and operator_set is not None else None
+        version = definition.version_at(operator_set) if definition and operator_set is not None else None
         return Call(
             operator=node.operator,
             domain=domain,
@@ -94,8 +92,8 @@ class Calls:
             attributes=node.attributes,
             inputs=inputs,
             outputs=outputs,
-            known=known,
-            signature=self._signature(known, version),
+            definition=definition,
+            signature=self._signature(definition, version),
             status=status,
             imported=domain in scope.imports,
             in_function=scope.function is not None,
@@ -107,10 +105,10 @@ class Calls:
     def _of_onnx(self, domain: str, function: Function | None) -> bool:
         return self.beyond_edition and not domain and function is None
 
-    def _signature(self, known: OperatorDefinition | None, version: int | None) -> Signature | None:
-        if known is None or version is None:
+    def _signature(self, definition: OperatorDefinition | None, version: int | None) -> Signature | None:
+        if definition is None or version is None:
             return None
-        candidate = signature(known.name, version, self.edition.name)
+        candidate = signature(definition.name, version, self.edition.name)
         if candidate is None and self.beyond_edition:
-            candidate = resolve(known, version, "onnx", catalogue.editions(), self.edition.name)
+            candidate = resolve(definition, version, "onnx", catalogue.editions(), self.edition.name)
         return candidate

@@ -18,15 +18,17 @@ MAX_DERIVED_ELEMENTS = 256
 _INTEGER = r"(u?)int(\d+)"
 
 
-def with_derived_values(made: Signature, names: Mapping[str, Any], outputs: Sequence[TensorFacts]) -> list[TensorFacts]:
+def with_derived_values(
+    signature: Signature, names: Mapping[str, Any], outputs: Sequence[TensorFacts]
+) -> list[TensorFacts]:
     """The facts of the outputs after a call whose rules hold, with the values that follow from those of the inputs."""
-    derived_values = list(outputs)
-    for index, (output, facts) in enumerate(zip(made.outputs, outputs, strict=False)):
-        expression = made.elements.get(output.name)
+    after = list(outputs)
+    for index, (output, facts) in enumerate(zip(signature.outputs, outputs, strict=False)):
+        expression = signature.elements.get(output.name)
         values = None if expression is None else _derived(expression, names, facts)
         if values is not None:
-            derived_values[index] = facts._replace(values=values, derived=True)
-    return derived_values
+            after[index] = facts._replace(values=values, derived=True)
+    return after
 
 
 def _derived(expression: Expression, names: Mapping[str, Any], facts: TensorFacts) -> KnownNumbers | None:
@@ -38,11 +40,11 @@ def _derived(expression: Expression, names: Mapping[str, Any], facts: TensorFact
     bounds = _bounds(facts.type)
     if bounds is None or not _is_list(facts.shape):
         return None
-    found = evaluate(expression, names)
-    if not isinstance(found, tuple) or len(found) != prod(facts.shape):  # type: ignore[arg-type]  # they are numbers
+    elements = evaluate(expression, names)
+    if not isinstance(elements, tuple) or len(elements) != prod(facts.shape):  # type: ignore[arg-type]  # they are numbers
         return None
     least, greatest = bounds
-    return KnownNumbers(found) if all(type(each) is int and least <= each <= greatest for each in found) else None
+    return KnownNumbers(elements) if all(type(each) is int and least <= each <= greatest for each in elements) else None
 
 
 def _is_list(shape: Any) -> bool:

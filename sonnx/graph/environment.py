@@ -48,7 +48,7 @@ def declared_facts(type_: Type) -> TensorFacts:
 def constant_facts(tensor: Tensor) -> TensorFacts:
     """The facts of a constant: its type, its shape and its values."""
     element = NO_TYPE if tensor.element is None else tensor.element
-    return TensorFacts(element, _extents(tensor.dims), _values(tensor))
+    return TensorFacts(element, _extents(tensor.dims), _constant_values(tensor))
 
 
 def _extents(shape: Sequence[Dimension]) -> Any:
@@ -69,7 +69,7 @@ def sparse_facts(tensor: SparseTensor) -> TensorFacts:
     return TensorFacts(element, _extents(tensor.dims), SPARSE, "sparse tensor", True)
 
 
-def _values(tensor: Tensor) -> Any:
+def _constant_values(tensor: Tensor) -> Any:
     """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
     short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= MAX_PARAMETER_ELEMENTS * 8
     return whole_numbers(tensor) if short or tensor.external is not None else StoredValue(tensor)
@@ -196,9 +196,7 @@ def derived_names(signature: Signature, names: Mapping[str, Any]) -> list[tuple[
 def _name_tensors(names: dict[str, Any], formals: Sequence[Formal], actuals: Sequence[TensorFacts | None]) -> None:
     for index, formal in enumerate(formals):
         if formal.variadic:
-            names[formal.name] = tuple(
-                NOT_CONNECTED if tensor_facts is None else tensor_facts for tensor_facts in actuals[index:]
-            )
+            names[formal.name] = tuple(NOT_CONNECTED if operand is None else operand for operand in actuals[index:])
             continue
         actual = actuals[index] if index < len(actuals) else None
         names[formal.name] = NOT_CONNECTED if actual is None else _without_elements(actual)
@@ -220,11 +218,11 @@ def _at_run_time(values: Any) -> bool:
 def _parameters(names: dict[str, Any], signature: Signature, attributes: Sequence[Attribute]) -> None:
     written = {attribute.name: attribute for attribute in attributes}
     for parameter in signature.values:
-        tensor, given = names.pop(parameter.name), names[given_key(parameter.name)]
-        names[written_key(parameter.name)] = given
+        tensor, connected = names.pop(parameter.name), names[given_key(parameter.name)]
+        names[written_key(parameter.name)] = connected
         names[input_key(parameter.name)] = tensor
-        names[constant_key(parameter.name)] = given and not isinstance(tensor.values, Unknown)
-        if given:
+        names[constant_key(parameter.name)] = connected and not isinstance(tensor.values, Unknown)
+        if connected:
             names[parameter.name] = _read_value(tensor, parameter.kind)
     for parameter in signature.attributes:
         attribute = written.get(parameter.name)
@@ -283,7 +281,7 @@ def is_sparse(attribute: Attribute) -> bool:
 
 
 def explicit_attributes(
-    make: Callable[[Mapping[str, Any]], tuple[Attribute, ...]] | None, made: Signature, names: Mapping[str, Any]
+    make: Callable[[Mapping[str, Any]], tuple[Attribute, ...]] | None, signature: Signature, names: Mapping[str, Any]
 ) -> tuple[Attribute, ...] | Unknown:
     """The attributes that `make` gives in place of those that are written, () without it.
 
@@ -292,6 +290,6 @@ def explicit_attributes(
     if make is None:
         return ()
     unknown = first_unknown(
-        (names[made.inputs[0].name].shape, *[names[parameter.name] for parameter in made.parameters])
+        (names[signature.inputs[0].name].shape, *[names[parameter.name] for parameter in signature.parameters])
     )
     return make(names) if unknown is None else unknown

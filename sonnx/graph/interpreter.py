@@ -84,12 +84,12 @@ class Values(Generic[ValueT]):
         self._known: list[ValueT | None] = [None]
 
     def number(self, value: ValueT) -> int:
-        """The number of a value."""
-        extent = self._numbers.get(value)
-        if extent is None:
-            extent = self._numbers[value] = len(self._known)
+        """The number of this value; equal values have one number."""
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = len(self._known)
             self._known.append(value)
-        return extent
+        return number
 
     def __getitem__(self, number: int) -> ValueT | None:
         """The value of a number, None for `OMITTED`."""
@@ -120,13 +120,13 @@ class Interpretation(Struct, Generic[ValueT, ResultT], frozen=True):
 
 
 class Transformer(Protocol[ValueT, ResultT]):
-    """Replaces nodes while they are visited."""
+    """Rewrites a model while its nodes are visited."""
 
     def before(self, node: Node) -> Node:
-        """The node as it is to be visited."""
+        """The node to visit in place of this one."""
 
     def after(self, visit: Visit[ValueT, ResultT], place: Place[ValueT, ResultT]) -> Sequence[Node] | None:
-        """The nodes to visit instead, None where the node stays."""
+        """The nodes that replace a visited node, None where it stays."""
 
 
 class Place(Generic[ValueT, ResultT]):
@@ -204,7 +204,7 @@ class _Run(Generic[ValueT, ResultT]):
         self.undeclared = self.declared(NOT_STATED)
 
     def scope(self, scope: Scope, given: Mapping[str, ValueT]) -> None:
-        """Visit the nodes of a scope."""
+        """Visit every node of a scope, in order, and keep the result by its place."""
         declared = self.declarations(scope)
         values = self.stated(scope, declared)
         values.update((name, self.values.number(value)) for name, value in given.items())
@@ -215,16 +215,16 @@ class _Run(Generic[ValueT, ResultT]):
         )
 
     def replaced(
-        self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
+        self, scope_result: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
     ) -> Iterator[Visit[ValueT, ResultT]]:
         """A visit for each node that the transformer leaves in its place."""
         assert self.transformer is not None  # noqa: S101  the caller asks
-        waiting, place, values = deque(nodes), Place(self, found), found.values
+        waiting, place, values = deque(nodes), Place(self, scope_result), scope_result.values
         while waiting:
             index, node = waiting.popleft()
             node = self.transformer.before(node)
             before = {name: values.get(name, self.undeclared) for name in node.outputs}
-            [visit] = self.visits(found, [(index, node)])
+            [visit] = self.visits(scope_result, [(index, node)])
             values.update(before)  # the transformer may give these names other values
             instead = self.transformer.after(visit, place)
             if instead is None:
@@ -235,7 +235,7 @@ class _Run(Generic[ValueT, ResultT]):
                 waiting.extendleft((index, inner_node) for inner_node in reversed(instead))
 
     def declarations(self, scope: Scope) -> dict[str, int]:
-        """What the declarations of a scope state."""
+        """The number of the value that each name of a scope is declared to have."""
         declared, last, number = dict[str, int](), NOT_STATED, self.undeclared
         for name, type_ in scope.declared.items():
             if type_ is not last:  # most neighbours have one type
@@ -267,10 +267,10 @@ class _Run(Generic[ValueT, ResultT]):
         return number
 
     def visits(
-        self, found: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
+        self, scope_result: ScopeResult[ValueT, ResultT], nodes: Iterable[tuple[int, Node]]
     ) -> Iterator[Visit[ValueT, ResultT]]:
         """Evaluate the call of each node, or remember it; the names of its outputs have the values after it."""
-        values, scope, undeclared = found.values, found.scope, self.undeclared
+        values, scope, undeclared = scope_result.values, scope_result.scope, self.undeclared
         kind = self.kinds.setdefault(scope.kind, len(self.kinds))
         remembered = self.transferred
         for index, node in nodes:
@@ -282,10 +282,12 @@ class _Run(Generic[ValueT, ResultT]):
                 outputs = tuple([values.get(name, undeclared) for name in node.outputs])
             attributes = tuple([attribute.identity for attribute in node.attributes]) if node.attributes else ()
             key = (node.operator, node.domain, node.overload, inputs, outputs, attributes, kind)
-            known = remembered.get(key)
-            if known is None:
-                known = remembered[key] = self.transfer(scope, node, inputs, outputs)
-            call, inputs, after, result = known  # the equal tuple of the first call is kept, not one for each node
+            transferred = remembered.get(key)
+            if transferred is None:
+                transferred = remembered[key] = self.transfer(scope, node, inputs, outputs)
+            call, inputs, after, result = (
+                transferred  # the equal tuple of the first call is kept, not one for each node
+            )
             if after != outputs:
                 values.update(zip(node.outputs, after, strict=True))
                 values[""] = OMITTED
@@ -294,13 +296,13 @@ class _Run(Generic[ValueT, ResultT]):
     def transfer(
         self, scope: Scope, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]
     ) -> tuple[Call, tuple[int, ...], tuple[int, ...], ResultT]:
-        """Build the call and evaluate it: with its inputs, its outputs after it, and its result."""
+        """Build the call of a node and evaluate it: the call, its inputs, its outputs afterwards, and its result."""
         call = self.calls.of(scope, node)
         after, result = self.domain.call(call, self.values.all(inputs), self.values.all(outputs))
         return (
             call,
             inputs,
-            tuple([OMITTED if value_t is None else self.values.number(value_t) for value_t in after]),
+            tuple([OMITTED if output is None else self.values.number(output) for output in after]),
             result,
         )
 

@@ -20,48 +20,48 @@ ShapeOf = Callable[[Output], Any]
 """The computed shape of an output: a tuple of extents (of a repeated output a tuple of shapes), or Unknown."""
 
 
-def demands(made: Signature, editions: Editions) -> Iterator[tuple[Rule, Expression | None]]:
+def demands(signature: Signature, editions: Editions) -> Iterator[tuple[Rule, Expression | None]]:
     """The operator's own rules in order, each with its condition under the text in force, None where it has none."""
-    for rule in made.rules:
-        yield rule, active_condition(rule, made.text, editions)
+    for rule in signature.rules:
+        yield rule, active_condition(rule, signature.text, editions)
 
 
-def complete_types(made: Signature, names: dict[str, Any]) -> None:
+def complete_types(signature: Signature, names: dict[str, Any]) -> None:
     """Give each output without a declared element type the one its operator gives it."""
-    for output in made.outputs:
-        facts = names[output.name]
-        listed = (facts,) if isinstance(facts, TensorFacts) else facts
+    for output in signature.outputs:
+        stated = names[output.name]
+        listed = (stated,) if isinstance(stated, TensorFacts) else stated
         if not any(isinstance(each.type, Unknown) for each in listed):
             continue
-        element = _element(made, output, names)
+        element = _element(signature, output, names)
         if not isinstance(element, Unknown):
             different = {id(each): each for each in listed}  # of many outputs most have one declaration
             typed = {
                 key: each._replace(type=element) for key, each in different.items() if isinstance(each.type, Unknown)
             }
             listed = tuple([typed.get(id(each), each) for each in listed])
-            names[output.name] = listed[0] if isinstance(facts, TensorFacts) else listed
+            names[output.name] = listed[0] if isinstance(stated, TensorFacts) else listed
 
 
-def _element(made: Signature, output: Output, names: Mapping[str, Any]) -> str | Unknown:
+def _element(signature: Signature, output: Output, names: Mapping[str, Any]) -> str | Unknown:
     """The element type that the operator gives an output."""
     if output.constant and isinstance(names[output.constant], TensorFacts):
         return names[output.constant].type  # type: ignore[no-any-return]
-    chosen = at(output.element, made.version)
+    chosen = at(output.element, signature.version)
     if chosen is not None:
         return evaluate(chosen, names)  # type: ignore[no-any-return]
-    if output.type not in made.groups:
+    if output.type not in signature.groups:
         return output.type or NOTHING_STATED.type
-    for _, name in present(made.groups[output.type], names):
+    for _, name in present(signature.groups[output.type], names):
         value = names[name]
         for each in (value,) if isinstance(value, TensorFacts) else value:
             if not isinstance(each.type, Unknown):
                 return each.type
-    return made.single.get(output.type, NOTHING_STATED.type)
+    return signature.single.get(output.type, NOTHING_STATED.type)
 
 
 def output_facts(
-    made: Signature,
+    signature: Signature,
     names: Mapping[str, Any],
     declared: Sequence[TensorFacts],
     open_rules: Collection[str],
@@ -72,7 +72,7 @@ def output_facts(
     """The facts of the outputs after a call: what is declared, and where nothing is, what the operator computes.
 
     Args:
-        made: the signature of the operator.
+        signature: the signature of the operator.
         names: the names of its rules, outputs with completed types.
         declared: the declared facts of the outputs the node has.
         open_rules: the names of the rules that do not hold; a shape that relies on one is not computed.
@@ -82,7 +82,7 @@ def output_facts(
             default what the declaration states.
     """
     result = list(declared)
-    for index, output in enumerate(made.outputs[: len(declared)]):
+    for index, output in enumerate(signature.outputs[: len(declared)]):
         constant = names.get(output.constant)
         if isinstance(constant, TensorFacts):
             shape = filled(declared[index].shape, constant.shape, is_open)
@@ -91,7 +91,7 @@ def output_facts(
         if not output.variadic and _is_settled(declared[index].shape, is_open):
             result[index] = declared[index]._replace(type=names[output.name].type)
             continue
-        waits = output.name not in made.shapes or not set(output.relies).isdisjoint(open_rules)
+        waits = output.name not in signature.shapes or not set(output.relies).isdisjoint(open_rules)
         computed = NOTHING_STATED.shape if waits else shape_of(output)
         if waits and not_computed is not None and isinstance(declared[index].shape, Unknown):
             result[index] = declared[index]._replace(shape=not_computed)
@@ -116,10 +116,10 @@ def _each(
     fitting = isinstance(shapes, tuple) and len(shapes) == len(declared)
     computed = shapes if fitting else [NOTHING_STATED.shape] * len(declared)
     return [
-        stated
-        if stated.type is facts.type and not fitting
-        else stated._replace(type=facts.type, shape=filled(stated.shape, shape, is_open))
-        for stated, facts, shape in zip(declared, typed, computed, strict=True)
+        as_declared
+        if as_declared.type is as_typed.type and not fitting
+        else as_declared._replace(type=as_typed.type, shape=filled(as_declared.shape, shape, is_open))
+        for as_declared, as_typed, shape in zip(declared, typed, computed, strict=True)
     ]
 
 

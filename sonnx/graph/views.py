@@ -24,8 +24,8 @@ class Views(dict[Part, Any]):
         self.names = names
 
     def __missing__(self, part: Part) -> Any:
-        found = self[part] = _part(self.names.get(part[0]), part[1])
-        return found
+        seen = self[part] = _part(self.names.get(part[0]), part[1])
+        return seen
 
 
 def key_of_parts(parts: tuple[Part, ...]) -> Callable[[Views], Any]:
@@ -56,8 +56,8 @@ def _getter(fields: tuple[str, ...]) -> Callable[[TensorFacts], Any]:
 def _field(tensor: TensorFacts, name: str) -> Any:
     if name == "rank":
         return tensor.shape if isinstance(tensor.shape, Unknown) else len(tensor.shape)
-    found = getattr(tensor, name)
-    return _comparable(found) if name == "values" else found
+    content = getattr(tensor, name)
+    return _comparable(content) if name == "values" else content
 
 
 def _comparable(value: Any) -> Any:

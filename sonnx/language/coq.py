@@ -32,21 +32,21 @@ def term(expression: Expression, definitions: Mapping[str, Expression]) -> str:
     names = {
         name: f"(Name {text(name)})" for definition in (expression, *definitions.values()) for name in definition.names
     }
-    found: str = expression.evaluate(CoqPrinter(), names)
+    printed: str = expression.evaluate(CoqPrinter(), names)
     for name in reversed(read_by(expression, definitions)):
-        found = f"(Let {text(name)} {definitions[name].evaluate(CoqPrinter(), names)} {found})"
-    return found
+        printed = f"(Let {text(name)} {definitions[name].evaluate(CoqPrinter(), names)} {printed})"
+    return printed
 
 
 def read_by(expression: Expression, definitions: Mapping[str, Expression]) -> list[str]:
     """The definitions that an expression reads, directly or through others, in their order."""
-    waiting, texts = list(expression.names), set[str]()
+    waiting, used = list(expression.names), set[str]()
     while waiting:
         name = waiting.pop()
-        if name in definitions and name not in texts:
-            texts.add(name)
+        if name in definitions and name not in used:
+            used.add(name)
             waiting += definitions[name].names
-    return [name for name in definitions if name in texts]
+    return [name for name in definitions if name in used]
 
 
 class CoqPrinter:
@@ -155,7 +155,7 @@ def _body(function: BuiltIn) -> str:
 
 def _joined(kind: str, parts: Sequence[Thunk]) -> str:
     texts: list[str] = [part() for part in parts]
-    *others, name = texts
-    for other in reversed(others):
-        name = f"({kind} {other} {name})"
-    return name
+    *earlier, joined = texts
+    for text in reversed(earlier):
+        joined = f"({kind} {text} {joined})"
+    return joined

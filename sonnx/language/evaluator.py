@@ -99,8 +99,8 @@ def strongest(values: Sequence[Any]) -> Unknown | None:
     unknown = [value for value in values if type(value) is Unknown]
     if not unknown:
         return None
-    found = reduce(stronger, unknown)
-    return Unknown(found.cause, found.reason, because=found.because) if found.symbol else found
+    worst = reduce(stronger, unknown)
+    return Unknown(worst.cause, worst.reason, because=worst.because) if worst.symbol else worst
 
 
 def undefined(reason: str) -> Unknown:
@@ -145,8 +145,8 @@ class Evaluator:
             return value
         if name == "rank":
             return value.shape if type(value.shape) is Unknown else len(value.shape)
-        found = getattr(value, name) if type(value) is TensorFacts else value[name]
-        return found.read() if name == "values" and hasattr(found, "read") else found
+        content = getattr(value, name) if type(value) is TensorFacts else value[name]
+        return content.read() if name == "values" and hasattr(content, "read") else content
 
     def item(self, sequence: Any, index: Any) -> Any:
         unknown = strongest((sequence, index))
@@ -220,8 +220,10 @@ class Evaluator:
                 return bool(value in sequence)
             if type(value) is Unknown:
                 return strongest((value,)) or value if sequence else False
-        found: bool | Unknown = self.negation(self.every([self.negation(self.equal(item, value)) for item in sequence]))
-        return found
+        contained: bool | Unknown = self.negation(
+            self.every([self.negation(self.equal(item, value)) for item in sequence])
+        )
+        return contained
 
     def every(self, truths: Sequence[bool | Unknown]) -> bool | Unknown:
         """Kleene's conjunction of evaluated conditions."""
@@ -270,10 +272,10 @@ class Evaluator:
 
     def representatives(self, sequence: KnownNumbers, edges: Sequence[Any]) -> Sequence[int]:
         """The indices that a loop must visit whose body compares each item with `edges` and does nothing else."""
-        known = [edge for edge in edges if not isinstance(edge, Unknown)]
-        if not all(type(edge) in _NUMBERS and edge == edge for edge in known):
+        certain = [edge for edge in edges if not isinstance(edge, Unknown)]
+        if not all(type(edge) in _NUMBERS and edge == edge for edge in certain):
             return range(len(sequence))
-        chosen, looked_at = sequence.representatives(known)
+        chosen, looked_at = sequence.representatives(certain)
         self.spend(looked_at // 16)
         return chosen
 
@@ -325,8 +327,8 @@ class Evaluator:
 
     def _distinct(self, sequence: tuple[Any, ...]) -> Any:
         self.spend(len(sequence))
-        known = [item for item in sequence if not isinstance(item, Unknown)]
-        if len(set(known)) < len(known):
+        certain = [item for item in sequence if not isinstance(item, Unknown)]
+        if len(set(certain)) < len(certain):
             return False
         unknown = strongest(sequence)
         return True if unknown is None or len(sequence) < 2 else unknown
@@ -425,7 +427,7 @@ def _of_shapes(function: Callable[..., Any], shapes: tuple[KnownNumbers, ...]) -
 
 
 def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The different shapes; most are one object."""
+    """The shapes without repetitions; most of them are one object."""
     return tuple(dict.fromkeys({id(shape): shape for shape in shapes}.values()))
 
 

@@ -42,7 +42,7 @@ class Explained(NamedTuple):
     """Of a condition that holds what it says, with the values; "" where the text says it."""
 
 
-def explain(expression: Expression, environment: Mapping[str, Any]) -> str:
+def explanation_of(expression: Expression, environment: Mapping[str, Any]) -> str:
     """Half a sentence: what the model states where the expression does not hold, "" where there is nothing to say."""
     explained = {name: _named(name, environment[name]) for name in expression.names if name in environment}
     try:
@@ -70,12 +70,12 @@ def _named(name: str, value: Any) -> Explained:
 _OF_INPUT = input_key("")
 
 
-def show(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A fact as messages print it: lists in brackets, strings in double quotes, the name of a symbolic dimension."""
     if isinstance(value, Unknown):
         return quote(value.symbol) if value.symbol else "not known"
     if isinstance(value, tuple) and not isinstance(value, TensorFacts):
-        items = [show(item) for item in value[:MAX_SHOWN_ITEMS]]
+        items = [value_text(item) for item in value[:MAX_SHOWN_ITEMS]]
         more = f", … ({len(value)} in all)" if len(value) > MAX_SHOWN_ITEMS else ""
         return f"[{', '.join(items)}{more}]"
     if isinstance(value, str):
@@ -84,7 +84,7 @@ def show(value: Any) -> str:
 
 
 def _with_value(part: Explained) -> str:
-    shown, literal = show(part.value), part.text.startswith('["')
+    shown, literal = value_text(part.value), part.text.startswith('["')
     return part.text if literal or part.text == shown else f"{part.text} = {shown}"
 
 
@@ -122,12 +122,12 @@ class Explainer:
         return Explained(self.evaluator.field(value.value, name), f"{_within(value, ATOM)}.{name}")
 
     def item(self, sequence: Explained, index: Explained) -> Explained:
-        text = f"{_within(sequence, ATOM)}[{show(index.value)}]"
+        text = f"{_within(sequence, ATOM)}[{value_text(index.value)}]"
         return Explained(self.evaluator.item(sequence.value, index.value), text)
 
     def part(self, sequence: Explained, start: Explained | None, stop: Explained | None) -> Explained:
         first, last = (start and start.value), (stop and stop.value)
-        edges = f"{'' if first is None else show(first)}:{'' if last is None else show(last)}"
+        edges = f"{'' if first is None else value_text(first)}:{'' if last is None else value_text(last)}"
         return Explained(self.evaluator.part(sequence.value, first, last), f"{_within(sequence, ATOM)}[{edges}]")
 
     def arithmetic(self, sign: str, left: Explained, right: Explained) -> Explained:
@@ -158,7 +158,7 @@ class Explainer:
             return _length(left), Explained(len(right.value), str(len(right.value)))
         for index, pair in enumerate(zip(*lists, strict=True)):
             if self.evaluator.equal(*pair) is False:
-                return Explained(pair[0], f"{_within(left, ATOM)}[{index}]"), Explained(pair[1], show(pair[1]))
+                return Explained(pair[0], f"{_within(left, ATOM)}[{index}]"), Explained(pair[1], value_text(pair[1]))
         return left, right
 
     def conjunction(self, parts: Iterable[Thunk]) -> Explained:
@@ -224,7 +224,7 @@ class Explainer:
         return unknown
 
     def _without_texts(self, body: Body) -> Body:
-        """What the evaluator evaluates for each item."""
+        """The body of a loop for the evaluator, which needs no texts."""
         return Body(
             body.run, self.evaluator, {name: each.value for name, each in body.environment.items()}, body.variable
         )
@@ -246,7 +246,7 @@ class Explainer:
         assert isinstance(body, Body) and (where is None or isinstance(where, Body))  # noqa: S101  the parser's
         chosen = where and self._without_texts(where)
         value = self.evaluator.collect(variable, sequence.value, self._without_texts(body), chosen)
-        shown, text = body(Explained(Unknown(UnknownCause.NOT_STATED, ""), variable)).text, show(value)
+        shown, text = body(Explained(Unknown(UnknownCause.NOT_STATED, ""), variable)).text, value_text(value)
         if where is None and shown.startswith(f"{variable}.") and shown[len(variable) + 1 :].isidentifier():
             text = f"{sequence.text}.{shown[len(variable) + 1 :]}"
         return Explained(value, text)
@@ -279,7 +279,7 @@ class Explainer:
 @cache
 def _constant(kind: str, value: int | float | str) -> Explained:
     """A constant of a rule; numbers of different types may be equal."""
-    return Explained(value, show(value))
+    return Explained(value, value_text(value))
 
 
 def _has_unknown(value: Sequence[Any]) -> bool:
@@ -295,7 +295,7 @@ def _length(part: Explained) -> Explained:
 def _item(sequence: Explained, index: int) -> Explained:
     """An item with the text `sequence[i]`; an item of a range with its number."""
     if sequence.text.startswith("range("):
-        return Explained(sequence.value[index], show(sequence.value[index]))
+        return Explained(sequence.value[index], value_text(sequence.value[index]))
     if sequence.items is not None:
         return sequence.items[index]
     return Explained(sequence.value[index], f"{_within(sequence, ATOM)}[{index}]")

@@ -42,8 +42,10 @@ class KnownNumbers(tuple[int | float, ...]):
     @cached_property
     def _first(self) -> dict[int | float, int]:
         """The first index of each different number; NaN, which no order has a place for, is left out."""
-        found = dict(zip(reversed(self), range(len(self) - 1, -1, -1), strict=True))
-        return found if self.whole else {number: index for number, index in found.items() if number == number}
+        first_index = dict(zip(reversed(self), range(len(self) - 1, -1, -1), strict=True))
+        return (
+            first_index if self.whole else {number: index for number, index in first_index.items() if number == number}
+        )
 
     @cached_property
     def _nan(self) -> int | None:
@@ -78,20 +80,20 @@ class KnownNumbers(tuple[int | float, ...]):
         Returns:
             the indices, and how many items were looked at between edges.
         """
-        numbers, looked_at, found = self._sorted, 0, [] if self._nan is None else [self._nan]
+        numbers, looked_at, indices = self._sorted, 0, [] if self._nan is None else [self._nan]
         start = 0
         for edge in sorted(set(edges)):
             left = bisect_left(numbers, edge)
             right = bisect_right(numbers, edge)
             if start < left:
-                found.append(self._up_to[left - 1] if start == 0 else min(self._indices[start:left]))
+                indices.append(self._up_to[left - 1] if start == 0 else min(self._indices[start:left]))
                 looked_at += 0 if start == 0 else left - start
             if left < right:
-                found.append(self._indices[left])
+                indices.append(self._indices[left])
             start = right
         if start < len(numbers):
-            found.append(self._from[start])
-        return sorted(found), looked_at
+            indices.append(self._from[start])
+        return sorted(indices), looked_at
 
 
 def known_numbers(items: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -399,13 +399,13 @@ def _parameters(tree: ast.FunctionDef) -> tuple[str, ...]:
 
 def with_called(used: Iterable[str]) -> set[str]:
     """The built-in functions with those they call, at any depth."""
-    waiting, texts = list(used), set[str]()
+    waiting, called = list(used), set[str]()
     while waiting:
         name = waiting.pop()
-        if name not in texts:
-            texts.add(name)
+        if name not in called:
+            called.add(name)
             waiting += built_ins()[name].built_ins
-    return texts
+    return called
 
 
 def _read_body(parser: _Parser, statements: list[ast.stmt], bound: frozenset[str]) -> Run:

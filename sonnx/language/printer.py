@@ -63,7 +63,7 @@ def _within(mark: Mark, strength: int) -> Mark:
     return mark if mark.strength >= strength else _row(_sign("("), mark, _sign(")"))
 
 
-def _listed(marks: Sequence[Mark], left: str, right: str) -> Mark:
+def _bracketed(marks: Sequence[Mark], left: str, right: str) -> Mark:
     parts: list[Mark] = [_sign(left)]
     for index, mark in enumerate(marks):
         parts += [_sign(","), mark] if index else [mark]
@@ -98,7 +98,7 @@ class Printer:
         return Mark("mtext", f'"{value}"') if isinstance(value, str) else Mark("mn", str(value))
 
     def listing(self, items: Sequence[Mark]) -> Mark:
-        return _listed(items, "[", "]")
+        return _bracketed(items, "[", "]")
 
     def field(self, value: Mark, name: str) -> Mark:
         return _row(_within(value, ATOM), _sign("."), Mark("mi", name))
@@ -167,7 +167,7 @@ class Printer:
         return self._call(function.name, arguments)
 
     def _call(self, name: str, arguments: Sequence[Mark]) -> Mark:
-        return _row(Mark("mi", name), _listed(arguments, "(", ")"))
+        return _row(Mark("mi", name), _bracketed(arguments, "(", ")"))
 
     def reduce(self, function: BuiltIn, sequence: Mark, start: Mark) -> Mark:
         return self._call(f"fold {function.name}", [sequence, start])

@@ -179,12 +179,12 @@ def _reads(tree: ast.AST, owners: Mapping[str, frozenset[str]]) -> Iterator[Read
             yield from _reads(part, owners)
 
 
-def _seen(tree: ast.AST, owners: Mapping[str, frozenset[str]], found: set[Read]) -> None:
+def _seen(tree: ast.AST, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> None:
     """Add what a tree sees of names: a field, "len", or "" for the whole value; of a list what it sees of any item."""
     see = _SEEING.get(type(tree))
-    if see is None or not see(tree, owners, found):
+    if see is None or not see(tree, owners, seen):
         for part in _parts(tree):
-            _seen(part, owners, found)
+            _seen(part, owners, seen)
 
 
 def _parts(tree: ast.AST) -> Iterator[ast.AST]:
@@ -196,43 +196,41 @@ def _parts(tree: ast.AST) -> Iterator[ast.AST]:
                 yield inner
 
 
-def _seen_by_name(tree: ast.Name, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
-    found.update([Read(owner, "") for owner in owners.get(tree.id, (tree.id,))])
+def _seen_by_name(tree: ast.Name, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> bool:
+    seen.update([Read(owner, "") for owner in owners.get(tree.id, (tree.id,))])
     return True
 
 
-def _seen_by_call(tree: ast.Call, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
+def _seen_by_call(tree: ast.Call, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> bool:
     if not (isinstance(tree.func, ast.Name) and tree.func.id == "len" and len(tree.args) == 1):
         return False
     [argument] = tree.args
     if isinstance(argument, ast.Name) and argument.id not in owners:
-        found.add(Read(argument.id, "len"))
+        seen.add(Read(argument.id, "len"))
         return True
     if isinstance(argument, ast.Attribute) and argument.attr == "shape":
-        _seen(ast.Attribute(argument.value, "rank", ast.Load()), owners, found)
+        _seen(ast.Attribute(argument.value, "rank", ast.Load()), owners, seen)
         return True
     return False
 
 
-def _seen_by_attribute(tree: ast.Attribute, owners: Mapping[str, frozenset[str]], found: set[Read]) -> bool:
+def _seen_by_attribute(tree: ast.Attribute, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> bool:
     sources = _sources(tree.value, owners)
     if not sources:
         return False
-    found.update([Read(name, tree.attr) for name in sources])
-    _seen_by_indices(tree.value, owners, found)
+    seen.update([Read(name, tree.attr) for name in sources])
+    _seen_by_indices(tree.value, owners, seen)
     return True
 
 
-def _seen_by_loop(
-    tree: ast.ListComp | ast.GeneratorExp, owners: Mapping[str, frozenset[str]], found: set[Read]
-) -> bool:
+def _seen_by_loop(tree: ast.ListComp | ast.GeneratorExp, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> bool:
     for clause in tree.generators:
         sources = _sources(clause.iter, owners)
-        (_seen_by_indices if sources else _seen)(clause.iter, owners, found)
+        (_seen_by_indices if sources else _seen)(clause.iter, owners, seen)
         owners = {**owners, **dict.fromkeys(_names(clause.target), sources)}
         for condition in clause.ifs:
-            _seen(condition, owners, found)
-    _seen(tree.elt, owners, found)
+            _seen(condition, owners, seen)
+    _seen(tree.elt, owners, seen)
     return True
 
 
@@ -246,10 +244,10 @@ _SEEING: Mapping[type[ast.AST], Callable[[Any, Mapping[str, frozenset[str]], set
 """The constructs that see a name in a way of their own; false where they are as any other."""
 
 
-def _seen_by_indices(tree: ast.expr, owners: Mapping[str, frozenset[str]], found: set[Read]) -> None:
+def _seen_by_indices(tree: ast.expr, owners: Mapping[str, frozenset[str]], seen: set[Read]) -> None:
     for part in _inside(tree):
         if isinstance(part, ast.Subscript):
-            _seen(part.slice, owners, found)
+            _seen(part.slice, owners, seen)
 
 
 def _inside(tree: ast.AST) -> list[ast.AST]:

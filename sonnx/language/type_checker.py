@@ -53,15 +53,15 @@ def type_of(expression: Expression, names: Mapping[str, RuleType]) -> RuleType:
     if hidden:
         raise RuleError(f"the loop variable {', '.join(hidden)} hides another name: {expression.text!r}")
     try:
-        found: RuleType = expression.evaluate(TypeChecker(), names)
+        expression_type: RuleType = expression.evaluate(TypeChecker(), names)
     except RuleError as error:
         raise RuleError(f"{error}: {expression.text!r}") from None
-    return found
+    return expression_type
 
 
-def show_type(found: RuleType) -> str:
+def show_type(rule_type: RuleType) -> str:
     """The name of a type in messages."""
-    match found:
+    match rule_type:
         case ListType(of="nothing"):
             return "the empty list"
         case ListType(of=of):
@@ -87,15 +87,15 @@ def _same(left: RuleType, right: RuleType) -> RuleType:
     raise RuleError(f"{show_type(left)} and {show_type(right)} are different types")
 
 
-def _expect(found: RuleType, wanted: RuleType, what: str) -> None:
-    if found != wanted:
-        raise RuleError(f"{what} has the type {show_type(found)}, not {show_type(wanted)}")
+def _expect(actual: RuleType, wanted: RuleType, what: str) -> None:
+    if actual != wanted:
+        raise RuleError(f"{what} has the type {show_type(actual)}, not {show_type(wanted)}")
 
 
-def _element(found: RuleType, what: str) -> RuleType:
-    if not isinstance(found, ListType):
-        raise RuleError(f"{what} has the type {show_type(found)}, not list")
-    return found.of
+def _element(listed: RuleType, what: str) -> RuleType:
+    if not isinstance(listed, ListType):
+        raise RuleError(f"{what} has the type {show_type(listed)}, not list")
+    return listed.of
 
 
 class TypeChecker:
@@ -105,10 +105,10 @@ class TypeChecker:
         return {str: "string", float: "float"}.get(type(value), "int")
 
     def listing(self, items: Sequence[RuleType]) -> RuleType:
-        found: RuleType = "nothing"
+        common: RuleType = "nothing"
         for item in items:
-            found = item if found == "nothing" else _same(found, item)
-        return ListType(found)
+            common = item if common == "nothing" else _same(common, item)
+        return ListType(common)
 
     def field(self, value: RuleType, name: str) -> RuleType:
         if not isinstance(value, RecordType) or name not in dict(value.fields):

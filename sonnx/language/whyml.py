@@ -99,9 +99,9 @@ def identifier(name: str) -> str:
     return f"{text}_" if text in KEYWORDS else text
 
 
-def type_name(found: RuleType) -> str:
+def type_name(rule_type: RuleType) -> str:
     """The WhyML type of a type of the rule language."""
-    match found:
+    match rule_type:
         case ListType(of="nothing"):
             return "seq int"
         case ListType(of=of):
@@ -111,7 +111,7 @@ def type_name(found: RuleType) -> str:
             return "tensor"
         case "float":
             return "real"
-    return str(found)
+    return str(rule_type)
 
 
 def names_as_written(types: Mapping[str, RuleType]) -> dict[str, Written]:
@@ -160,18 +160,18 @@ class WhymlPrinter:
         return Written(text, self.types.listing([each.type for each in items]))
 
     def field(self, value: Written, name: str) -> Written:
-        found = self.types.field(value.type, name)
+        result_type = self.types.field(value.type, name)
         if name == "rank":
-            return Written(f"(length {_atom(value.text)}.shape)", found)
-        return Written(f"{_atom(value.text)}.{'element_type' if name == 'type' else name}", found)
+            return Written(f"(length {_atom(value.text)}.shape)", result_type)
+        return Written(f"{_atom(value.text)}.{'element_type' if name == 'type' else name}", result_type)
 
     def item(self, sequence: Written, index: Written) -> Written:
         return Written(f"{_atom(sequence.text)}[{index.text}]", self.types.item(sequence.type, index.type))
 
     def part(self, sequence: Written, start: Written | None, stop: Written | None) -> Written:
-        found = self.types.part(sequence.type, start.type if start else None, stop.type if stop else None)
+        result_type = self.types.part(sequence.type, start.type if start else None, stop.type if stop else None)
         edges = f"{start.text if start else ''} .. {stop.text if stop else ''}"
-        return Written(f"{_atom(sequence.text)}[{edges}]", found)
+        return Written(f"{_atom(sequence.text)}[{edges}]", result_type)
 
     def arithmetic(self, sign: str, left: Written, right: Written) -> Written:
         list_type = self.types.arithmetic(sign, left.type, right.type)
@@ -213,9 +213,11 @@ class WhymlPrinter:
 
     def choice(self, condition: Written, then: Thunk, otherwise: Thunk) -> Written:
         left, right = then(), otherwise()
-        found = self.types.choice("bool", lambda: left.type, lambda: right.type)
-        texts = [UNKNOWN.get(str(found), "empty") if side.type == "undefined" else side.text for side in (left, right)]
-        return Written(f"(if {condition.text} then {texts[0]} else {texts[1]})", found)
+        result_type = self.types.choice("bool", lambda: left.type, lambda: right.type)
+        texts = [
+            UNKNOWN.get(str(result_type), "empty") if side.type == "undefined" else side.text for side in (left, right)
+        ]
+        return Written(f"(if {condition.text} then {texts[0]} else {texts[1]})", result_type)
 
     def quantify(self, name: str, variable: str, sequence: Written, body: Callable[[Written], Written]) -> Written:
         item = Written(identifier(variable), self.types.item(sequence.type, "int"))
@@ -245,27 +247,27 @@ class WhymlPrinter:
         return Written(f"(flatten {_atom(lists.text)})", self.types.flatten(lists.type))
 
     def function(self, name: str, arguments: Sequence[Written]) -> Written:
-        found = self.types.function(name, [argument.type for argument in arguments])
+        result_type = self.types.function(name, [argument.type for argument in arguments])
         if name == "stated":
-            return Written("true", found)
+            return Written("true", result_type)
         texts = [_atom(argument.text) for argument in arguments]
         if name == "range" and len(texts) == 1:
             texts = ["0", *texts]
         if name == "range":
-            return Written(f"(range {' '.join(texts)})", found, (texts[0], texts[1]))
+            return Written(f"(range {' '.join(texts)})", result_type, (texts[0], texts[1]))
         if name in ("all", "any"):
             some = f"(mem {'false' if name == 'all' else 'true'} {texts[0]})"
-            return Written(f"(not {some})" if name == "all" else some, found)
+            return Written(f"(not {some})" if name == "all" else some, result_type)
         called = {"len": "length", "max": "largest", "min": "smallest", "distinct": "distinct_items"}.get(name, name)
-        return Written(f"({called} {' '.join(texts)})", found)
+        return Written(f"({called} {' '.join(texts)})", result_type)
 
     def built_in(self, function: BuiltIn, arguments: Sequence[Written]) -> Written:
-        found = self.types.built_in(function, [argument.type for argument in arguments])
-        return Written(f"({function.name} {' '.join(_atom(argument.text) for argument in arguments)})", found)
+        result_type = self.types.built_in(function, [argument.type for argument in arguments])
+        return Written(f"({function.name} {' '.join(_atom(argument.text) for argument in arguments)})", result_type)
 
     def reduce(self, function: BuiltIn, sequence: Written, start: Written) -> Written:
-        found = self.types.reduce(function, sequence.type, start.type)
-        return Written(f"(fold_left {function.name} {_atom(start.text)} {_atom(sequence.text)})", found)
+        result_type = self.types.reduce(function, sequence.type, start.type)
+        return Written(f"(fold_left {function.name} {_atom(start.text)} {_atom(sequence.text)})", result_type)
 
     def undefined(self, reason: str) -> Written:
         return Written(UNKNOWN.get(str(self.result), "empty"), "undefined")

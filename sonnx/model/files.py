@@ -18,8 +18,8 @@ def models_of(arguments: Sequence[str]) -> list[str]:
     Raises:
         UsageError: a folder or a pattern has no model.
     """
-    texts = (name for argument in arguments for name in _named(argument))
-    return list(dict.fromkeys(texts))
+    named = (name for argument in arguments for name in _named(argument))
+    return list(dict.fromkeys(named))
 
 
 def is_one(argument: str) -> bool:

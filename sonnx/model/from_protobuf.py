@@ -38,7 +38,7 @@ from sonnx.model.ir import (
 )
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce, enforce_density
 from sonnx.model.tensor_reader import Reader, repeated_keys
-from sonnx.model.type_reader import Types, decoded, is_text
+from sonnx.model.type_reader import Types, decoded_text, is_text
 from sonnx.model.wire_format import Message
 
 VALUE_FIELD = {"int": "i", "float": "f", "string": "s", "tensor": "t", "graph": "g", "type_proto": "tp"}
@@ -68,12 +68,12 @@ _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
 def _decoded_node(node: Node) -> Node:
     return replace(
         node,
-        name=decoded(node.name),
-        operator=decoded(node.operator),
-        domain=decoded(node.domain),
-        overload=decoded(node.overload),
-        inputs=tuple(map(decoded, node.inputs)),
-        outputs=tuple(map(decoded, node.outputs)),
+        name=decoded_text(node.name),
+        operator=decoded_text(node.operator),
+        domain=decoded_text(node.domain),
+        overload=decoded_text(node.overload),
+        inputs=tuple(map(decoded_text, node.inputs)),
+        outputs=tuple(map(decoded_text, node.outputs)),
     )
 
 
@@ -128,7 +128,7 @@ class Builder(Struct, frozen=True):
                 TrainingBindings(_pairs(entry.initialization_binding), _pairs(entry.update_binding))
                 for entry in message.training_info
             ),
-            producer=decoded(message.producer_name),
+            producer=decoded_text(message.producer_name),
             metadata=_pairs(message.metadata_props),
             limits=self.limits,
         )
@@ -136,7 +136,10 @@ class Builder(Struct, frozen=True):
     def imports(self, messages: Sequence[Message]) -> tuple[Import, ...]:
         """Operator sets, in the order of the file."""
         self._count("entries", messages)
-        return tuple(Import(decoded(one.domain), one.version if one.HasField("version") else None) for one in messages)
+        return tuple(
+            Import(decoded_text(entry.domain), entry.version if entry.HasField("version") else None)
+            for entry in messages
+        )
 
     def graph(self, message: Message) -> Graph:
         """A graph with its subgraphs."""
@@ -146,7 +149,7 @@ class Builder(Struct, frozen=True):
         self.sizes.depth += 1
         enforce(self.limits, "depth", self.sizes.depth)
         graph = Graph(
-            name=decoded(message.name),
+            name=decoded_text(message.name),
             inputs=self.types.values(message.input),
             outputs=self.types.values(message.output),
             value_info=self.types.values(message.value_info),
@@ -177,12 +180,12 @@ class Builder(Struct, frozen=True):
         self._count("values", message.input, message.output, message.value_info)
         self._count("entries", message.attribute, message.attribute_proto)
         return Function(
-            name=decoded(message.name),
-            domain=decoded(message.domain),
-            overload=decoded(message.overload),
-            inputs=tuple(map(decoded, message.input[:])),
-            outputs=tuple(map(decoded, message.output[:])),
-            attributes=tuple(map(decoded, message.attribute[:])),
+            name=decoded_text(message.name),
+            domain=decoded_text(message.domain),
+            overload=decoded_text(message.overload),
+            inputs=tuple(map(decoded_text, message.input[:])),
+            outputs=tuple(map(decoded_text, message.output[:])),
+            attributes=tuple(map(decoded_text, message.attribute[:])),
             defaults=tuple(map(self.attribute, message.attribute_proto[:])),
             value_info=self.types.values(message.value_info),
             nodes=self.nodes(message.node),
@@ -214,7 +217,7 @@ class Builder(Struct, frozen=True):
     def configuration(self, message: Message) -> NodeConfiguration:
         """How a node is distributed."""
         self._count("values", message.sharding_spec)
-        identifier = decoded(message.configuration_id) if message.HasField("configuration_id") else None
+        identifier = decoded_text(message.configuration_id) if message.HasField("configuration_id") else None
         return NodeConfiguration(identifier, tuple(map(self.sharding, message.sharding_spec[:])))
 
     def sharding(self, message: Message) -> Sharding:
@@ -228,13 +231,13 @@ class Builder(Struct, frozen=True):
             )
             for dim in message.sharded_dim
         )
-        tensor = decoded(message.tensor_name) if message.HasField("tensor_name") else None
+        tensor = decoded_text(message.tensor_name) if message.HasField("tensor_name") else None
         return Sharding(tensor, tuple(axes), tuple(entry.key for entry in message.index_to_device_group_map))
 
     def annotation(self, message: Message) -> QuantizationAnnotation:
         """The names of the quantization parameters of a tensor."""
         self._count("values", message.quant_parameter_tensor_names)
-        return QuantizationAnnotation(decoded(message.tensor_name), _pairs(message.quant_parameter_tensor_names))
+        return QuantizationAnnotation(decoded_text(message.tensor_name), _pairs(message.quant_parameter_tensor_names))
 
     def attributes_of(self, messages: Sequence[Message]) -> tuple[Attribute, ...]:
         """The attributes of one node."""
@@ -254,19 +257,19 @@ class Builder(Struct, frozen=True):
             return self._attribute(message, kind)
         known = self.attributes if kind == "tensor" else self.shared
         key = message.SerializeToString()
-        found = known.get(key)
-        if found is None:
-            found = known[key] = self._attribute(message, kind)
-        return found
+        attribute = known.get(key)
+        if attribute is None:
+            attribute = known[key] = self._attribute(message, kind)
+        return attribute
 
     def _attribute(self, message: Message, kind: str) -> Attribute:
         present = [descriptor.name for descriptor, _ in message.ListFields()]
         fields = tuple([name for name in present if name not in _NO_VALUE_FIELDS])
-        reference = decoded(message.ref_attr_name)
+        reference = decoded_text(message.ref_attr_name)
         name = VALUE_FIELD.get(kind, kind)
         absent = name not in fields and (reference or kind in NO_DEFAULT)
         value = None if absent or kind == "undefined" else self.value(kind, getattr(message, name))
-        return Attribute(decoded(message.name), kind, value, reference, fields)
+        return Attribute(decoded_text(message.name), kind, value, reference, fields)
 
     def value(self, kind: str, stated: Message) -> AttributeValue:
         """The value of an attribute of this kind: an item, or a tuple of items."""
@@ -277,13 +280,13 @@ class Builder(Struct, frozen=True):
             return tuple(stated[:])
         if kind in ("tensors", "sparse_tensors", "type_protos"):
             self._count("values", stated)
-        return tuple(self.item(kind[:-1], one) for one in stated) if kind.endswith("s") else self.item(kind, stated)
+        return tuple(self.item(kind[:-1], item) for item in stated) if kind.endswith("s") else self.item(kind, stated)
 
     def item(self, kind: str, stated: Message) -> Item:
         """A string, tensor, sparse tensor, graph or type."""
         match kind:
             case "string":
-                return decoded(stated)
+                return decoded_text(stated)
             case "tensor":
                 return self.reader.tensor(stated)
             case "sparse_tensor":
@@ -297,20 +300,20 @@ class Builder(Struct, frozen=True):
 
 
 def _device_configuration(message: Message) -> DeviceConfiguration:
-    name = decoded(message.name) if message.HasField("name") else None
+    name = decoded_text(message.name) if message.HasField("name") else None
     number = message.num_devices if message.HasField("num_devices") else None
-    return DeviceConfiguration(name, number, tuple(map(decoded, message.device[:])))
+    return DeviceConfiguration(name, number, tuple(map(decoded_text, message.device[:])))
 
 
 def _pairs(entries: Iterable[Message]) -> Pairs:
-    return tuple((decoded(entry.key), decoded(entry.value)) for entry in entries)
+    return tuple((decoded_text(entry.key), decoded_text(entry.value)) for entry in entries)
 
 
 def _repeated_keys(message: Message, parts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The repeated keys of the metadata of a graph or function and of its parts; see `Graph.repeated_keys`."""
-    found = [("", key) for key in repeated_keys(message)]
+    keys = [("", key) for key in repeated_keys(message)]
     for part in parts:
-        for index, one in enumerate(getattr(message, part)):
-            if len(one.metadata_props) > 1:
-                found += [(f"{part}[{index}]", key) for key in repeated_keys(one)]
-    return tuple(found)
+        for index, owner in enumerate(getattr(message, part)):
+            if len(owner.metadata_props) > 1:
+                keys += [(f"{part}[{index}]", key) for key in repeated_keys(owner)]
+    return tuple(keys)

@@ -93,30 +93,30 @@ class Type(Struct, frozen=True):
 NOT_STATED = Type()
 
 
-def joined(types: Sequence[Type]) -> Type:
+def joined_type(types: Sequence[Type]) -> Type:
     """What several declarations of one value state together, whatever their order.
 
     A number counts before a symbol, and that before nothing.  Where they contradict each other, which the rule
     consistent-declarations reports, the least one counts.
     """
-    stated = [value_type for value_type in types if value_type.kind != "not stated"]
+    stated = [each for each in types if each.kind != "not stated"]
     if not stated:
         return NOT_STATED
-    kind = min(value_type.kind for value_type in stated)
-    same = [value_type for value_type in stated if value_type.kind == kind]
-    shapes = [value_type.shape for value_type in same if value_type.shape is not None]
+    kind = min(each.kind for each in stated)
+    same = [each for each in stated if each.kind == kind]
+    shapes = [each.shape for each in same if each.shape is not None]
     rank = min(map(len, shapes), default=0)
-    denoted = [value_type.denotations for value_type in same if len(value_type.denotations) == rank]
+    denoted = [each.denotations for each in same if len(each.denotations) == rank]
     return Type(
         kind,
-        min((value_type.element for value_type in same if value_type.element is not None), default=None),
+        min((each.element for each in same if each.element is not None), default=None),
         tuple([min(at, key=_precision) for at in zip(*[s for s in shapes if len(s) == rank], strict=True)])
         if shapes
         else None,
-        any(value_type.holds_sparse for value_type in same),
+        any(each.holds_sparse for each in same),
         tuple([min(at, key=lambda text: (not text, text)) for at in zip(*denoted, strict=True)]),
-        min((value_type.inner for value_type in same if value_type.inner is not None), key=str, default=None),
-        min((value_type.key for value_type in same if value_type.key is not None), default=None),
+        min((each.inner for each in same if each.inner is not None), key=str, default=None),
+        min((each.key for each in same if each.key is not None), default=None),
     )
 
 

@@ -62,8 +62,8 @@ def read(
     The file system is asked for the size of each file of external data: in `folder`, by default that of the file.
     For bytes without a folder it is not asked.
 
-    A file of more than `WHOLE` bytes is mapped, and its weights are read on demand.  It must not be changed while the
-    model is in use: if it is shortened, the system ends the process.
+    A file of more than `MAX_BYTES_READ_AT_ONCE` bytes is mapped, and its weights are read on demand.  It must not be
+    changed while the model is in use: if it is shortened, the system ends the process.
 
     Raises:
         Unreadable: the file does not exist, does not parse, has no graph, or exceeds a limit.
@@ -75,12 +75,14 @@ def read(
         content = map_file(source, name)
         folder = folder or Path(source).parent
     try:
-        return _read(content, name, limits, folder, {} if attributes is None else attributes)
+        return _model_of(content, name, limits, folder, {} if attributes is None else attributes)
     except Exceeded as error:
         raise Unreadable(f"{name} {error}") from None
 
 
-def _read(source: memoryview, name: str, limits: Limits, folder: Path | None, attributes: SharedAttributes) -> Model:
+def _model_of(
+    source: memoryview, name: str, limits: Limits, folder: Path | None, attributes: SharedAttributes
+) -> Model:
     if not source:
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
@@ -181,7 +183,7 @@ def _classes(make: type, described: Mapping[str, Message], outer: str) -> dict[s
 
 
 def _generated_classes(path: str) -> Any:
-    """The generated module, under its usual name."""
+    """The message classes of the module that protobuf generated, loaded under its usual name."""
     specification = importlib.util.spec_from_file_location(_GENERATED, path)
     assert specification is not None and specification.loader is not None  # noqa: S101  (a .py file has a loader)
     module = importlib.util.module_from_spec(specification)
@@ -240,15 +242,15 @@ def _reason(source: memoryview, error: DecodeError) -> str:
     """Why protobuf refused a message, and where; its own message does not say where."""
     try:
         wire_format.check(source, _layout())
-    except wire_format.Malformed as found:
-        return str(found)
+    except wire_format.Malformed as malformed:
+        return str(malformed)
     return f"is not an ONNX model: {str(error).rpartition(': ')[2]}"
 
 
 def _described(source: memoryview) -> str:
     """The description of bytes that are not a model: another format, or the first message that defines all fields."""
-    if known := other_format(source):
-        return known
+    if other := other_format(source):
+        return other
     kinds = ("GraphProto", "TensorProto", "NodeProto", "FunctionProto", "ValueInfoProto", "TypeProto")
     return next((f"is a {kind}, not a ModelProto" for kind in kinds if _reads_as(source, kind)), "")
 
@@ -299,8 +301,8 @@ def _located_in(value: Message, place: str) -> Iterator[UnknownField]:
     if hasattr(value, "ListFields"):
         yield from _located(value, place)
         return
-    for index, one in enumerate(value):
-        yield from _located(one, f"{place}[{index}]")
+    for index, item in enumerate(value):
+        yield from _located(item, f"{place}[{index}]")
 
 
 FILE_SIGNATURES = (

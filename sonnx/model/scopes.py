@@ -21,7 +21,7 @@ from sonnx.model.ir import (
     Tensor,
     Type,
     ValueInfo,
-    joined,
+    joined_type,
     subgraphs,
 )
 
@@ -55,27 +55,27 @@ class Scope(Struct, frozen=True, dict=True):
     @cached_property
     def defined_at(self) -> Mapping[str, int]:
         """The index of the first node that defines a name; -1 for graph inputs and initializers."""
-        found: dict[str, int] = {}
+        positions: dict[str, int] = {}
         for index in range(len(self.graph.nodes) - 1, -1, -1):
             for name in self.graph.nodes[index].outputs:
-                found[name] = index
+                positions[name] = index
         graph = self.graph
-        for given in (graph.inputs, graph.initializers, graph.sparse_initializers):
-            found.update(dict.fromkeys([each.name for each in given], -1))
-        found.pop("", None)
-        return found
+        for named in (graph.inputs, graph.initializers, graph.sparse_initializers):
+            positions.update(dict.fromkeys([each.name for each in named], -1))
+        positions.pop("", None)
+        return positions
 
     @cached_property
     def declared(self) -> Mapping[str, Type]:
         """The type that the declarations of each name state together."""
-        given = (*self.graph.inputs, *self.graph.outputs, *self.graph.value_info)
-        found = {value.name: value.type for value in given}
-        if len(found) < len(given):
+        declarations = (*self.graph.inputs, *self.graph.outputs, *self.graph.value_info)
+        types = {value.name: value.type for value in declarations}
+        if len(types) < len(declarations):
             several: dict[str, dict[Type, None]] = {}
-            for value in given:
+            for value in declarations:
                 several.setdefault(value.name, {})[value.type] = None
-            found.update((name, joined(tuple(types))) for name, types in several.items() if len(types) > 1)
-        return found
+            types.update((name, joined_type(tuple(stated))) for name, stated in several.items() if len(stated) > 1)
+        return types
 
     @cached_property
     def graph_inputs(self) -> frozenset[str]:
@@ -171,50 +171,50 @@ def _as_graph(function: Function) -> Graph:
 
 def captured(node: Node) -> set[str]:
     """The names that the subgraphs of a node use, those they define included."""
-    texts: set[str] = set()
+    names: set[str] = set()
     waiting = [graph for _, graph in subgraphs(node)] if holds_graph(node) else []
     while waiting:
         graph = waiting.pop()
         for inner in graph.nodes:
-            texts.update(inner.inputs)
+            names.update(inner.inputs)
             waiting.extend(nested for _, nested in subgraphs(inner))
-        texts.update(value.name for value in graph.outputs)
-    return texts
+        names.update(value.name for value in graph.outputs)
+    return names
 
 
-def constants(model: Model) -> Iterator[Tensor | SparseTensor]:
+def all_constants(model: Model) -> Iterator[Tensor | SparseTensor]:
     """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
-    yield from _constants_in(model.graph)
+    yield from _tensors_of_graph(model.graph)
     for function in model.functions:
         inner = list[Graph]()
-        yield from _constants_of(function.nodes, inner)
+        yield from _tensors_of_nodes(function.nodes, inner)
         for graph in inner:
-            yield from _constants_in(graph)
+            yield from _tensors_of_graph(graph)
     for _, graph in model.training:
-        yield from _constants_in(graph)
+        yield from _tensors_of_graph(graph)
     for function in model.functions:
         for attribute in function.defaults:
-            yield from _tensors(attribute)
+            yield from _tensors_of_attribute(attribute)
 
 
-def _constants_in(root: Graph) -> Iterator[Tensor | SparseTensor]:
+def _tensors_of_graph(root: Graph) -> Iterator[Tensor | SparseTensor]:
     """The constants of a graph, then those of the graphs nested in its nodes, at any depth."""
     waiting = [root]
     while waiting:
         graph, inner = waiting.pop(), list[Graph]()
         yield from graph.initializers
         yield from graph.sparse_initializers
-        yield from _constants_of(graph.nodes, inner)
+        yield from _tensors_of_nodes(graph.nodes, inner)
         waiting.extend(reversed(inner))
 
 
-def _constants_of(nodes: Iterable[Node], inner: list[Graph]) -> Iterator[Tensor | SparseTensor]:
+def _tensors_of_nodes(nodes: Iterable[Node], inner: list[Graph]) -> Iterator[Tensor | SparseTensor]:
     """The tensors in attributes of nodes; `inner` gets the graphs."""
     for node in nodes:
         for attribute in node.attributes:
             value = attribute.value
             if isinstance(value, tuple):
-                yield from _tensors(attribute)
+                yield from _tensors_of_attribute(attribute)
             elif isinstance(value, Tensor | SparseTensor):
                 yield value
         if holds_graph(node):
@@ -223,7 +223,7 @@ def _constants_of(nodes: Iterable[Node], inner: list[Graph]) -> Iterator[Tensor 
 
 def stored_tensors(model: Model) -> Iterator[Tensor]:
     """Every tensor with values of constants; of a sparse constant its values and its indices."""
-    for constant in constants(model):
+    for constant in all_constants(model):
         if isinstance(constant, Tensor):
             yield constant
         else:
@@ -235,8 +235,8 @@ def is_same(model: Model, other: Model) -> bool:
     if model != other:
         return False
     tensors = zip(stored_tensors(model), stored_tensors(other), strict=True)
-    return all(one.data is another.data or one.data == another.data for one, another in tensors)
+    return all(tensor.data is counterpart.data or tensor.data == counterpart.data for tensor, counterpart in tensors)
 
 
-def _tensors(attribute: Attribute) -> Iterator[Tensor | SparseTensor]:
+def _tensors_of_attribute(attribute: Attribute) -> Iterator[Tensor | SparseTensor]:
     return (value for value in attribute.items if isinstance(value, Tensor | SparseTensor))

@@ -40,7 +40,7 @@ Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | BinaryIO | Mode
 """A model: the path of a file, the bytes of a file, or an object that has them."""
 
 
-def encoded(source: Source) -> str | os.PathLike[str] | bytes:
+def path_or_bytes(source: Source) -> str | os.PathLike[str] | bytes:
     """The source as a path or bytes.
 
     Raises:

@@ -97,29 +97,39 @@ def bind_symbols(
     if not numbers and not shapes:
         return model
     require_sizes(numbers)
-    texts: set[str] = set()
+    symbols: set[str] = set()
     sizes: dict[str, int | None] = dict(numbers)
     if shapes:
-        _values(model.graph.inputs, {}, texts)
+        _values(model.graph.inputs, {}, symbols)
         sizes |= _numbers_of_symbols(model, numbers, shapes)
         sizes |= dict.fromkeys(placeholders_of(model, numbers, shapes))
         inputs = tuple(_with_shape(value, shapes.get(value.name)) for value in model.graph.inputs)
         bare = {value.name for value in model.graph.inputs if value.name in shapes and value.type.shape is None}
         model = replace(model, graph=replace(model.graph, inputs=inputs), without_shape=model.without_shape | bare)
-    graph = _graph(model.graph, sizes, texts)
+    graph = _graph(model.graph, sizes, symbols)
     functions = tuple(
         replace(
             function,
-            value_info=_values(function.value_info, sizes, texts),
-            nodes=_nodes(function.nodes, sizes, texts),
+            value_info=_values(function.value_info, sizes, symbols),
+            nodes=_nodes(function.nodes, sizes, symbols),
         )
         for function in model.functions
     )
-    missing = sorted(sizes.keys() - texts)
+    missing = sorted(sizes.keys() - symbols)
     if missing:
-        has = f"it has {', '.join(sorted(texts))}" if texts else "it has none"
+        has = f"it has {', '.join(sorted(symbols))}" if symbols else "it has none"
         raise UnknownSymbol(f"no dimension of the model is the symbol {', '.join(missing)}; {has}")
     return replace(model, graph=graph, functions=functions)
+
+
+def symbols_of(model: Model) -> frozenset[str]:
+    """The symbols that dimensions of the model are, in all graphs and functions."""
+    symbols: set[str] = set()
+    _graph(model.graph, {}, symbols)
+    for function in model.functions:
+        _values(function.value_info, {}, symbols)
+        _nodes(function.nodes, {}, symbols)
+    return frozenset(symbols)
 
 
 def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
@@ -144,64 +154,68 @@ def _numbers_of_symbols(
     Raises:
         UsageError: a shape that contradicts the model or another number.
     """
-    known, found = {value.name: value.type for value in model.graph.inputs}, dict(numbers)
-    unknown = placeholders_of(model, numbers, shapes)
+    types, sizes = {value.name: value.type for value in model.graph.inputs}, dict(numbers)
+    placeholders = placeholders_of(model, numbers, shapes)
     for name, shape in shapes.items():
-        if name not in known:
-            raise UsageError(f"the model has no input {name!r}; it has {', '.join(map(repr, known)) or 'none'}")
-        stated = known[name].shape
+        if name not in types:
+            raise UsageError(f"the model has no input {name!r}; it has {', '.join(map(repr, types)) or 'none'}")
+        stated = types[name].shape
         if stated is not None and len(stated) != len(shape):
             raise UsageError(f"the input {name!r} has rank {len(stated)}; --input-shape gives it rank {len(shape)}")
         for index, (number, dimension) in enumerate(zip(shape, stated or (), strict=False)):
             require_sizes({f"dimension {index} of {name!r}": number})
             if isinstance(dimension, str):
-                if dimension not in unknown and found.setdefault(dimension, number) != number:
-                    raise UsageError(f"the dimension {dimension} is given as {found[dimension]} and as {number}")
+                if dimension not in placeholders and sizes.setdefault(dimension, number) != number:
+                    raise UsageError(f"the dimension {dimension} is given as {sizes[dimension]} and as {number}")
             elif dimension is not None and dimension >= 0 and dimension != number:
                 raise UsageError(f"dimension {index} of the input {name!r} is {dimension}, not {number}")
-    return found
+    return sizes
 
 
 def _with_shape(value: ValueInfo, shape: Sequence[int] | None) -> ValueInfo:
     return value if shape is None else ValueInfo(value.name, replace(value.type, shape=tuple(shape)))
 
 
-def _graph(graph: Graph, numbers: Mapping[str, int | None], found: set[str]) -> Graph:
+def _graph(graph: Graph, numbers: Mapping[str, int | None], symbols: set[str]) -> Graph:
     return replace(
         graph,
-        inputs=_values(graph.inputs, numbers, found),
-        outputs=_values(graph.outputs, numbers, found),
-        value_info=_values(graph.value_info, numbers, found),
-        nodes=_nodes(graph.nodes, numbers, found),
+        inputs=_values(graph.inputs, numbers, symbols),
+        outputs=_values(graph.outputs, numbers, symbols),
+        value_info=_values(graph.value_info, numbers, symbols),
+        nodes=_nodes(graph.nodes, numbers, symbols),
     )
 
 
-def _values(values: tuple[ValueInfo, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[ValueInfo, ...]:
-    return tuple(ValueInfo(value.name, _type(value.type, numbers, found)) for value in values)
+def _values(
+    values: tuple[ValueInfo, ...], numbers: Mapping[str, int | None], symbols: set[str]
+) -> tuple[ValueInfo, ...]:
+    return tuple(ValueInfo(value.name, _type(value.type, numbers, symbols)) for value in values)
 
 
-def _type(type_: Type, numbers: Mapping[str, int | None], found: set[str]) -> Type:
-    symbols = {dimension for dimension in type_.shape or () if isinstance(dimension, str)}
-    if not symbols:
+def _type(type_: Type, numbers: Mapping[str, int | None], symbols: set[str]) -> Type:
+    own = {dimension for dimension in type_.shape or () if isinstance(dimension, str)}
+    if not own:
         return type_
-    found |= symbols
+    symbols |= own
     bound = tuple(numbers.get(d, d) if isinstance(d, str) else d for d in type_.shape or ())
     return replace(type_, shape=bound)
 
 
-def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int | None], found: set[str]) -> tuple[Node, ...]:
+def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int | None], symbols: set[str]) -> tuple[Node, ...]:
     return tuple(
-        replace(node, attributes=tuple(_attribute(attribute, numbers, found) for attribute in node.attributes))
+        replace(node, attributes=tuple(_attribute(attribute, numbers, symbols) for attribute in node.attributes))
         if any(attribute.kind in ("graph", "graphs") for attribute in node.attributes)
         else node
         for node in nodes
     )
 
 
-def _attribute(attribute: Attribute, numbers: Mapping[str, int | None], found: set[str]) -> Attribute:
+def _attribute(attribute: Attribute, numbers: Mapping[str, int | None], symbols: set[str]) -> Attribute:
     value = attribute.value
     if isinstance(value, Graph):
-        return replace(attribute, value=_graph(value, numbers, found))
+        return replace(attribute, value=_graph(value, numbers, symbols))
     if isinstance(value, tuple):
-        return replace(attribute, value=tuple(_graph(g, numbers, found) if isinstance(g, Graph) else g for g in value))
+        return replace(
+            attribute, value=tuple(_graph(g, numbers, symbols) if isinstance(g, Graph) else g for g in value)
+        )
     return attribute

@@ -18,7 +18,7 @@ from sonnx.model import wire_format
 from sonnx.model.external_data import file_size
 from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, enforce
-from sonnx.model.type_reader import decoded, element_name
+from sonnx.model.type_reader import decoded_text, element_name
 from sonnx.model.wire_format import Message
 
 TYPE_CODE = {
@@ -62,7 +62,7 @@ class Reader(Struct, frozen=True):
         elif not away and DATA_FIELD.get(element or "") in stored:
             data, count, misfit = typed(message, element or "")
         return Tensor(
-            name=decoded(message.name),
+            name=decoded_text(message.name),
             element=element,
             dims=tuple(message.dims[:]),
             stored=stored,
@@ -76,7 +76,7 @@ class Reader(Struct, frozen=True):
         )
 
     def _external(self, message: Message) -> External:
-        entries = tuple((decoded(entry.key), decoded(entry.value)) for entry in message.external_data)
+        entries = tuple((decoded_text(entry.key), decoded_text(entry.value)) for entry in message.external_data)
         last = dict(entries)  # ONNX takes the last of several entries with one key
         location = last.get("location", "")
         if location not in self.files:
@@ -91,7 +91,7 @@ def repeated_keys(message: Message) -> tuple[str, ...]:
     entries = message.metadata_props
     if len(entries) < 2:
         return ()
-    return tuple([key for key, many in Counter([decoded(entry.key) for entry in entries]).items() if many > 1])
+    return tuple([key for key, many in Counter([decoded_text(entry.key) for entry in entries]).items() if many > 1])
 
 
 def number(text: str | None) -> int | None:

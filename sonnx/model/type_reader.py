@@ -31,7 +31,7 @@ _NAME_TAG = 1 << 3 | 2
 """The tag of ValueInfoProto.name, which comes first: protobuf writes fields in the order of their numbers."""
 
 
-def decoded(text: str | bytes) -> str:
+def decoded_text(text: str | bytes) -> str:
     """A string of a message; protobuf returns bytes where it is not UTF-8, and these become lone surrogates."""
     return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
@@ -55,7 +55,7 @@ def dimension(message: Message) -> Dimension:
     which = message.WhichOneof("value")
     if which == "dim_value":
         return int(message.dim_value)
-    return decoded(message.dim_param) or None if which else None
+    return decoded_text(message.dim_param) or None if which else None
 
 
 class Types(Struct, frozen=True):
@@ -78,7 +78,7 @@ class Types(Struct, frozen=True):
         if not (
             name.isascii() and 0 < size < 128 and written[0] == _NAME_TAG
         ):  # else its length takes more than a byte
-            return ValueInfo(decoded(name), self.type(message.type))
+            return ValueInfo(decoded_text(name), self.type(message.type))
         rest = written[2 + size :]
         value_type = self.rests.get(rest)
         if value_type is None:
@@ -106,9 +106,9 @@ class Types(Struct, frozen=True):
                 return Type(kind, element, None, sparse)
             listed = inner.shape.dim[:]
             enforce(self.limits, "dimensions", len(listed))
-            shape = tuple([one.dim_value or dimension(one) for one in listed])  # 0 may be an absent number
+            shape = tuple([entry.dim_value or dimension(entry) for entry in listed])  # 0 may be an absent number
             denotations = list(map(_DENOTATION, listed))
-            return Type(kind, element, shape, sparse, tuple(map(decoded, denotations)) if any(denotations) else ())
+            return Type(kind, element, shape, sparse, tuple(map(decoded_text, denotations)) if any(denotations) else ())
         if which not in _INNER_TYPE:
             return Type(kind)
         within = self.type(getattr(inner, _INNER_TYPE[which]))

@@ -44,7 +44,7 @@ def _base(name: str) -> str:
     return re.sub(r"_\d+$", "", name)
 
 
-def names_in(graph: Graph) -> TakenNames:
+def taken_names(graph: Graph) -> TakenNames:
     """Every name of a value in a graph, without those that only graphs inside its nodes define."""
     names = TakenNames(own_names(graph))
     names.update(*map(captured, graph.nodes))

@@ -50,30 +50,30 @@ class ValuesFile(Struct, frozen=True):
 def with_values_outside(model: Model, name: str) -> tuple[Model, ValuesFile]:
     """The model with its large initializers in another file of this name, and the file."""
     parts: list[tuple[int, memoryview]] = []
-    made, end = [], 0
+    initializers, end = [], 0
     for tensor in model.graph.initializers:
         data = tensor.data
         if data is None or len(data) < SMALLEST or tensor.segment or tensor.misfit is not None:
-            made.append(tensor)
+            initializers.append(tensor)
             continue
         offset = -(-end // ALIGNMENT) * ALIGNMENT
         parts.append((offset, data))
         end = offset + len(data)
         entries = (("location", name), ("offset", str(offset)), ("length", str(len(data))))
         outside = External(name, offset, len(data), entries)
-        made.append(replace(tensor, data=None, stored=("external_data",), external=outside))
-    return replace(model, graph=replace(model.graph, initializers=tuple(made))), ValuesFile(name, tuple(parts))
+        initializers.append(replace(tensor, data=None, stored=("external_data",), external=outside))
+    return replace(model, graph=replace(model.graph, initializers=tuple(initializers))), ValuesFile(name, tuple(parts))
 
 
 def with_values_inside(model: Model, file: ValuesFile) -> Model:
     """The model that was read from what was written, with the bytes of the other file."""
-    known: Mapping[int, memoryview] = dict(file.parts)
+    data_at: Mapping[int, memoryview] = dict(file.parts)
 
     def inside(tensor: Tensor) -> Tensor:
         outside = tensor.external
-        if outside is None or outside.location != file.name or outside.offset is None or outside.offset not in known:
+        if outside is None or outside.location != file.name or outside.offset is None or outside.offset not in data_at:
             return tensor
-        return replace(tensor, external=None, data=known[outside.offset], stored=("raw_data",))
+        return replace(tensor, external=None, data=data_at[outside.offset], stored=("raw_data",))
 
     return replace(model, graph=replace(model.graph, initializers=tuple(map(inside, model.graph.initializers))))
 

@@ -80,21 +80,21 @@ class MessageBounds(NamedTuple):
     """The entries so far of fields that limits count, in messages that are not copied unread."""
 
 
-def layout(descriptor: Message, known: dict[str, Layout] | None = None) -> Layout:
+def layout(descriptor: Message, layouts: dict[str, Layout] | None = None) -> Layout:
     """The layout of a message and of its submessages, from its protobuf descriptor."""
-    known = {} if known is None else known
-    if descriptor.full_name not in known:
-        found = known[descriptor.full_name] = Layout(descriptor.name)
-        for one in descriptor.fields:
-            if one.full_name in COUNTED:
-                found.counted[one.number << 3 | _BYTES] = COUNTED[one.full_name]
-            if one.message_type is not None:
-                found.fields[one.number << 3 | _BYTES] = layout(one.message_type, known)
-            elif one.full_name == "onnx.TensorProto.raw_data":
-                found.fields[one.number << 3 | _BYTES] = None
-            elif one.type == one.TYPE_STRING and one.name not in _PROSE:
-                found.names.add(one.number << 3 | _BYTES)
-    return known[descriptor.full_name]
+    layouts = {} if layouts is None else layouts
+    if descriptor.full_name not in layouts:
+        own = layouts[descriptor.full_name] = Layout(descriptor.name)
+        for field in descriptor.fields:
+            if field.full_name in COUNTED:
+                own.counted[field.number << 3 | _BYTES] = COUNTED[field.full_name]
+            if field.message_type is not None:
+                own.fields[field.number << 3 | _BYTES] = layout(field.message_type, layouts)
+            elif field.full_name == "onnx.TensorProto.raw_data":
+                own.fields[field.number << 3 | _BYTES] = None
+            elif field.type == field.TYPE_STRING and field.name not in _PROSE:
+                own.names.add(field.number << 3 | _BYTES)
+    return layouts[descriptor.full_name]
 
 
 def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> bytes:
@@ -123,15 +123,15 @@ def cut(buffer: memoryview, message: Layout, allowed: Limits | None = None) -> b
 def _with_parts(message: Layout) -> Layout:
     """The layout of those submessages in which counted fields may be, at any depth."""
     holding = [each for each in _reached(message) if any(inner.counted for inner in _reached(each))]
-    found = {}
+    reduced = {}
     for layout in holding:
         tags = [tag for tag, inner in layout.fields.items() if inner in holding]
         firsts = bytes({tag & 127 | 128 for tag in tags} | {tag for tag in tags if tag < 128})  # a tag may be padded
         starts = None if layout.counted else re.compile(b"[" + re.escape(firsts) + b"]")
-        found[layout] = Layout(layout.name, {}, set(), layout.counted, starts)
-    for layout, copy in found.items():
-        copy.fields.update((tag, found[inner]) for tag, inner in layout.fields.items() if inner in found)
-    return found[message]
+        reduced[layout] = Layout(layout.name, {}, set(), layout.counted, starts)
+    for layout, copy in reduced.items():
+        copy.fields.update((tag, reduced[inner]) for tag, inner in layout.fields.items() if inner in reduced)
+    return reduced[message]
 
 
 def _reached(message: Layout) -> set[Layout]:

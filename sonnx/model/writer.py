@@ -63,7 +63,7 @@ def write(model: Model) -> bytes:
 
 
 def _unwritten(message: Message) -> Exception:
-    """Why protobuf does not write a message, which it does not say: it is too large, or there is no memory for it."""
+    """The reason why protobuf could not write a message: it is too large, or memory is short."""
     size = sum(len(tensor.raw_data) for tensor in message.graph.initializer)
     return (
         ValueError("more than two gigabytes") if size > LARGEST_WEIGHTS else MemoryError("no memory to write a model")

@@ -112,10 +112,10 @@ def required(inputs: Sequence[Given | None], count: int) -> list[Given]:
     Raises:
         NotExecutable: one is left out.
     """
-    given = [operand for operand in inputs[:count] if operand is not None]
-    if len(given) < count:
+    operands = [operand for operand in inputs[:count] if operand is not None]
+    if len(operands) < count:
         raise NotExecutable(f"one of the first {count} inputs is left out")
-    return given
+    return operands
 
 
 def optional(inputs: Sequence[Given | None], first: int, count: int = 1) -> list[Given | None]:

@@ -107,7 +107,7 @@ def _chunked(shape: tuple[int, ...], count: int) -> int:
     return axis
 
 
-def walk(X: Sequence[Array], out: Array, count: int) -> Iterator[tuple[list[Array], Array]]:
+def block_pieces(X: Sequence[Array], out: Array, count: int) -> Iterator[tuple[list[Array], Array]]:
     """The flat pieces of operands of merged axes and of the output, block by block; a piece is valid for its block.
 
     The walked axes turn fastest, so that what differs along the chunked one alone is copied once a piece.

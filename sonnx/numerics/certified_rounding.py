@@ -71,7 +71,7 @@ def certify(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
         half_width += np.multiply(bound, BOUND_FACTOR) + LEAST_POSITIVE
         low = to_nearest(approximation - half_width, kind)
         high = to_nearest(np.add(approximation, half_width, out=half_width), kind)
-        unsigned = grid_of(kind).made.unsigned
+        unsigned = grid_of(kind).number_format.unsigned
         undecided = low.view(unsigned) != high.view(unsigned)
         undecided |= ~(np.abs(approximation) <= np.finfo(np.float64).max)  # infinite, NaN
         undecided |= np.isnan(bound)
@@ -85,8 +85,8 @@ def certify(approximation: Array, bound: Array | float, kind: np.dtype[Any]) -> 
 
 def half_width(bound: Array | float, largest: Array | float) -> Array | float:
     """The B above, for `certify_singles`; `largest` is at least the magnitude of each approximation."""
-    made: Array | float = bound * BOUND_FACTOR + largest * MAGNITUDE_FACTOR + LEAST_POSITIVE
-    return made
+    width: Array | float = bound * BOUND_FACTOR + largest * MAGNITUDE_FACTOR + LEAST_POSITIVE
+    return width
 
 
 def certify_singles(

@@ -34,11 +34,11 @@ def recognized(spec: TensorSpec) -> tuple[str, ...]:
     places = (FIRST, BETWEEN, LAST) if size > 2 else (FIRST, LAST)
     texts = [f"{name} {place}" for name in names for place in places]
     texts += [f"{ALL} {name}" for name in names]
-    texts += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if one in names and other in names]
+    texts += [f"{first} before {second}" for first, second in (*ZEROS, *PAIRS) if first in names and second in names]
     return (*texts, *((GREATEST, LEAST, EQUAL) if is_computed_with(kind) else ()))
 
 
-def occurring(values: Array) -> frozenset[str]:
+def occurring_classes(values: Array) -> frozenset[str]:
     """The classes that an array shows, of those that `recognized` lists."""
     return frozenset(_occurring(values))
 
@@ -65,9 +65,9 @@ def _occurring(values: Array) -> Iterator[str]:
                 yield f"{name} {BETWEEN}"
             if at.size == codes.size:
                 yield f"{ALL} {name}"
-    for one, other in (*ZEROS, *PAIRS):
-        if one in ends and other in ends and ends[one][0] < ends[other][1]:
-            yield f"{one} before {other}"
+    for first, second in (*ZEROS, *PAIRS):
+        if first in ends and second in ends and ends[first][0] < ends[second][1]:
+            yield f"{first} before {second}"
     if is_computed_with(values.dtype):
         yield from _ties(values)
 
@@ -77,7 +77,7 @@ def _names_by_code(kind: np.dtype[np.generic]) -> tuple[tuple[str, ...], ...]:
     """For each special value of a type the names of its number: of an unsigned type the least one is 0, too."""
     known = special_values(kind)
     keys = {name: _key(known[name][()]) for name in known.names}
-    return tuple(tuple(other for other in known.names if keys[other] == keys[name]) for name in known.names)
+    return tuple(tuple(equal for equal in known.names if keys[equal] == keys[name]) for name in known.names)
 
 
 def _ties(values: Array) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _codes(values: Array) -> Array:
     known = special_values(values.dtype)
     if values.dtype == TEXT or values.dtype.kind == "c":
         numbers = {_key(value): number for number, value in enumerate(known.values)}
-        return np.array([numbers.get(_key(each), -1) for each in values.reshape(-1)], np.int64)
+        return np.array([numbers.get(_key(element), -1) for element in values.reshape(-1)], np.int64)
     bits = np.dtype(f"u{values.dtype.itemsize}")
     special = np.ascontiguousarray(known.values).view(bits)
     order = np.argsort(special)
@@ -128,5 +128,5 @@ def excluded(spec: TensorSpec, excludes: Excludes) -> frozenset[str]:
             continue
         texts += [f"{name} {FIRST}"] * bool(marks[0]) + [f"{name} {LAST}"] * bool(marks[-1])
         texts += [f"{name} {BETWEEN}"] * bool(marks[1:-1].all()) + [f"{ALL} {name}"] * bool(marks.any())
-    texts += [f"{one} before {other}" for one, other in (*ZEROS, *PAIRS) if {one, other} & nowhere]
+    texts += [f"{first} before {second}" for first, second in (*ZEROS, *PAIRS) if {first, second} & nowhere]
     return frozenset(texts).intersection(recognized(spec))

@@ -93,11 +93,11 @@ def _by_slices(A: Array, B: Array) -> tuple[Array, Array]:
     high, low = two_sum(high, low)
     bound = count * ((SLICES + 1) * 2.0 ** (-bits * SLICES) + SECOND_DOUBLE_ERROR)
     width = bound * (1 + 2.0**-50) + np.abs(low) * 2.0**-51
-    made, other = high + (low - width), high + (low + width)
+    low_end, high_end = high + (low - width), high + (low + width)
     exponents = row_exponents[:, None] + column_exponents
-    _, own = np.frexp(made)
+    _, own = np.frexp(low_end)
     normal = (own + exponents > -1000) & (own + exponents < 1000)
-    return np.ldexp(made, exponents), (made != other) | ~normal | (made == 0)
+    return np.ldexp(low_end, exponents), (low_end != high_end) | ~normal | (low_end == 0)
 
 
 def _exactly(A: Array, B: Array, out: Array, i: Array, j: Array, block: int) -> None:

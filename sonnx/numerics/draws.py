@@ -51,9 +51,9 @@ def is_ordinary(values: Array) -> bool:
     return bool((normal | (array == 0)).all())
 
 
-def least_normal(made: Format) -> int:
+def least_normal(number_format: Format) -> int:
     """The pattern of the least positive normal number: the lowest bit of the exponent."""
-    return made.infinity & -made.infinity
+    return number_format.infinity & -number_format.infinity
 
 
 def draw(kind: np.dtype[np.generic], shape: Sequence[int], which: str, seeds: Sequence[int]) -> Array:

@@ -51,13 +51,13 @@ def each(function: ElementFunction, *tensors: Array, kind: np.dtype[Any] | None 
         tensors: of one shape.
         kind: the type of the result, that of the first tensor if none is named.
     """
-    made = kind or tensors[0].dtype
+    result_type = kind or tensors[0].dtype
     shape = tensors[0].shape
-    if format_of(made) is None:
-        found = [function(*row) for row in zip(*map(elements, tensors), strict=True)]
-        return integer_array(found, made, shape)
-    once = rounding_context(made)
-    return from_mpfr((function(*row, once) for row in zip(*map(elements, tensors), strict=True)), made, shape)
+    if format_of(result_type) is None:
+        results = [function(*row) for row in zip(*map(elements, tensors), strict=True)]
+        return integer_array(results, result_type, shape)
+    once = rounding_context(result_type)
+    return from_mpfr((function(*row, once) for row in zip(*map(elements, tensors), strict=True)), result_type, shape)
 
 
 def elements(values: Array) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, KernelFactory
-from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
+from sonnx.numerics.blocks import BLOCK_ELEMENTS, block_pieces, merged
 from sonnx.numerics.certified_rounding import Bound, certify_block, wide_type
 from sonnx.numerics.elementwise import ElementFunction, each
 from sonnx.numerics.formats import Array, format_of
@@ -133,7 +133,7 @@ def real_function_of_two(
                 return out
             error, count = bound_in(wide, bound), 0
             shape, Z = merged(inputs, out.shape)
-            for (a, b), piece in walk(Z, out.reshape(shape), application.block(BLOCK_ELEMENTS)):
+            for (a, b), piece in block_pieces(Z, out.reshape(shape), application.block(BLOCK_ELEMENTS)):
                 y, z = _FIRST.array(piece.size, wide), _SECOND.array(piece.size, wide)
                 np.copyto(y, a)
                 np.copyto(z, b)

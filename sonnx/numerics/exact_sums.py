@@ -22,19 +22,27 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sonnx.numerics.formats import Array, format_of, patterns
-from sonnx.numerics.rounding import grid_of, is_infinite, is_nan, is_negative, nan_of, nearest_ratio, scaled
+from sonnx.numerics.rounding import (
+    grid_of,
+    nan_of,
+    nearest_ratio,
+    pattern_is_infinite,
+    pattern_is_nan,
+    pattern_is_negative,
+    significand_and_exponent,
+)
 
 Number: TypeAlias = Fraction | int | float
 
 
 def number(pattern: int, kind: np.dtype[Any]) -> Number:
     """The number with these bits, in units of 2^least of its format."""
-    if is_nan(pattern, kind):
+    if pattern_is_nan(pattern, kind):
         return math.nan
-    sign = -1.0 if is_negative(pattern, kind) else 1.0
-    if is_infinite(pattern, kind):
+    sign = -1.0 if pattern_is_negative(pattern, kind) else 1.0
+    if pattern_is_infinite(pattern, kind):
         return sign * math.inf
-    significand, exponent = scaled(pattern, kind)
+    significand, exponent = significand_and_exponent(pattern, kind)
     return significand << exponent - grid_of(kind).least if significand else sign * 0.0
 
 
@@ -74,20 +82,20 @@ def _special(x: Number) -> float:
 
 def total(addends: Iterable[Number]) -> Number:
     """The exact sum of numbers in one unit."""
-    whole, specials, negative_zeros, count = Fraction(0), 0.0, 0, 0
-    wholes: int = 0
+    fractions, specials, negative_zeros, count = Fraction(0), 0.0, 0, 0
+    integers: int = 0
     for x in addends:
         count += 1
         if isinstance(x, int):
-            wholes += x
+            integers += x
         elif isinstance(x, Fraction):
-            whole += x
+            fractions += x
         else:
             specials += x
             negative_zeros += x == 0 and math.copysign(1, x) < 0
     if not math.isfinite(specials):
         return specials
-    return whole + wholes if whole else wholes or (-0.0 if 0 < count == negative_zeros else 0.0)
+    return fractions + integers if fractions else integers or (-0.0 if 0 < count == negative_zeros else 0.0)
 
 
 def rounded(x: Number, exponent: int, kind: np.dtype[Any], divisor: int = 1) -> int:
@@ -95,7 +103,7 @@ def rounded(x: Number, exponent: int, kind: np.dtype[Any], divisor: int = 1) -> 
     if not isinstance(x, float):
         unit = x * Fraction(2) ** exponent / divisor
         return nearest_ratio(unit.numerator, unit.denominator, kind)
-    number_format = grid_of(kind).made
+    number_format = grid_of(kind).number_format
     if math.isnan(x):
         return nan_of(kind)
     return (number_format.sign if math.copysign(1, x) < 0 else 0) + (number_format.infinity if x else 0)
@@ -147,7 +155,7 @@ def special_sums(A: Array, B: Array, kind: np.dtype[Any]) -> Array:
     rising = _occurs([(up, above), (down, below), (positive, top), (negative, bottom)])
     falling = _occurs([(up, below), (down, above), (negative, top), (positive, bottom)])
     result = np.where(rising, np.inf, -np.inf).astype(kind)
-    result.view(grid_of(kind).made.unsigned)[nan | (rising & falling)] = nan_of(kind)
+    result.view(grid_of(kind).number_format.unsigned)[nan | (rising & falling)] = nan_of(kind)
     return result
 
 

@@ -29,8 +29,8 @@ def product_into(A: Array, B: Array, out: Array, block: BlockSize = usual_size) 
 def integer_product_into(A: Array, B: Array, out: Array) -> None:
     """Make out = A B for matrices, or stacks of them, of one integer type of at least the width of theirs."""
     if A.shape[-1] * _largest(A) * _largest(B) < EXACT_BELOW:
-        made = np.matmul(A.astype(np.float64), B.astype(np.float64))
-        out[...] = made.astype(np.int64).astype(out.dtype)
+        product = np.matmul(A.astype(np.float64), B.astype(np.float64))
+        out[...] = product.astype(np.int64).astype(out.dtype)
     else:
         np.matmul(A.astype(out.dtype), B.astype(out.dtype), out=out)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.numerics.blocks import BlockSize, merged, usual_size, walk
+from sonnx.numerics.blocks import BlockSize, block_pieces, merged, usual_size
 from sonnx.numerics.formats import Array, Format, format_of
 from sonnx.numerics.numpy_trials import maximum_keeps_the_first_nan
 from sonnx.numerics.scratch import Scratch
@@ -71,13 +71,13 @@ def _combine(kind: np.dtype[Any]) -> tuple[Combine, int]:
     """What computes a block of a type, and how many elements a block has."""
     number_format = format_of(kind)
     if number_format is None:
-        found: tuple[Combine, int] = fold, 1 << 18
+        combine_and_size: tuple[Combine, int] = fold, 1 << 18
     elif kind.itemsize > 2 and maximum_keeps_the_first_nan(kind):
-        found = _with_zeros(number_format), 1 << 18
+        combine_and_size = _with_zeros(number_format), 1 << 18
     else:
-        found = _by_integers(number_format), 1 << 17
-    _known[kind] = found
-    return found
+        combine_and_size = _by_integers(number_format), 1 << 17
+    _known[kind] = combine_and_size
+    return combine_and_size
 
 
 def _flat(X: Sequence[Array], out: Array, combine: Combine, count: int) -> None:
@@ -101,7 +101,7 @@ def _general(X: Sequence[Array], out: Array, combine: Combine, count: int) -> No
     if combine is fold:
         _folded(Z, target, count)
         return
-    for pieces, piece in walk(Z, target, count):
+    for pieces, piece in block_pieces(Z, target, count):
         combine(pieces, piece)
 
 
@@ -133,16 +133,16 @@ def _folded(X: Sequence[Array], out: Array, count: int) -> None:
         fold(X, out)
         return
     rows, short = divmod(length, row)
-    whole = length - short
+    in_rows = length - short
     rowed = [_row(x, row, m) if here else x for m, (x, here) in enumerate(zip(X, still, strict=True))]
     split = [
-        x[..., None, :] if here else x[..., :whole].reshape(*x.shape[:-1], rows, row)
+        x[..., None, :] if here else x[..., :in_rows].reshape(*x.shape[:-1], rows, row)
         for x, here in zip(rowed, still, strict=True)
     ]
-    fold(split, out[..., :whole].reshape(*out.shape[:-1], rows, row))
+    fold(split, out[..., :in_rows].reshape(*out.shape[:-1], rows, row))
     if short:
-        rest = [x[..., :short] if here else x[..., whole:] for x, here in zip(rowed, still, strict=True)]
-        fold(rest, out[..., whole:])
+        rest = [x[..., :short] if here else x[..., in_rows:] for x, here in zip(rowed, still, strict=True)]
+        fold(rest, out[..., in_rows:])
 
 
 def _row(values: Array, count: int, number: int) -> Array:
@@ -159,50 +159,50 @@ def fold(X: Sequence[Array], out: Array) -> None:
         np.maximum(out, x, out=out)
 
 
-def _with_zeros(made: Format) -> Combine:
-    least = -made.sign
+def _with_zeros(number_format: Format) -> Combine:
+    least = -number_format.sign
 
     def combine(X: Sequence[Array], out: Array) -> None:
         fold(X, out)
-        if np.minimum.reduce(out.view(made.signed), axis=None) == least:
-            _correct_zeros([x.view(made.signed) for x in X], out.view(made.signed), made)
+        if np.minimum.reduce(out.view(number_format.signed), axis=None) == least:
+            _correct_zeros([x.view(number_format.signed) for x in X], out.view(number_format.signed), number_format)
 
     return combine
 
 
-def _correct_zeros(X: Sequence[Array], out: Array, made: Format) -> None:
+def _correct_zeros(X: Sequence[Array], out: Array, number_format: Format) -> None:
     """Clear the sign where some operand has none; a NaN keeps its bits."""
-    signs = _SIGNS.array(out.size, made.signed).reshape(out.shape)
+    signs = _SIGNS.array(out.size, number_format.signed).reshape(out.shape)
     np.bitwise_and(X[0], X[1], out=signs)
     for x in X[2:]:
         np.bitwise_and(signs, x, out=signs)
-    np.bitwise_or(signs, made.sign - 1, out=signs)
-    unsigned = out.view(made.unsigned)
-    if np.maximum.reduce(unsigned, axis=None) > made.sign + made.infinity:
-        np.bitwise_and(out, signs, out=out, where=unsigned <= made.sign + made.infinity)
+    np.bitwise_or(signs, number_format.sign - 1, out=signs)
+    unsigned = out.view(number_format.unsigned)
+    if np.maximum.reduce(unsigned, axis=None) > number_format.sign + number_format.infinity:
+        np.bitwise_and(out, signs, out=out, where=unsigned <= number_format.sign + number_format.infinity)
     else:
         np.bitwise_and(out, signs, out=out)
 
 
-def _by_integers(made: Format) -> Combine:
-    shift = 8 * made.signed.itemsize - 1
+def _by_integers(number_format: Format) -> Combine:
+    shift = 8 * number_format.signed.itemsize - 1
 
     def combine(X: Sequence[Array], out: Array) -> None:
-        integers, S = [x.view(made.signed) for x in X], out.view(made.signed)
-        M = _LEAST.array(out.size, made.signed).reshape(out.shape)
-        nan = _negative_nan(X, made)
+        integers, S = [x.view(number_format.signed) for x in X], out.view(number_format.signed)
+        M = _LEAST.array(out.size, number_format.signed).reshape(out.shape)
+        nan = _negative_nan(X, number_format)
         if len(X) == 2:
             np.bitwise_xor(integers[0], integers[1], out=M)  # S and M are the two operands: S xor M = X0 xor X1
             np.maximum(integers[0], integers[1], out=S)
         else:
             _extremes(integers, S, M)
-        nan = nan or np.maximum.reduce(S, axis=None) > made.infinity
-        negative = _NEGATIVE.array(out.size, made.signed).reshape(out.shape)
+        nan = nan or np.maximum.reduce(S, axis=None) > number_format.infinity
+        negative = _NEGATIVE.array(out.size, number_format.signed).reshape(out.shape)
         np.right_shift(S, shift, out=negative)
         np.bitwise_and(M, negative, out=M)
         np.bitwise_xor(S, M, out=S)
         if nan:
-            _first_nan(X, out, made)
+            _first_nan(X, out, number_format)
 
     return combine
 
@@ -216,12 +216,12 @@ def _extremes(integers: Sequence[Array], S: Array, M: Array) -> None:
     np.bitwise_xor(S, M, out=M)
 
 
-def _negative_nan(X: Sequence[Array], made: Format) -> bool:
-    limit = made.sign + made.infinity
-    return any(np.maximum.reduce(x.view(made.unsigned), axis=None) > limit for x in X)
+def _negative_nan(X: Sequence[Array], number_format: Format) -> bool:
+    limit = number_format.sign + number_format.infinity
+    return any(np.maximum.reduce(x.view(number_format.unsigned), axis=None) > limit for x in X)
 
 
-def _first_nan(X: Sequence[Array], out: Array, made: Format) -> None:
+def _first_nan(X: Sequence[Array], out: Array, number_format: Format) -> None:
     """Where an operand is NaN, the first such operand."""
     for x in reversed(X):
-        np.copyto(out, x, where=x.view(made.unsigned) & (made.sign - 1) > made.infinity)
+        np.copyto(out, x, where=x.view(number_format.unsigned) & (number_format.sign - 1) > number_format.infinity)

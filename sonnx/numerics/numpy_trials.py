@@ -47,16 +47,16 @@ def maximum_keeps_the_first_nan(kind: np.dtype[Any]) -> bool:
     x, y = (np.ascontiguousarray(array).reshape(-1) for array in np.meshgrid(few, few, indexing="ij"))
     of_two = larger(kind)
     pairs = zip(x.view(number_format.unsigned).tolist(), y.view(number_format.unsigned).tolist(), strict=True)
-    wanted = np.array([of_two(*pair) for pair in pairs], number_format.unsigned)
+    expected = np.array([of_two(*pair) for pair in pairs], number_format.unsigned)
     for step in (1, 2, -1):
         for start in range(4):
             with np.errstate(all="ignore"):
-                found = np.maximum(x[start::step], y[start::step]).view(number_format.unsigned)
-            want = wanted[start::step]
-            zero_signs = (found | number_format.sign == number_format.sign) & (
-                want | number_format.sign == number_format.sign
+                computed = np.maximum(x[start::step], y[start::step]).view(number_format.unsigned)
+            right = expected[start::step]
+            zero_signs = (computed | number_format.sign == number_format.sign) & (
+                right | number_format.sign == number_format.sign
             )
-            if not np.all((found == want) | zero_signs):
+            if not np.all((computed == right) | zero_signs):
                 return False
     return True
 
@@ -88,7 +88,7 @@ def arithmetic_is_ieee(kind: np.dtype[Any]) -> bool:
     overflow; against exact fractions.
     """
     few = np.concatenate([specials(kind), np.array([1 / 3, 3, 1.5, 2.5, -7, 11, 1e-3], np.float64).astype(kind)])
-    x, y = (np.ascontiguousarray(each).reshape(-1) for each in np.meshgrid(few, few, indexing="ij"))
+    x, y = (np.ascontiguousarray(array).reshape(-1) for array in np.meshgrid(few, few, indexing="ij"))
     with np.errstate(all="ignore"):
         for operation in (np.add, np.subtract, np.multiply, np.divide):
             if not _all_nearest(operation, operation(x, y), x, y):
@@ -97,11 +97,11 @@ def arithmetic_is_ieee(kind: np.dtype[Any]) -> bool:
         return bool(np.all(_roots_are_nearest(few, roots)))
 
 
-def _all_nearest(operation: Any, found: Array, x: Array, y: Array) -> bool:
-    kind = found.dtype
+def _all_nearest(operation: Any, computed: Array, x: Array, y: Array) -> bool:
+    kind = computed.dtype
     exact = {np.add: add, np.subtract: sub, np.multiply: mul, np.divide: truediv}[operation]
     finite = np.isfinite(x) & np.isfinite(y) & ((y != 0) | (operation is not np.divide))
-    for a, b, c in zip(patterns(x)[finite], patterns(y)[finite], patterns(found)[finite], strict=True):
+    for a, b, c in zip(patterns(x)[finite], patterns(y)[finite], patterns(computed)[finite], strict=True):
         value = exact(real(int(a), kind), real(int(b), kind))
         negative = bool(c >= (1 << 8 * kind.itemsize - 1)) if value == 0 else False
         if nearest(value, kind, negative_zero=negative) != int(c):
@@ -111,7 +111,7 @@ def _all_nearest(operation: Any, found: Array, x: Array, y: Array) -> bool:
 
 def _roots_are_nearest(x: Array, root: Array) -> list[bool]:
     """Whether each root r of a positive number lies within half a step: (r - s)^2 < x < (r + s)^2, exactly."""
-    results, number_format = [], grid_of(x.dtype).made
+    results, number_format = [], grid_of(x.dtype).number_format
     for a, r in zip(patterns(x).tolist(), patterns(root).tolist(), strict=True):
         if 0 < a < number_format.infinity:
             low, here, high = (real(part, x.dtype) for part in (r - 1, r, r + 1))

@@ -65,10 +65,10 @@ def store_reduced(reduced: Array, k: tuple[int, ...], elements: Array, divisor: 
     """
     if divisor == 0:
         raise NotExecutable("no text gives the mean of no element")
-    whole: Any = total(numbers(elements))
+    sum_: Any = total(numbers(elements))
     if format_of(reduced.dtype) is None and divisor != 1:
         raise NotExecutable(f"no text gives the mean of elements of type {reduced.dtype}")
-    store(reduced, k, whole, divisor=divisor)
+    store(reduced, k, sum_, divisor=divisor)
 
 
 def fast_reduce_sum(application: Application, data: Array, gone: tuple[int, ...], mean: bool) -> Array:

@@ -24,7 +24,7 @@ from sonnx.numerics.formats import ELEMENTS, Array, Format, format_of
 class Grid:
     """Where the numbers of a format lie: `precision` binary digits, multiples of 2^least, infinity from 2^top on."""
 
-    made: Format
+    number_format: Format
     precision: int
     least: int
     top: int
@@ -59,7 +59,7 @@ def nearest(value: Fraction | int, kind: np.dtype[Any], negative_zero: bool = Fa
 def nearest_ratio(numerator: int, denominator: int, kind: np.dtype[Any], negative_zero: bool = False) -> int:
     """The bit pattern of the number nearest to numerator / denominator, the denominator positive; see `nearest`."""
     grid = grid_of(kind)
-    sign = grid.made.sign if numerator < 0 or (numerator == 0 and negative_zero) else 0
+    sign = grid.number_format.sign if numerator < 0 or (numerator == 0 and negative_zero) else 0
     n, d = abs(numerator), denominator
     if n == 0:
         return sign
@@ -71,46 +71,46 @@ def nearest_ratio(numerator: int, denominator: int, kind: np.dtype[Any], negativ
         d <<= unit
     else:
         n <<= -unit
-    whole, rest = divmod(n, d)
-    whole += 2 * rest > d or (2 * rest == d and whole % 2 == 1)
-    return sign | min((unit - grid.least << grid.precision - 1) + whole, grid.made.infinity)
+    significand, rest = divmod(n, d)
+    significand += 2 * rest > d or (2 * rest == d and significand % 2 == 1)
+    return sign | min((unit - grid.least << grid.precision - 1) + significand, grid.number_format.infinity)
 
 
-def is_nan(pattern: int, kind: np.dtype[Any]) -> bool:
+def pattern_is_nan(pattern: int, kind: np.dtype[Any]) -> bool:
     """Whether a pattern is a NaN."""
-    number_format = grid_of(kind).made
+    number_format = grid_of(kind).number_format
     return pattern & (number_format.sign - 1) > number_format.infinity
 
 
-def is_infinite(pattern: int, kind: np.dtype[Any]) -> bool:
+def pattern_is_infinite(pattern: int, kind: np.dtype[Any]) -> bool:
     """Whether a pattern is an infinity of either sign."""
-    number_format = grid_of(kind).made
+    number_format = grid_of(kind).number_format
     return pattern & (number_format.sign - 1) == number_format.infinity
 
 
-def is_negative(pattern: int, kind: np.dtype[Any]) -> bool:
+def pattern_is_negative(pattern: int, kind: np.dtype[Any]) -> bool:
     """Whether the sign is set, also that of a zero or NaN."""
-    return pattern >= grid_of(kind).made.sign
+    return pattern >= grid_of(kind).number_format.sign
 
 
 def nan_of(kind: np.dtype[Any]) -> int:
     """The pattern of the NaN an operation makes: quiet, positive, no payload."""
     grid = grid_of(kind)
-    return grid.made.infinity | 1 << grid.precision - 2
+    return grid.number_format.infinity | 1 << grid.precision - 2
 
 
-def scaled(pattern: int, kind: np.dtype[Any]) -> tuple[int, int]:
+def significand_and_exponent(pattern: int, kind: np.dtype[Any]) -> tuple[int, int]:
     """A finite number as (significand, exponent), exactly significand * 2^exponent; both zeros are (0, least)."""
     grid = grid_of(kind)
-    magnitude = pattern & (grid.made.sign - 1)
+    magnitude = pattern & (grid.number_format.sign - 1)
     field, fraction = magnitude >> grid.precision - 1, magnitude & (1 << grid.precision - 1) - 1
     significand = fraction | 1 << grid.precision - 1 if field else fraction
-    return (-significand if is_negative(pattern, kind) else significand), grid.least + max(field - 1, 0)
+    return (-significand if pattern_is_negative(pattern, kind) else significand), grid.least + max(field - 1, 0)
 
 
 def real(pattern: int, kind: np.dtype[Any]) -> Fraction:
     """The exact value of a finite number."""
-    significand, exponent = scaled(pattern, kind)
+    significand, exponent = significand_and_exponent(pattern, kind)
     return Fraction(significand << exponent) if exponent >= 0 else Fraction(significand, 1 << -exponent)
 
 
@@ -151,14 +151,14 @@ def to_nearest(values: Array, kind: np.dtype[Any]) -> Array:
         array = narrow(values, kind)
     nan = np.isnan(values)
     if nan.any():
-        array.view(grid_of(kind).made.unsigned)[nan] = nan_of(kind)
+        array.view(grid_of(kind).number_format.unsigned)[nan] = nan_of(kind)
     return array
 
 
 def canonicalize_nans(out: Array) -> None:
     """Every NaN becomes `nan_of` the type: processors differ in the NaN they make."""
     if has_nan(out):
-        out.view(grid_of(out.dtype).made.unsigned)[np.isnan(out)] = nan_of(out.dtype)
+        out.view(grid_of(out.dtype).number_format.unsigned)[np.isnan(out)] = nan_of(out.dtype)
 
 
 def has_nan(values: Array) -> bool:

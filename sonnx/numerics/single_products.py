@@ -237,38 +237,44 @@ def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | No
     return settled(left, right.columns, [_rounded(left, right, array, B.shape[1], out, added)], out, added)
 
 
-def _rounded(left: Left, right: Right, made: Array, additions: int, out: Array, added: Array | None) -> OpenElements:
+def _rounded(
+    left: Left, right: Right, approximations: Array, additions: int, out: Array, added: Array | None
+) -> OpenElements:
     """Approximations of products of finite matrices, rounded; no addend of theirs goes through more additions."""
     norms, factor = right.norms, bound_factor(additions)
     reach = (left.norms * (norms.largest * SLACK))[:, :, None]
-    undecided = _undecided(made, reach, factor, out, added, left.block(CERTIFIED_ELEMENTS))
+    undecided = _undecided(approximations, reach, factor, out, added, left.block(CERTIFIED_ELEMENTS))
     if norms.zeros:
         zero = np.broadcast_to(_zero_columns(left, right, out, added)[:, None], out.shape)
         undecided = undecided[~zero.reshape(-1)[undecided]]
     s, i, j = np.unravel_index(undecided, out.shape)
-    return OpenElements(s, i, j, made[s, i, j], left.norms[s, i] * norms.values[s, j], factor)
+    return OpenElements(s, i, j, approximations[s, i, j], left.norms[s, i] * norms.values[s, j], factor)
 
 
-def _undecided(made: Array, reach: Array, factor: float, out: Array, added: Array | None, block: int) -> Array:
+def _undecided(
+    approximations: Array, reach: Array, factor: float, out: Array, added: Array | None, block: int
+) -> Array:
     """Round approximations into `out`; the flat places of those that an error of `reach` times `factor` leaves open."""
     if out.dtype != SINGLE:
-        out[...], open_ = certify(made if added is None else made + added, reach * factor + TINY, out.dtype)
+        out[...], open_ = certify(
+            approximations if added is None else approximations + added, reach * factor + TINY, out.dtype
+        )
         return np.flatnonzero(open_)
     size = 0 if added is None else np.abs(added)
     width = np.asarray(half_width(reach * factor + 2 * UNIT * size, reach + size))
     stack, rows, columns = out.shape
     matrices, some = max(1, block // (rows * columns)), max(1, block // columns)
-    high, found = _HIGH.array(min(out.size, max(block, columns)), SINGLE), []
+    high, undecided = _HIGH.array(min(out.size, max(block, columns)), SINGLE), []
     for s in range(0, stack, matrices):
         for i in range(0, rows, rows if matrices > 1 else some):
             part = slice(s, s + matrices), slice(i, i + (rows if matrices > 1 else some))
             target = out[part]
             own = 0.0 if added is None else added if added.shape[1] == 1 else added[part]
-            other = high[: target.size].reshape(target.shape)
-            open_ = certify_singles(made[part], width[part], target, other, own)
+            upper_ends = high[: target.size].reshape(target.shape)
+            open_ = certify_singles(approximations[part], width[part], target, upper_ends, own)
             if np.count_nonzero(open_):
-                found.append(np.flatnonzero(open_) + (s * rows + i) * columns)
-    return np.concatenate(found) if found else np.empty(0, np.intp)
+                undecided.append(np.flatnonzero(open_) + (s * rows + i) * columns)
+    return np.concatenate(undecided) if undecided else np.empty(0, np.intp)
 
 
 def _zero_columns(left: Left, right: Right, out: Array, added: Array | None) -> Array:

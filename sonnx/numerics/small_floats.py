@@ -70,15 +70,15 @@ def numbers(name: str) -> tuple[float, ...]:
     return tuple(_number(pattern, small_float) for pattern in range(2 * small_float.sign))
 
 
-def _number(pattern: int, made: SmallFloat) -> float:
-    if pattern in made.nans:
+def _number(pattern: int, small_float: SmallFloat) -> float:
+    if pattern in small_float.nans:
         return nan
-    magnitude, sign = pattern % made.sign, -1.0 if pattern >= made.sign else 1.0
-    if magnitude == made.infinity:
+    magnitude, sign = pattern % small_float.sign, -1.0 if pattern >= small_float.sign else 1.0
+    if magnitude == small_float.infinity:
         return sign * inf
-    exponent, fraction = divmod(magnitude, 1 << made.fraction)
-    significand = fraction + (1 << made.fraction if exponent else 0)
-    return sign * significand * 2.0 ** (max(exponent, 1) - made.bias - made.fraction)
+    exponent, fraction = divmod(magnitude, 1 << small_float.fraction)
+    significand = fraction + (1 << small_float.fraction if exponent else 0)
+    return sign * significand * 2.0 ** (max(exponent, 1) - small_float.bias - small_float.fraction)
 
 
 def elements(values: Array) -> list[float]:
@@ -110,7 +110,7 @@ def rounded(
     return np.array(numbers, np.uint8).view(kind).reshape(shape)
 
 
-def nearest(value: Real, made: SmallFloat, saturate: bool = True) -> int:
+def nearest(value: Real, small_float: SmallFloat, saturate: bool = True) -> int:
     """The pattern of the number nearest to a real, ties to even.
 
     The real is rounded as if the exponent had no upper bound; what then is beyond the greatest number becomes it, or
@@ -118,37 +118,40 @@ def nearest(value: Real, made: SmallFloat, saturate: bool = True) -> int:
     NaN becomes its greatest number.
     """
     negative = copysign(1.0, value) < 0 if isinstance(value, float) else value < 0
-    sign = made.sign if negative else 0
+    sign = small_float.sign if negative else 0
     if isinstance(value, float) and isnan(value):
-        return _nan(made, negative and not saturate) if made.nans else _greatest(made)
-    place = 2 * made.sign if isinstance(value, float) and not isfinite(value) else _place(abs(Fraction(value)), made)
-    if place <= _greatest(made):
-        return place | sign if place or made.negative_zero else 0
-    if saturate or not made.nans:
-        return _greatest(made) | sign
-    if made.infinity is not None:
-        return made.infinity | sign
-    return _nan(made, negative)
+        return _nan(small_float, negative and not saturate) if small_float.nans else _greatest(small_float)
+    is_infinite = isinstance(value, float) and not isfinite(value)
+    place = 2 * small_float.sign if is_infinite else _place(abs(Fraction(value)), small_float)
+    if place <= _greatest(small_float):
+        return place | sign if place or small_float.negative_zero else 0
+    if saturate or not small_float.nans:
+        return _greatest(small_float) | sign
+    if small_float.infinity is not None:
+        return small_float.infinity | sign
+    return _nan(small_float, negative)
 
 
-def _nan(made: SmallFloat, negative: bool) -> int:
+def _nan(small_float: SmallFloat, negative: bool) -> int:
     """The first NaN of a sign, the only one of a type that has one."""
-    return next((number for number in made.nans if negative == (number >= made.sign)), made.nans[0])
+    return next(
+        (number for number in small_float.nans if negative == (number >= small_float.sign)), small_float.nans[0]
+    )
 
 
-def _greatest(made: SmallFloat) -> int:
+def _greatest(small_float: SmallFloat) -> int:
     """The pattern of the greatest finite number."""
-    last = made.infinity if made.infinity is not None else min([made.sign, *made.nans])
+    last = small_float.infinity if small_float.infinity is not None else min([small_float.sign, *small_float.nans])
     return last - 1
 
 
-def _place(value: Fraction, made: SmallFloat) -> int:
+def _place(value: Fraction, small_float: SmallFloat) -> int:
     """The magnitude of a pattern, beyond the last one for a number that is too large."""
-    least = 1 - made.bias - made.fraction
+    least = 1 - small_float.bias - small_float.fraction
     exponent = least
-    while value >= Fraction(2) ** (exponent + made.fraction + 1):
+    while value >= Fraction(2) ** (exponent + small_float.fraction + 1):
         exponent += 1
-    return (exponent - least << made.fraction) + round(value / Fraction(2) ** exponent)
+    return (exponent - least << small_float.fraction) + round(value / Fraction(2) ** exponent)
 
 
 def _power(value: Real, saturate: bool, mode: str) -> int:

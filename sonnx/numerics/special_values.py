@@ -81,15 +81,15 @@ def _named(named: dict[str, object], kind: np.dtype[np.generic]) -> NamedValues:
     return NamedValues(tuple(named), values)
 
 
-def _of_format(kind: np.dtype[np.generic], made: Format) -> NamedValues:
-    normal, one = least_normal(made), int(patterns(np.ones(1, kind))[0])
-    magnitudes = {"inf": made.infinity, "0": 0, "largest": made.infinity - 1, "least subnormal": 1,
+def _of_format(kind: np.dtype[np.generic], number_format: Format) -> NamedValues:
+    normal, one = least_normal(number_format), int(patterns(np.ones(1, kind))[0])
+    magnitudes = {"inf": number_format.infinity, "0": 0, "largest": number_format.infinity - 1, "least subnormal": 1,
                   "largest subnormal": normal - 1, "least normal": normal, "1": one, "below 1": one - 1,
                   "above 1": one + 1}  # fmt: skip
-    named = {NAN: made.infinity | normal >> 1}
+    named = {NAN: number_format.infinity | normal >> 1}
     for name, magnitude in magnitudes.items():
-        named |= {f"+{name}": magnitude, f"-{name}": made.sign | magnitude}
-    return NamedValues(tuple(named), np.array([*named.values()], made.unsigned).view(kind))
+        named |= {f"+{name}": magnitude, f"-{name}": number_format.sign | magnitude}
+    return NamedValues(tuple(named), np.array([*named.values()], number_format.unsigned).view(kind))
 
 
 def _of_small_floats(kind: np.dtype[np.generic]) -> NamedValues:
@@ -97,10 +97,12 @@ def _of_small_floats(kind: np.dtype[np.generic]) -> NamedValues:
     numbers = np.array(small_floats.numbers(NAMES[kind]))
     finite = np.abs(numbers[np.isfinite(numbers)])
     largest, least = float(finite.max()), float(finite[finite > 0].min())
-    wanted = {PLUS_INFINITY: np.inf, MINUS_INFINITY: -np.inf, PLUS_ZERO: 0.0, MINUS_ZERO: -0.0, "+largest": largest,
-              "-largest": -largest, "+least": least, "-least": -least, "+1": 1.0, "-1": -1.0}  # fmt: skip
+    numbers_by_name = {
+        PLUS_INFINITY: np.inf, MINUS_INFINITY: -np.inf, PLUS_ZERO: 0.0, MINUS_ZERO: -0.0, "+largest": largest,
+        "-largest": -largest, "+least": least, "-least": -least, "+1": 1.0, "-1": -1.0,
+    }  # fmt: skip
     named = {NAN: int(np.argmax(np.isnan(numbers)))} if np.isnan(numbers).any() else {}
-    for name, value in wanted.items():
+    for name, value in numbers_by_name.items():
         places = np.flatnonzero((numbers == value) & (np.signbit(numbers) == np.signbit(value)))
         if places.size:
             named[name] = int(places[0])

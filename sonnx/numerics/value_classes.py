@@ -64,12 +64,12 @@ class ClassCase:
 
     def drawn(self, specs: Mapping[str, TensorSpec], seed: int) -> dict[str, Array]:
         """The inputs of the case; equal seeds give equal inputs."""
-        made = {}
+        inputs = {}
         for name, (shape, kind) in specs.items():
             text = f"{self.name}\n{self.detail}\n{name}"
             ordinary = draw(kind, shape, ORDINARY, (seed, crc32(text.encode("utf-8", "surrogatepass"))))
-            made[name] = self.fills[name](ordinary) if name in self.fills else ordinary
-        return made
+            inputs[name] = self.fills[name](ordinary) if name in self.fills else ordinary
+        return inputs
 
 
 def axis_positions(extent: int) -> list[int]:
@@ -77,8 +77,8 @@ def axis_positions(extent: int) -> list[int]:
     if extent <= MAX_POSITIONS:
         return [*range(extent)]
     tail = (extent - 1) // BLOCK * BLOCK
-    wanted = [0, extent - 1, 1, extent // 2, tail, extent - 2, BLOCK, BLOCK // 2, BLOCK - 1, *range(MAX_POSITIONS)]
-    return sorted([*dict.fromkeys(wanted)][:MAX_POSITIONS])
+    preferred = [0, extent - 1, 1, extent // 2, tail, extent - 2, BLOCK, BLOCK // 2, BLOCK - 1, *range(MAX_POSITIONS)]
+    return sorted([*dict.fromkeys(preferred)][:MAX_POSITIONS])
 
 
 def positions(shape: Sequence[int]) -> dict[tuple[int, ...], str]:
@@ -92,14 +92,14 @@ def positions(shape: Sequence[int]) -> dict[tuple[int, ...], str]:
     for axis, extent in enumerate(shape):
         listed += [(*middle[:axis], at, *middle[axis + 1 :]) for at in axis_positions(extent) if extent > 1]
     longest = max(range(len(shape)), key=lambda axis: shape[axis])
-    found = dict.fromkeys(listed, "between")
-    for at in found:
+    names = dict.fromkeys(listed, "between")
+    for at in names:
         if all(number == 0 for number in at):
-            found[at] = "first"
+            names[at] = "first"
         elif all(number == extent - 1 for number, extent in zip(at, shape, strict=True)):
-            found[at] = "last"
+            names[at] = "last"
     # Indices along the longest axis first: most reductions go along it.
-    return dict(sorted(found.items(), key=lambda item: any(
+    return dict(sorted(names.items(), key=lambda item: any(
         number != middle[axis] for axis, number in enumerate(item[0]) if axis != longest and shape[axis] > 1
     )))  # fmt: skip
 
@@ -201,16 +201,16 @@ class _Input:
     def pairs(self, pairs: Iterable[tuple[str, str]]) -> Iterator[ClassCase]:
         """Two special values, one before the other; zeros among smaller and among larger numbers."""
         known = special_values(self.kind)
-        for one, other in pairs:
-            if one not in known or other not in known:
+        for first, second in pairs:
+            if first not in known or second not in known:
                 continue
             for here, there in _places_of_two(self.shape):
-                values = {here: known[one], there: known[other]}
+                values = {here: known[first], there: known[second]}
                 for sign, among in (
-                    ((-1, " among smaller"), (1, " among larger")) if (one, other) in ZEROS else ((0, ""),)
+                    ((-1, " among smaller"), (1, " among larger")) if (first, second) in ZEROS else ((0, ""),)
                 ):
                     fill = partial(_set, values=values, sign=sign)
-                    yield self.case(f"{one} before {other}{among}", f"{[*here]} and {[*there]}", fill)
+                    yield self.case(f"{first} before {second}{among}", f"{[*here]} and {[*there]}", fill)
 
     def ties(self) -> Iterator[ClassCase]:
         """The greatest or the least element twice, at every two of few places; all elements equal."""
@@ -245,8 +245,8 @@ def _places_of_two(shape: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[in
             continue
         ends = dict.fromkeys([(0, extent - 1), (0, 1), (extent - 2, extent - 1), (extent // 2 - 1, extent // 2)])
         for pair in ends:
-            one, other = ((*middle[:axis], at, *middle[axis + 1 :]) for at in pair)
-            places.append((one, other))
+            first, second = ((*middle[:axis], at, *middle[axis + 1 :]) for at in pair)
+            places.append((first, second))
     return places
 
 
@@ -267,8 +267,8 @@ def _together(inputs: Sequence[_Input]) -> Iterator[ClassCase]:
 
 def meetings(specs: Mapping[str, TensorSpec]) -> Iterator[ClassCase]:
     """Every pair of special values of two inputs meets at an element, for inputs that are broadcast together."""
-    for one, other in combinations(sorted(specs, key=lambda name: -prod(specs[name][0])), 2):
-        (shape, kind), (small, small_kind) = specs[one], specs[other]
+    for larger, smaller in combinations(sorted(specs, key=lambda name: -prod(specs[name][0])), 2):
+        (shape, kind), (small, small_kind) = specs[larger], specs[smaller]
         if not prod(small):
             continue
         first, second = (special_values(dtype).without(HUGE).values for dtype in (kind, small_kind))
@@ -278,48 +278,52 @@ def meetings(specs: Mapping[str, TensorSpec]) -> Iterator[ClassCase]:
             start = turn if same else turn // len(second)
             place = np.arange(start * size, (start + 1) * size)
             # Of another shape the second input has one value in all elements.
-            given = second[place // len(first) % len(second)] if same else second[[turn % len(second)]]
+            values = second[place // len(first) % len(second)] if same else second[[turn % len(second)]]
             fills = {
-                one: partial(_replaced, by=first[place % len(first)].reshape(shape)),
-                other: partial(_replaced, by=np.resize(given, small)),
+                larger: partial(_replaced, by=first[place % len(first)].reshape(shape)),
+                smaller: partial(_replaced, by=np.resize(values, small)),
             }
-            yield ClassCase(f"special values in all inputs, turn {turn}", f"{one}, {other}", fills, packed=True)
+            yield ClassCase(f"special values in all inputs, turn {turn}", f"{larger}, {smaller}", fills, packed=True)
 
 
 def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] | None) -> Iterator[ClassCase]:
     """One value in all elements of an input, another in all of a second one; None for all pairs of special values."""
-    for one, other in permutations(inputs, 2):
-        if one.kind != other.kind or one.kind == TEXT:
+    for first, second in permutations(inputs, 2):
+        if first.kind != second.kind or first.kind == TEXT:
             continue
-        known = special_values(one.kind)
-        wanted = pairs if pairs is not None else [
+        known = special_values(first.kind)
+        chosen_pairs = pairs if pairs is not None else [
             (a, b) for a in known.names for b in known.names if (a, b) not in _FIRST_PAIRS
         ]  # fmt: skip
-        for a, b in wanted:
-            if (a and a not in known) or (b and b not in known) or (pairs is None and one.name > other.name):
+        for a, b in chosen_pairs:
+            if (a and a not in known) or (b and b not in known) or (pairs is None and first.name > second.name):
                 continue
-            fills = {operand.name: partial(_all, value=known[name]) for operand, name in ((one, a), (other, b)) if name}
+            fills = {
+                operand.name: partial(_all, value=known[name]) for operand, name in ((first, a), (second, b)) if name
+            }
             title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
-            yield ClassCase(title, f"{one.name} and {other.name}", fills, huge=a in HUGE or b in HUGE)
+            yield ClassCase(title, f"{first.name} and {second.name}", fills, huge=a in HUGE or b in HUGE)
 
 
-def _boundaries_among(one: _Input, inputs: Sequence[_Input]) -> Iterator[ClassCase]:
+def _boundaries_among(converted: _Input, inputs: Sequence[_Input]) -> Iterator[ClassCase]:
     """Values next to where a conversion rounds, while the other inputs are neutral: zeros, ones, or both ends."""
-    values = boundary_values(one.kind)
-    if is_integer(one.kind):
+    values = boundary_values(converted.kind)
+    if is_integer(converted.kind):
         values = values[::-1]  # first the whole numbers that a float or double does not have
-    others = [operand for operand in inputs if operand is not one and len(special_values(operand.kind).names) > 2]
-    if not others:
+    neutral = [
+        operand for operand in inputs if operand is not converted and len(special_values(operand.kind).names) > 2
+    ]
+    if not neutral:
         return
-    for turn in range(min(MAX_NEUTRAL if one.size == 1 else 2, -(-values.size // one.size))):
-        for name, wanted in _NEUTRAL.items():
-            fills: dict[str, Fill] = {one.name: partial(_repeated, values=values, turn=turn)}
-            for number, other in enumerate(others):
-                known = special_values(other.kind)
-                chosen = next((end for end in wanted[number % len(wanted)] if end in known), None)
+    for turn in range(min(MAX_NEUTRAL if converted.size == 1 else 2, -(-values.size // converted.size))):
+        for name, ends in _NEUTRAL.items():
+            fills: dict[str, Fill] = {converted.name: partial(_repeated, values=values, turn=turn)}
+            for number, operand in enumerate(neutral):
+                known = special_values(operand.kind)
+                chosen = next((end for end in ends[number % len(ends)] if end in known), None)
                 if chosen is not None:
-                    fills[other.name] = partial(_all, value=known[chosen])
-            yield ClassCase(f"conversion boundary, {name}", f"{one.name} at turn {turn}", fills, huge=True)
+                    fills[operand.name] = partial(_all, value=known[chosen])
+            yield ClassCase(f"conversion boundary, {name}", f"{converted.name} at turn {turn}", fills, huge=True)
 
 
 def _in_turn(lists: Iterable[Iterable[ClassCase]]) -> Iterator[ClassCase]:
@@ -332,10 +336,10 @@ def _in_turn(lists: Iterable[Iterable[ClassCase]]) -> Iterator[ClassCase]:
 
 def _set(ordinary: Array, values: Mapping[tuple[int, ...], Array], sign: int = 0) -> Array:
     """Some elements replaced; with a sign all others have it."""
-    made = ordinary.copy() if not sign else np.where(ordinary == 0, 1, np.abs(ordinary)).astype(ordinary.dtype) * ordinary.dtype.type(sign)  # noqa: E501  # fmt: skip
+    replaced = ordinary.copy() if not sign else np.where(ordinary == 0, 1, np.abs(ordinary)).astype(ordinary.dtype) * ordinary.dtype.type(sign)  # noqa: E501  # fmt: skip
     for at, value in values.items():
-        made[at] = value[()]  # an array of objects would take the array itself
-    return made
+        replaced[at] = value[()]  # an array of objects would take the array itself
+    return replaced
 
 
 def _tied(ordinary: Array, here: tuple[int, ...], there: tuple[int, ...], end: Callable[[Array], Array]) -> Array:

@@ -132,9 +132,9 @@ def _derived(
         return [0] * len(pads)
     if how not in ("SAME_UPPER", "SAME_LOWER"):
         raise NotExecutable(f"auto_pad is {how!r}, none of NOTSET, VALID, SAME_UPPER and SAME_LOWER")
-    whole = [padding(*row) for row in zip(extents, spans, strides, strict=True)]
-    begins = list(map(odd_at_end if how == "SAME_UPPER" else odd_at_beginning, whole))
-    return begins + [total - begin for total, begin in zip(whole, begins, strict=True)]
+    totals = [padding(*row) for row in zip(extents, spans, strides, strict=True)]
+    begins = list(map(odd_at_end if how == "SAME_UPPER" else odd_at_beginning, totals))
+    return begins + [total - begin for total, begin in zip(totals, begins, strict=True)]
 
 
 def _rounded_up(

@@ -158,26 +158,41 @@ OPERATORS = (
     *(
         Operator(
             name=name,
+            elementwise=True,
+            continuous=True,
+            monotone="increasing",
+            ends=ends,
+            lipschitz=lipschitz,
+            may_overflow_inside=True,
             define=elementwise_definition(exact),
             kernel=real_function(exact, approximate, error),
-            ends=ends,
-            bound=bound,
+            bound=elementwise.transfer(function),
         )
-        for name, exact, approximate, error, ends, bound in (
-            ("Sigmoid", sigmoid, approximate_sigmoid, SIGMOID_BOUND, (0, 1), elementwise.transfer(elementwise.SIGMOID)),
-            (
-                "Softplus",
-                softplus,
-                approximate_softplus,
-                SOFTPLUS_BOUND,
-                (0, inf),
-                elementwise.transfer(elementwise.SOFTPLUS),
-            ),
-            ("HardSwish", hard_swish, approximate_hard_swish, SWISH_BOUND, None, rectifiers.hard_swish),
+        for name, exact, approximate, error, ends, lipschitz, function in (
+            ("Sigmoid", sigmoid, approximate_sigmoid, SIGMOID_BOUND, (0, 1), 0.25, elementwise.SIGMOID),
+            ("Softplus", softplus, approximate_softplus, SOFTPLUS_BOUND, (0, inf), 1, elementwise.SOFTPLUS),
         )
     ),
     Operator(
+        name="HardSwish",
+        elementwise=True,
+        continuous=True,
+        ends=(-0.375, inf),
+        lipschitz=1.5,
+        define=elementwise_definition(hard_swish),
+        kernel=real_function(hard_swish, approximate_hard_swish, SWISH_BOUND),
+        bound=rectifiers.hard_swish,
+    ),
+    Operator(
         name="HardSigmoid",
+        elementwise=True,
+        continuous=True,
+        versions=(1, 6, 22),
+        changes=(1,),
+        absent={"alpha": ALPHA, "beta": BETA},
+        output_element="first",
+        keeps_shape=True,
+        may_overflow_inside=True,
         define=define_hard_sigmoid,
         kernel=hard_sigmoid_kernel,
         signature=StatedSignature(

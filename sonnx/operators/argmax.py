@@ -242,4 +242,4 @@ def _long(row: Array, last: bool, key: Callable[[Array], Array], block: int) -> 
     return at
 
 
-OPERATOR = Operator(name="ArgMax", define=define, kernel=kernel, bound=selection.argmax)
+OPERATOR = Operator(name="ArgMax", axis_parameter="axis", define=define, kernel=kernel, bound=selection.argmax)

@@ -35,14 +35,18 @@ def mul(a: Any, b: Any, once: Any = None) -> Any:
 OPERATORS = tuple(
     Operator(
         name=name,
+        elementwise=True,
+        continuous=True,
+        commutative=commutes,
+        associative=commutes,
         define=elementwise_definition(function),
         kernel=arithmetic(function, ufunc),
         axis_broadcasting=True,
         bound=bound,
     )
-    for name, function, ufunc, bound in (
-        ("Add", add, np.add, sums.add),
-        ("Sub", sub, np.subtract, sums.subtract),
-        ("Mul", mul, np.multiply, products.multiply),
+    for name, function, ufunc, commutes, bound in (
+        ("Add", add, np.add, True, sums.add),
+        ("Sub", sub, np.subtract, False, sums.subtract),
+        ("Mul", mul, np.multiply, True, products.multiply),
     )
 )

@@ -178,6 +178,20 @@ def _padded(planes: Array, slid: Windows, limits: Limits) -> Array:
 
 OPERATOR = Operator(
     name="AveragePool",
+    continuous=True,
+    may_overflow_inside=True,
+    signed_padding=True,
+    versions=(1, 7, 10, 11, 19, 22),
+    changes=(1, 7, 10, 19),
+    absent={
+        "auto_pad": "NOTSET",
+        "ceil_mode": 0,
+        "count_include_pad": 0,
+        "dilations": "ones",
+        "pads": "zeros",
+        "strides": "ones",
+    },
+    output_element="first",
     define=define,
     kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), attributes=ATTRIBUTES, output_specs=output_specs),

@@ -32,7 +32,15 @@ def fast_global_average(application: Application, inputs: Sequence[Array]) -> tu
 
 def _along_axes(name: str, since: int, *, mean: bool) -> Operator:
     define, fast_path = axis_reduction(since=since, mean=mean)
-    return Operator(name=name, define=define, fast_path=fast_path, bound=averages.reduce_mean_or_sum(mean=mean))
+    return Operator(
+        name=name,
+        continuous=True,
+        may_overflow_inside=True,
+        axis_parameter="axes",
+        define=define,
+        fast_path=fast_path,
+        bound=averages.reduce_mean_or_sum(mean=mean),
+    )
 
 
 OPERATORS = (
@@ -40,6 +48,8 @@ OPERATORS = (
     _along_axes("ReduceMean", since=18, mean=True),
     Operator(
         name="GlobalAveragePool",
+        continuous=True,
+        may_overflow_inside=True,
         define=global_average,
         fast_path=fast_global_average,
         bound=averages.global_average_pool,

@@ -186,6 +186,8 @@ def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Arr
 
 OPERATOR = Operator(
     name="BatchNormalization",
+    continuous=True,
+    may_overflow_inside=True,
     define=define,
     kernel=kernel,
     error_conditions=(VARIANCE_NOT_NEGATIVE,),

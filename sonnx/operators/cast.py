@@ -98,14 +98,14 @@ def _converted(values: list[Any], X: Array, kind: np.dtype[Any], application: Ap
     if is_small_float(kind):
         saturate, mode = bool(application.attribute("saturate", 1)), application.attribute("round_mode", "up")
         return small_floats.rounded(values, kind, X.shape, saturate=saturate, mode=mode)
-    unsigned = grid_of(kind).made.unsigned
+    unsigned = grid_of(kind).number_format.unsigned
     return np.array([rounded(x, kind) for x in values], unsigned).view(kind).reshape(X.shape)
 
 
 def rounded(x: Any, kind: np.dtype[Any]) -> int:
     """The pattern of x, rounded once."""
     if isinstance(x, float) and not isfinite(x):
-        number_format = grid_of(kind).made
+        number_format = grid_of(kind).number_format
         return nan_of(kind) if x != x else number_format.infinity + (number_format.sign if x < 0 else 0)
     return nearest(Fraction(x), kind, isinstance(x, float) and np.signbit(x).item())
 
@@ -170,4 +170,4 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return [steps.cast(context, X, NAMES[target_type(context.application)])]
 
 
-OPERATOR = Operator(name="Cast", exact=True, define=define, kernel=kernel, bound=bound)
+OPERATOR = Operator(name="Cast", elementwise=True, converts=True, define=define, kernel=kernel, bound=bound)

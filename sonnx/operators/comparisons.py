@@ -18,22 +18,31 @@ from sonnx.numerics.enclosures import selection
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, comparison
 
-STATED = StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=comparison)
 
-
-def _comparison(name: str, of_two: Any, ufunc: Any, bound: Any, signature: StatedSignature | None = None) -> Operator:
+def _comparison(name: str, of_two: Any, ufunc: Any, bound: Any, **stated: Any) -> Operator:
     return Operator(
         name=name,
+        elementwise=True,
         define=elementwise_definition(of_two, result=TRUTH),
         kernel=numpy_kernel(ufunc),
-        signature=signature,
         axis_broadcasting=True,
         bound=selection.comparison(bound),
+        **stated,
     )
 
 
 OPERATORS = (
-    _comparison("Equal", operator.eq, np.equal, selection.equal),
+    _comparison("Equal", operator.eq, np.equal, selection.equal, commutative=True),
     _comparison("Less", operator.lt, np.less, selection.less),
-    _comparison("Greater", operator.gt, np.greater, selection.greater, STATED),
+    _comparison(
+        "Greater",
+        operator.gt,
+        np.greater,
+        selection.greater,
+        signature=StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=comparison),
+        versions=(1, 7, 9, 13),
+        changes=(1, 7),
+        absent={"broadcast": 0},
+        output_element="bool",
+    ),
 )

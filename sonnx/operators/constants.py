@@ -102,7 +102,7 @@ def _within(axis: int, rank: int) -> int:
 
 
 OPERATORS = (
-    Operator(name="Constant", exact=True, define=constant),
-    Operator(name="ConstantOfShape", exact=True, define=constant_of_shape, precomputed=True),
-    Operator(name="Shape", exact=True, reads_shapes_only=True, define=shape_of),
+    Operator(name="Constant", states_elements=True, define=constant),
+    Operator(name="ConstantOfShape", states_elements=True, define=constant_of_shape, precomputed=True),
+    Operator(name="Shape", reads_shapes_only=True, define=shape_of),
 )

@@ -131,4 +131,12 @@ def _exactly(kernels: Array, right: Right, added: Array | None, out: Array) -> i
     return double_products.product_into(kernels, columns, out)
 
 
-OPERATOR = Operator(name="Conv", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)
+OPERATOR = Operator(
+    name="Conv",
+    continuous=True,
+    may_overflow_inside=True,
+    define=define,
+    kernel=kernel,
+    explicit_attributes=explicit_padding,
+    bound=bound,
+)

@@ -95,12 +95,26 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return np.pad(array, widths)
 
     shifted = context.step(
-        Transfer(padded(X.low) - zero, padded(X.high) - zero, padded(np.zeros(X.shape)), (X,),
-                 (lambda rows: rows[(slice(None), slice(None), slice(None), *inside)],), 0, padded(np.array(X.error)))
-    )  # fmt: skip
+        Transfer(
+            padded(X.low) - zero,
+            padded(X.high) - zero,
+            padded(np.zeros(X.shape)),
+            inputs=(X,),
+            pulls=(lambda rows: rows[(slice(None), slice(None), slice(None), *inside)],),
+            terms=0,
+            propagated=padded(np.array(X.error)),
+        )
+    )
     bare = windows(shifted.shape[2:], slid.kernel, slid.strides, slid.dilations, [0] * 2 * axes)
     transfer = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group", 1))
     return [replace(transfer, element="int32")]
 
 
-OPERATOR = Operator(name="ConvInteger", define=define, kernel=kernel, explicit_attributes=explicit_padding, bound=bound)
+OPERATOR = Operator(
+    name="ConvInteger",
+    may_overflow_inside=True,
+    define=define,
+    kernel=kernel,
+    explicit_attributes=explicit_padding,
+    bound=bound,
+)

@@ -307,4 +307,6 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return [products.transposed_convolution(context, X, W, B, slid, application.attribute("group", 1))]
 
 
-OPERATOR = Operator(name="ConvTranspose", define=define, kernel=kernel, bound=bound)
+OPERATOR = Operator(
+    name="ConvTranspose", continuous=True, may_overflow_inside=True, define=define, kernel=kernel, bound=bound
+)

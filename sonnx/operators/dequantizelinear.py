@@ -125,12 +125,17 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return [sums.not_known(X.shape)]
     exact = size <= 1 / arithmetic.FORMATS[kind].unit
     rounded = np.where(exact, 0.0, context.hypotheses.rounding(kind, size))
-    difference = context.step(Transfer(low, high, rounded, (X,), (lambda rows: rows,), 1, X.error))
+    difference = context.step(
+        Transfer(low, high, rounded, inputs=(X,), pulls=(lambda rows: rows,), terms=1, propagated=X.error)
+    )
     return [sums.scaled(context, difference, factor, factor, roundings=1)]
 
 
 OPERATOR = Operator(
     name="DequantizeLinear",
+    elementwise_with_scalars=True,
+    axis_parameter="axis",
+    continuous=True,
     define=define,
     kernel=kernel,
     rounding_points=("difference",),

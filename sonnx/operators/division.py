@@ -126,6 +126,8 @@ def reciprocal_kernel(application: Application) -> Kernel:
 OPERATORS = (
     Operator(
         name="Div",
+        elementwise=True,
+        continuous=True,
         define=elementwise_definition(div, require=require_quotients),
         kernel=div_kernel,
         error_conditions=(DIVISOR_NOT_ZERO, REPRESENTABLE),
@@ -133,9 +135,15 @@ OPERATORS = (
         axis_broadcasting=True,
         bound=products.divide,
     ),
-    Operator(name="Mod", define=remainder, bound=steps.mod),
+    Operator(name="Mod", elementwise=True, define=remainder, bound=steps.mod),
     Operator(
         name="Reciprocal",
+        elementwise=True,
+        continuous=True,
+        versions=(1, 6, 13),
+        changes=(1,),
+        output_element="first",
+        keeps_shape=True,
         define=elementwise_definition(reciprocal),
         kernel=reciprocal_kernel,
         signature=StatedSignature(inputs=(1, 1), output_specs=same_floats),

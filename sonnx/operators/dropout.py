@@ -14,7 +14,7 @@ from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, optional, required
 from sonnx.numerics.enclosures import layout
 from sonnx.numerics.formats import Array
-from sonnx.operators.operator import Operator, copying_kernel
+from sonnx.operators.operator import CONSUMED_INPUTS, Operator, copying_kernel
 from sonnx.operators.stated_signature import StatedSignature
 
 ATTRIBUTES = {"ratio": "float", "is_test": "int", "seed": "int", "consumed_inputs": "ints"}
@@ -51,6 +51,19 @@ def _mask_type(application: Application, kind: np.dtype[Any]) -> np.dtype[Any]:
 
 OPERATOR = Operator(
     name="Dropout",
+    moved_inputs="first",
+    keeps_shape=True,
+    continuous=True,
+    independent_outputs=True,
+    valueless_attributes={
+        **CONSUMED_INPUTS,
+        "ratio": "nothing is dropped outside training, and a training node is not run",
+        "seed": "it starts the draw of what training drops",
+    },
+    versions=(1, 6, 7, 10, 12, 13, 22),
+    changes=(1, 7, 10, 12),
+    absent={"is_test": 0, "ratio": 0.5},
+    output_element="first",
     define=define,
     kernel=copying_kernel(define),
     signature=StatedSignature(inputs=(1, 3), outputs=(1, 2), attributes=ATTRIBUTES, output_specs=output_specs),

@@ -151,4 +151,4 @@ def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: floa
     return made, bound + np.finfo(np.float64).smallest_subnormal
 
 
-OPERATOR = Operator(name="Gemm", define=define, kernel=kernel, bound=bound)
+OPERATOR = Operator(name="Gemm", continuous=True, may_overflow_inside=True, define=define, kernel=kernel, bound=bound)

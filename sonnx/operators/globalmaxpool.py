@@ -58,5 +58,9 @@ OPERATOR = Operator(
     kernel=kernel,
     signature=StatedSignature(inputs=(1, 1), output_specs=output_specs),
     selects=True,
+    continuous=True,
+    versions=(1, 22),
+    changes=(1,),
+    output_element="first",
     bound=selection.global_max_pool,
 )

@@ -163,4 +163,12 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return cell.arranged(outputs, last, lambda Y, states: arranged(layout, Y, states))[: application.outputs]
 
 
-OPERATOR = Operator(name="GRU", define=define, fast_path=fast_path, bound=bound)
+OPERATOR = Operator(
+    name="GRU",
+    continuous=True,
+    may_overflow_inside=True,
+    independent_outputs=True,
+    define=define,
+    fast_path=fast_path,
+    bound=bound,
+)

@@ -16,27 +16,33 @@ from sonnx.numerics.enclosures import selection
 from sonnx.operators.operator import Operator
 from sonnx.operators.stated_signature import StatedSignature, of_truths
 
-OF_TWO = StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=of_truths)
-
 OPERATORS = (
-    Operator(
-        name="And",
-        define=elementwise_definition(operator.and_),
-        kernel=numpy_kernel(np.logical_and),
-        signature=OF_TWO,
-        axis_broadcasting=True,
-        bound=selection.extremum(-1.0),
-    ),
-    Operator(
-        name="Or",
-        define=elementwise_definition(operator.or_),
-        kernel=numpy_kernel(np.logical_or),
-        signature=OF_TWO,
-        axis_broadcasting=True,
-        bound=selection.extremum(1.0),
+    *(
+        Operator(
+            name=name,
+            elementwise=True,
+            commutative=True,
+            associative=True,
+            selects=True,
+            versions=(1, 7),
+            changes=(1, 7),
+            absent={"broadcast": 0},
+            output_element="bool",
+            define=elementwise_definition(function),
+            kernel=numpy_kernel(ufunc),
+            signature=StatedSignature(inputs=(2, 2), attributes=AXIS_ATTRIBUTES, output_specs=of_truths),
+            axis_broadcasting=True,
+            bound=bound,
+        )
+        for name, function, ufunc, bound in (
+            ("And", operator.and_, np.logical_and, selection.extremum(-1.0)),
+            ("Or", operator.or_, np.logical_or, selection.extremum(1.0)),
+        )
     ),
     Operator(
         name="Not",
+        elementwise=True,
+        monotone="decreasing",
         define=lambda application, inputs: (np.logical_not(inputs[0]),),
         kernel=numpy_kernel(np.logical_not),
         bound=selection.negation,

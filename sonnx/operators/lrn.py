@@ -152,6 +152,13 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 OPERATOR = Operator(
     name="LRN",
+    continuous=True,
+    may_overflow_inside=True,
+    versions=(1, 13),
+    changes=(1,),
+    absent={"alpha": 0.0001, "beta": 0.75, "bias": 1.0},
+    output_element="first",
+    keeps_shape=True,
     define=define,
     fast_path=fast_path,
     signature=StatedSignature(inputs=(1, 1), attributes=ATTRIBUTES, output_specs=same_as_input),

@@ -144,5 +144,12 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 
 OPERATOR = Operator(
-    name="LSTM", define=define, fast_path=fast_path, rounding_points=("gates", "activations", "cell"), bound=bound
+    name="LSTM",
+    continuous=True,
+    may_overflow_inside=True,
+    independent_outputs=True,
+    define=define,
+    fast_path=fast_path,
+    rounding_points=("gates", "activations", "cell"),
+    bound=bound,
 )

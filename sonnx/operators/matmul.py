@@ -66,4 +66,12 @@ def kernel(application: Application) -> Kernel:
     return matmul
 
 
-OPERATOR = Operator(name="MatMul", define=define, kernel=kernel, bound=bound)
+OPERATOR = Operator(
+    name="MatMul",
+    associative=True,
+    continuous=True,
+    may_overflow_inside=True,
+    define=define,
+    kernel=kernel,
+    bound=bound,
+)

@@ -40,4 +40,14 @@ def kernel(application: Application) -> Kernel:
     return lambda inputs, out: fast_maximum(inputs, out, application.block)
 
 
-OPERATOR = Operator(name="Max", selects=True, define=define, kernel=kernel, bound=selection.extremum(1.0))
+OPERATOR = Operator(
+    name="Max",
+    elementwise=True,
+    commutative_numbers=True,
+    associative=True,
+    continuous=True,
+    selects=True,
+    define=define,
+    kernel=kernel,
+    bound=selection.extremum(1.0),
+)

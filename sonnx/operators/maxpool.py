@@ -167,5 +167,8 @@ OPERATOR = Operator(
     fast_path=fast_path,
     explicit_attributes=explicit_padding,
     selects=True,
+    continuous=True,
+    independent_outputs=True,
+    signed_padding=True,
     bound=selection.max_pool,
 )

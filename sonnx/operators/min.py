@@ -63,4 +63,14 @@ def kernel(application: Application) -> Kernel:
     return lambda inputs, out: fast_minimum(inputs, out, application.block)
 
 
-OPERATOR = Operator(name="Min", selects=True, define=define, kernel=kernel, bound=selection.extremum(-1.0))
+OPERATOR = Operator(
+    name="Min",
+    elementwise=True,
+    commutative_numbers=True,
+    associative=True,
+    continuous=True,
+    selects=True,
+    define=define,
+    kernel=kernel,
+    bound=selection.extremum(-1.0),
+)

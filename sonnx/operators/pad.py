@@ -73,4 +73,4 @@ def along(data: Array, axis: int, amounts: tuple[int, int], mode: str, value: Ar
     return np.take(data, places, axis)
 
 
-OPERATOR = Operator(name="Pad", exact=True, define=define, bound=layout.padding(define))
+OPERATOR = Operator(name="Pad", moved_inputs="first", continuous=True, define=define, bound=layout.padding(define))

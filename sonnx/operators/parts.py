@@ -134,21 +134,43 @@ def _equal(application: Application, extent: int) -> list[int]:
 OPERATORS = (
     Operator(
         name="Concat",
-        exact=True,
+        moved_inputs="every",
+        axis_parameter="axis",
+        associative=True,
+        continuous=True,
         selects=True,
         define=concat,
         kernel=concat_kernel,
         bound=layout.moving(concat, None, one_to_one=True),
     ),
-    Operator(name="Expand", exact=True, selects=True, define=expand, bound=layout.moving(expand)),
-    Operator(name="Gather", exact=True, selects=True, define=gather, bound=layout.moving(gather)),
+    Operator(
+        name="Expand", moved_inputs="first", selects=True, continuous=True, define=expand, bound=layout.moving(expand)
+    ),
+    Operator(
+        name="Gather",
+        moved_inputs="first",
+        selects=True,
+        continuous=True,
+        axis_parameter="axis",
+        define=gather,
+        bound=layout.moving(gather),
+    ),
     Operator(
         name="Slice",
-        exact=True,
+        moved_inputs="first",
+        continuous=True,
         selects=True,
         define=sliced,
         kernel=copying_kernel(sliced),
         bound=layout.moving(sliced),
     ),
-    Operator(name="Split", exact=True, selects=True, define=split, bound=layout.moving(split)),
+    Operator(
+        name="Split",
+        moved_inputs="first",
+        selects=True,
+        continuous=True,
+        axis_parameter="axis",
+        define=split,
+        bound=layout.moving(split),
+    ),
 )

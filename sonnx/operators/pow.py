@@ -85,6 +85,8 @@ def approximate(x: Array, y: Array, out: Array) -> None:
 
 OPERATOR = Operator(
     name="Pow",
+    elementwise=True,
+    continuous=True,
     define=define,
     kernel=kernel,
     error_conditions=(EXPONENT_NOT_NEGATIVE, REPRESENTABLE),

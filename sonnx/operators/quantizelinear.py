@@ -238,6 +238,9 @@ def shifted_by(made: Transfer, shift: Array, element: str) -> Transfer:
 
 OPERATOR = Operator(
     name="QuantizeLinear",
+    elementwise_with_scalars=True,
+    axis_parameter="axis",
+    may_overflow_inside=True,
     define=define,
     kernel=kernel,
     error_conditions=(SCALE_NOT_ZERO, SCALE_FINITE, INPUT_FINITE),

@@ -84,20 +84,27 @@ OPERATORS = (
     *(
         Operator(
             name=name,
+            elementwise=True,
+            continuous=True,
+            monotone="increasing",
+            ends=ends,
+            lipschitz=lipschitz,
             define=elementwise_definition(exact),
             kernel=kernel,
-            ends=ends,
             bound=elementwise.transfer(bound),
         )
-        for name, exact, kernel, ends, bound in (
-            ("Exp", EXP, real_function(EXP, np.exp), (0, inf), elementwise.EXP),
-            ("Log", LOG, real_function(LOG, np.log), None, elementwise.LOG),
-            ("Sqrt", SQRT, arithmetic(SQRT, np.sqrt), (0, inf), elementwise.SQRT),
-            ("Tanh", TANH, real_function(TANH, np.tanh), (-1, 1), elementwise.TANH),
+        for name, exact, kernel, ends, lipschitz, bound in (
+            ("Exp", EXP, real_function(EXP, np.exp), (0, inf), None, elementwise.EXP),
+            ("Log", LOG, real_function(LOG, np.log), None, None, elementwise.LOG),
+            ("Sqrt", SQRT, arithmetic(SQRT, np.sqrt), (0, inf), None, elementwise.SQRT),
+            ("Tanh", TANH, real_function(TANH, np.tanh), (-1, 1), 1, elementwise.TANH),
         )
     ),
     Operator(
         name="Acos",
+        elementwise=True,
+        continuous=True,
+        monotone="decreasing",
         define=elementwise_definition(ACOS, require=require_arguments),
         kernel=guarded(require_arguments, real_function(ACOS, np.arccos)),
         error_conditions=(WITHIN_ONE,),
@@ -106,6 +113,14 @@ OPERATORS = (
         bound=elementwise.transfer(elementwise.ACOS),
     ),
     Operator(
-        name="Erf", define=define_erf, kernel=erf_kernel, ends=(-1, 1), bound=elementwise.transfer(elementwise.ERF)
+        name="Erf",
+        elementwise=True,
+        continuous=True,
+        monotone="increasing",
+        ends=(-1, 1),
+        lipschitz=1.13,
+        define=define_erf,
+        kernel=erf_kernel,
+        bound=elementwise.transfer(elementwise.ERF),
     ),
 )

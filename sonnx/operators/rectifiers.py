@@ -136,6 +136,21 @@ def leaky_relu_kernel(application: Application) -> Kernel:
 
 
 OPERATORS = (
-    Operator(name="Clip", define=clipped, kernel=clip_kernel, bound=rectifiers.clip),
-    Operator(name="LeakyRelu", define=leaky_relu, kernel=leaky_relu_kernel, bound=rectifiers.leaky_relu),
+    Operator(
+        name="Clip",
+        elementwise=True,
+        continuous=True,
+        monotone="increasing",
+        define=clipped,
+        kernel=clip_kernel,
+        bound=rectifiers.clip,
+    ),
+    Operator(
+        name="LeakyRelu",
+        elementwise=True,
+        continuous=True,
+        define=leaky_relu,
+        kernel=leaky_relu_kernel,
+        bound=rectifiers.leaky_relu,
+    ),
 )

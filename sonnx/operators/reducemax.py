@@ -156,4 +156,12 @@ def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, m
         target[some] = rows[np.arange(len(rows)), first]
 
 
-OPERATOR = Operator(name="ReduceMax", selects=True, define=define, kernel=kernel, bound=selection.reduce_max)
+OPERATOR = Operator(
+    name="ReduceMax",
+    selects=True,
+    continuous=True,
+    axis_parameter="axes",
+    define=define,
+    kernel=kernel,
+    bound=selection.reduce_max,
+)

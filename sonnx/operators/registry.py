@@ -6,7 +6,7 @@ one kind.  It is imported at the first look-up of a name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Node
 from sonnx.model.scopes import canonical_domain
-from sonnx.operators.operator import Operator
+from sonnx.operators.operator import Operator, StatedOperator
 
 FAMILIES = {
     "activations": ("Sigmoid", "Softplus", "HardSwish", "HardSigmoid"),
@@ -33,7 +33,15 @@ FAMILIES = {
 }
 """The files of several operators."""
 OTHER_MODULES = frozenset(
-    {"__init__", "operator", "recurrent_cells", "recurrent_sequences", "registry", "stated_signature"}
+    {
+        "__init__",
+        "operator",
+        "recurrent_cells",
+        "recurrent_sequences",
+        "registry",
+        "stated_operators",
+        "stated_signature",
+    }
 )
 """The files of this folder that are not an operator."""
 
@@ -50,6 +58,39 @@ def find_operator(name: str) -> Operator | None:
     """The operator of the standard domain with this name, None where the executor does not know it."""
     module = modules().get(name.lower())
     return None if module is None else _stated(module).get(name)
+
+
+def stated_operator(name: str, domain: str = "") -> StatedOperator | None:
+    """What is known of an operator, which the executor need not know; None where nothing is known of it."""
+    if canonical_domain(domain):
+        return None
+    return find_operator(name) or _outside_executor().get(name)
+
+
+NOTHING_STATED = StatedOperator(name="")
+
+
+def operator_facts(name: str, domain: str = "") -> StatedOperator:
+    """What is known of an operator; of one that the tool does not know nothing is stated."""
+    return stated_operator(name, domain) or NOTHING_STATED
+
+
+def all_stated_operators() -> Mapping[str, StatedOperator]:
+    """Every operator of ONNX of which something is known, by name."""
+    found = {**_outside_executor(), **all_operators()}
+    return {name: found[name] for name in sorted(found)}
+
+
+def names_of(predicate: Callable[[StatedOperator], object]) -> frozenset[str]:
+    """The operators of which a statement holds; it imports every module of this folder, `operator_facts` does not."""
+    return frozenset(name for name, operator in all_stated_operators().items() if predicate(operator))
+
+
+@cache
+def _outside_executor() -> Mapping[str, StatedOperator]:
+    """The operators of ONNX that the executor does not know, by name."""
+    stated = import_module(f"{__package__}.stated_operators")
+    return {operator.name: operator for operator in stated.STATED}
 
 
 @cache

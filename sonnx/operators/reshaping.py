@@ -87,19 +87,24 @@ def transpose(application: Application, inputs: Sequence[Array]) -> tuple[Array]
 
 def _moving(name: str, define: Definition, **stated: Any) -> Operator:
     bound = layout.moving(define, one_to_one=True)
-    return Operator(name=name, exact=True, selects=True, define=define, bound=bound, **stated)
+    return Operator(
+        name=name, moved_inputs="first", continuous=True, selects=True, define=define, bound=bound, **stated
+    )
 
 
 OPERATORS = (
-    _moving("Identity", identity, passes_input_on=True),
-    _moving("Squeeze", squeeze),
-    *(
-        _moving(name, define, kernel=copying_kernel(define))
-        for name, define in (
-            ("Flatten", flatten),
-            ("Reshape", reshape),
-            ("Unsqueeze", unsqueeze),
-            ("Transpose", transpose),
-        )
+    _moving(
+        "Identity",
+        identity,
+        keeps_order=True,
+        elementwise=True,
+        monotone="increasing",
+        lipschitz=1,
+        passes_input_on=True,
     ),
+    _moving("Squeeze", squeeze, keeps_order=True, axis_parameter="axes"),
+    _moving("Flatten", flatten, keeps_order=True, axis_parameter="axis", kernel=copying_kernel(flatten)),
+    _moving("Reshape", reshape, keeps_order=True, kernel=copying_kernel(reshape)),
+    _moving("Unsqueeze", unsqueeze, keeps_order=True, kernel=copying_kernel(unsqueeze)),
+    _moving("Transpose", transpose, kernel=copying_kernel(transpose)),
 )

@@ -24,7 +24,7 @@ from sonnx.numerics.formats import Array, format_of
 from sonnx.operators.max import maximum
 from sonnx.operators.min import define as minimum
 from sonnx.operators.operator import Operator
-from sonnx.operators.sum import total
+from sonnx.operators.sum import rounded_sum
 
 PLACES_DISTINCT = "ScatterND.places-distinct"
 REDUCTIONS = ("none", "add", "mul", "max", "min")
@@ -76,7 +76,7 @@ def _combined(reduction: str, every: Sequence[Any], application: Application) ->
         return minimum(application, arrays)[0]
     if format_of(arrays[0].dtype) is None:
         return each(lambda *row: sum(row) if reduction == "add" else prod(row), *arrays)
-    return each(total if reduction == "add" else _product, *arrays)
+    return each(rounded_sum if reduction == "add" else _product, *arrays)
 
 
 def _product(*row: Any) -> Any:
@@ -96,4 +96,4 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return layout.moving(define, (0, 2))(context, inputs)
 
 
-OPERATOR = Operator(name="ScatterND", define=define, bound=bound, error_conditions=(PLACES_DISTINCT,))
+OPERATOR = Operator(name="ScatterND", continuous=True, define=define, bound=bound, error_conditions=(PLACES_DISTINCT,))

@@ -103,8 +103,11 @@ def _horner(z: Array, out: Array) -> None:
 
 OPERATOR = Operator(
     name="Sin",
+    elementwise=True,
+    continuous=True,
+    ends=(-1, 1),
+    lipschitz=1,
     define=elementwise_definition(sin),
     kernel=real_function(sin, approximate, BOUND),
-    ends=(-1, 1),
     bound=elementwise.transfer(elementwise.SIN),
 )

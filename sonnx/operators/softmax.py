@@ -195,4 +195,13 @@ def _exactly(x: Array, y: Array, places: Array) -> None:
     y[places] = from_mpfr([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])
 
 
-OPERATOR = Operator(name="Softmax", define=define, kernel=kernel, ends=(0, 1), bound=selection.softmax)
+OPERATOR = Operator(
+    name="Softmax",
+    continuous=True,
+    may_overflow_inside=True,
+    axis_parameter="axis",
+    define=define,
+    kernel=kernel,
+    ends=(0, 1),
+    bound=selection.softmax,
+)

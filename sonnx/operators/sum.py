@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import Application, Kernel
-from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
+from sonnx.numerics.blocks import BLOCK_ELEMENTS, block_pieces, merged
 from sonnx.numerics.certified_rounding import UNIT, certify
 from sonnx.numerics.correctly_rounded import round_enclosed
 from sonnx.numerics.elementwise import each, elementwise_definition
@@ -45,7 +45,7 @@ def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
     return same_floats(application, inputs)
 
 
-def total(*row: Any) -> Any:
+def rounded_sum(*row: Any) -> Any:
     """The sum of all but the last, which rounds.
 
     Raises:
@@ -71,7 +71,7 @@ def kernel(application: Application) -> Kernel:
         elif len(inputs) == 2:
             plus(inputs, out)
         elif out.dtype == ELEMENTS["double"]:
-            out[...] = each(total, *np.broadcast_arrays(*inputs))
+            out[...] = each(rounded_sum, *np.broadcast_arrays(*inputs))
             application.count(out.size, out.size)
         elif out.size:
             application.count(out.size, _many(inputs, out, application.block(BLOCK_ELEMENTS)))
@@ -84,7 +84,7 @@ def _many(inputs: Sequence[Array], out: Array, block: int) -> int:
     """The sum of three addends and more; how many elements took the exact path."""
     shape, Z = merged(inputs, out.shape)
     count = 0
-    for pieces, piece in walk(Z, out.reshape(shape), block):
+    for pieces, piece in block_pieces(Z, out.reshape(shape), block):
         array, cut, size = total_of(iter(pieces))
         if not size.any():
             piece[...] = to_nearest(array, piece.dtype)
@@ -93,14 +93,21 @@ def _many(inputs: Sequence[Array], out: Array, block: int) -> int:
         np.copyto(bound, 0, where=~np.isfinite(array))
         piece[...], undecided = certify(array, bound, piece.dtype)
         if undecided.any():
-            piece[undecided] = each(total, *[each_[undecided] for each_ in pieces], kind=piece.dtype)
+            piece[undecided] = each(rounded_sum, *[each_[undecided] for each_ in pieces], kind=piece.dtype)
             count += int(np.count_nonzero(undecided))
     return count
 
 
 OPERATOR = Operator(
     name="Sum",
-    define=elementwise_definition(total),
+    elementwise=True,
+    commutative=True,
+    associative=True,
+    continuous=True,
+    versions=(1, 6, 8, 13),
+    changes=(1,),
+    output_element="first",
+    define=elementwise_definition(rounded_sum),
     kernel=kernel,
     signature=StatedSignature(inputs=(1, UNBOUNDED), output_specs=output_specs),
     bound=bound,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.numerics.application import Application, Kernel
-from sonnx.numerics.blocks import BLOCK_ELEMENTS, merged, walk
+from sonnx.numerics.blocks import BLOCK_ELEMENTS, block_pieces, merged
 from sonnx.numerics.broadcasting import broadcast
 from sonnx.numerics.enclosures import selection
 from sonnx.numerics.formats import TEXT, Array
@@ -38,7 +38,7 @@ def select_into(inputs: Sequence[Any], out: Array, block: int = BLOCK_ELEMENTS) 
         return out
     shape, Z = merged(inputs, out.shape)
     signed = np.dtype(f"i{out.itemsize}")
-    for (condition, x, y), piece in walk(Z, out.reshape(shape), block):
+    for (condition, x, y), piece in block_pieces(Z, out.reshape(shape), block):
         mask, bits, other = _MASK.array(piece.size, signed), piece.view(signed), y.view(signed)
         np.negative(condition.view(np.int8), out=mask)
         np.bitwise_xor(x.view(signed), other, out=bits)
@@ -52,4 +52,6 @@ def kernel(application: Application) -> Kernel:
     return lambda inputs, out: select_into(inputs, out, application.block(BLOCK_ELEMENTS))
 
 
-OPERATOR = Operator(name="Where", selects=True, define=define, kernel=kernel, bound=selection.where)
+OPERATOR = Operator(
+    name="Where", elementwise=True, continuous=True, selects=True, define=define, kernel=kernel, bound=selection.where
+)

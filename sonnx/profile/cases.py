@@ -85,25 +85,25 @@ def like_default(file: str) -> frozenset[str]:
 
     An edition may have more general rules and other element types; a case on which these bear states its verdict.
     """
-    known = catalogue.editions()
-    default, rules = known.editions[known.default], (*catalogue.general_rules(), *catalogue.graph_rules())
+    editions = catalogue.editions()
+    default, rules = editions.editions[editions.default], (*catalogue.general_rules(), *catalogue.graph_rules())
     general = {
-        name: {rule.slug for rule in rules if known.in_force(rule, edition.general)}
-        for name, edition in known.editions.items()
+        name: {rule.slug for rule in rules if editions.in_force(rule, edition.general)}
+        for name, edition in editions.editions.items()
     }
     stem = file.removesuffix(".md")
-    names = {name for edition in known.editions.values() for name in (*edition.operators, *edition.planned)}
+    names = {name for edition in editions.editions.values() for name in (*edition.operators, *edition.planned)}
     operator = next((name for name in names if name.lower() == stem), "")
     return frozenset(
         name
-        for name, edition in known.editions.items()
+        for name, edition in editions.editions.items()
         if edition is not default and general[name] >= general[default.name]
         if edition.text_of(operator) == default.text_of(operator)
     )
 
 
 @of_profile
-def cases() -> tuple[RuleCase, ...]:
+def all_cases() -> tuple[RuleCase, ...]:
     """All cases, in the order of the files' names and of their headings."""
     return tuple(case for path in sorted((in_use().folder / "cases").glob("*.md")) for case in _file(path))
 
@@ -111,11 +111,11 @@ def cases() -> tuple[RuleCase, ...]:
 @of_profile
 def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[RuleCase]]:
     """The cases that name a rule with one of these expectations, by its slug."""
-    found: dict[str, list[RuleCase]] = {}
-    for case in cases():
+    by_slug: dict[str, list[RuleCase]] = {}
+    for case in all_cases():
         for slug in case.rules(*expectations):
-            found.setdefault(slug, []).append(case)
-    return found
+            by_slug.setdefault(slug, []).append(case)
+    return by_slug
 
 
 def _file(path: Path) -> Iterator[RuleCase]:

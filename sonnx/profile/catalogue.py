@@ -48,7 +48,7 @@ from sonnx.profile.profile_data import in_use, of_profile
 from sonnx.profile.stored_tables import table
 from sonnx.profile.toml_files import CatalogueError, T, by_version, numbered, parsed, structure
 
-MadeT = TypeVar("MadeT", bound=Struct)
+CompletedT = TypeVar("CompletedT", bound=Struct)
 
 
 def read_data(name: str, kind: type[T]) -> T:
@@ -69,16 +69,16 @@ def _read_operator(file: str) -> OperatorDefinition:
         raise CatalogueError(text if file in text else f"operators/{file}: {text}") from None
 
 
-def _made(kind: type[MadeT], written: Struct, given: Mapping[str, Any]) -> MadeT:
+def _completed(kind: type[CompletedT], written: Struct, computed: Mapping[str, Any]) -> CompletedT:
     """A structure with the given values; the others are as they are written."""
-    values = {**asdict(written), **given}
+    values = {**asdict(written), **computed}
     return kind(**{name: values[name] for name in kind.__struct_fields__ if name in values})
 
 
-def _rule(written: GeneralRule | GraphRule | OperatorRule, slug: str, **given: Any) -> Rule:
+def _rule(written: GeneralRule | GraphRule | OperatorRule, slug: str, **computed: Any) -> Rule:
     texts = {key: getattr(written, key, None) for key in ("require", "onnx", "when")}
     parts = {key: None if text is None else parsed(text, f"{slug}.{key}") for key, text in texts.items()}
-    return _made(Rule, written, {**parts, "slug": slug, **given})
+    return _completed(Rule, written, {**parts, "slug": slug, **computed})
 
 
 def _expressions(written: str | Mapping[str, str] | None, place: str) -> dict[int, Expression]:
@@ -86,20 +86,21 @@ def _expressions(written: str | Mapping[str, str] | None, place: str) -> dict[in
     return {} if written is None else {key: parsed(text, place) for key, text in by_version(written).items()}
 
 
-def _inputs(name: str, written: InputFormat) -> Iterator[Input]:
+def _inputs(name: str, written: InputFormat, place: str) -> Iterator[Input]:
+    when = parsed(written.absent_when, f"{place}.absent_when") if written.absent_when else None
     for span in _spans(name, written):
-        yield _made(Input, written, span)
+        yield _completed(Input, written, {**span, "absent_when": when})
 
 
 def _outputs(name: str, written: OutputFormat, place: str) -> Iterator[Output]:
-    given = {
+    computed = {
         "shape": _expressions(written.shape, f"{place}.shape"),
         "element": _expressions(written.element, f"{place}.element"),
         "values": _expressions(written.values, f"{place}.values"),
         "implied_by": _names_by_version(written.implied_by),
     }
     for span in _spans(name, written):
-        yield _made(Output, written, {**given, **span})
+        yield _completed(Output, written, {**computed, **span})
 
 
 def _names_by_version(written: Mapping[str, tuple[str, ...]] | tuple[str, ...]) -> dict[int, tuple[str, ...]]:
@@ -122,19 +123,21 @@ def _spans(name: str, written: InputFormat | OutputFormat) -> list[dict[str, Any
 
 def _parameters(name: str, written: ParameterFormat, place: str) -> Iterator[Parameter]:
     """One parameter for each span of versions in which its kind is constant."""
-    texts = {} if written.absent is None else by_version(written.absent)
-    absent = {start: None if text == "none" else parsed(text, f"{place}.absent") for start, text in texts.items()}
+    meanings = {} if written.absent is None else by_version(written.absent)
+    absent = {
+        start: None if meaning == "none" else parsed(meaning, f"{place}.absent") for start, meaning in meanings.items()
+    }
     kinds = by_version(written.kind)
     starts = sorted({max(written.since, min(kinds)), *(start for start in kinds if start > written.since)})
     for start, end in zip(starts, [*starts[1:], written.before], strict=True):
         span = {"name": name, "kind": at(kinds, start), "since": start, "before": end, "absent": absent}
-        yield _made(Parameter, written, span)
+        yield _completed(Parameter, written, span)
 
 
 def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
     name, versions = written.operator, written.versions
     inputs, outputs, parameters = written.inputs.items(), written.outputs.items(), written.parameters.items()
-    given: dict[str, Any] = {
+    computed: dict[str, Any] = {
         "name": name,
         "specified": versions.specified,
         "known": versions.known,
@@ -142,7 +145,11 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
         "refused": numbered(versions.refused),
         "specified_in": versions.specified_in,
         "types": {variable: numbered(value_type) for variable, value_type in written.types.items()},
-        "inputs": tuple(operand for item in inputs for operand in _inputs(*item)),
+        "inputs": tuple(
+            operand
+            for letter, input_format in inputs
+            for operand in _inputs(letter, input_format, f"{place}.inputs.{letter}")
+        ),
         "outputs": tuple(
             output
             for letter, output_format in outputs
@@ -166,7 +173,7 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
             for operator_rule in written.rule
         ),
     }
-    return _made(OperatorDefinition, written, given)
+    return _completed(OperatorDefinition, written, computed)
 
 
 @of_profile

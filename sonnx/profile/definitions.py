@@ -116,6 +116,11 @@ class Input(Struct, frozen=True):
     """What the text says to write where the input is not wanted, as the end of a sentence."""
     denotations: tuple[str, ...] = ()
     """What its dimensions mean by the ONNX text, the last one of every further dimension; () where it does not say."""
+    absent: str = ""
+    """The number, or the name with the number, that each element has where it is left out; "" where no tensor means the
+    same."""
+    absent_when: Expression | None = None
+    """The condition under which that holds, None for always."""
 
 
 class Output(Struct, frozen=True):
@@ -171,7 +176,7 @@ class Parameter(Struct, frozen=True):
     errata: tuple[str, ...] = ()
 
     def required_at(self, version: int) -> bool:
-        """Whether it must be written in a version."""
+        """Whether a node must write the parameter in this version of the operator."""
         ended = self.optional is not None and self.optional <= version
         return self.required is not None and self.required <= version and not ended
 
@@ -357,8 +362,8 @@ class Editions(Struct, frozen=True):
 
 def at(values: Versioned[T], version: int) -> T | None:
     """The value at a version, None before the first."""
-    known = [since for since in values if since <= version]
-    return values[max(known)] if known else None
+    begun = [since for since in values if since <= version]
+    return values[max(begun)] if begun else None
 
 
 def expand(names: Sequence[str], families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from sonnx.profile.text_types import (
     ExpressionText,
     Letter,
     Limit,
+    Neutral,
     OperatorName,
     RuleName,
     Sentence,
@@ -148,6 +149,11 @@ class InputFormat(_Formal, frozen=True, kw_only=True):
     """What the text says to write where the input is not wanted, as the end of a sentence."""
     denotations: tuple[Denotation, ...] = ()
     """What the dimensions mean by the ONNX text, the last one of every further dimension."""
+    absent: Neutral = ""
+    """What leaving it out means: the number, or the name with the number, that each of its elements then has; without
+    it no tensor means the same.  -0 is the neutral element of a sum of floats; 0 is not, as -0 + 0 is 0."""
+    absent_when: ExpressionText | Literal[""] = ""
+    """The condition under which that tensor means the same for every input."""
 
 
 class OutputFormat(_Formal, frozen=True, kw_only=True):

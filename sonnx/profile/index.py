@@ -73,9 +73,9 @@ def _slugs_of(name: str) -> frozenset[str]:
     if any(name == rule.slug for rule in (*general_rules(), *graph_rules())):
         return frozenset({name})
     named = operator(name.partition(".")[0])
-    known = [rule for rule in every_rule(named) if matches_rule(name, rule)] if named is not None else []
-    if known:
-        return frozenset(rule.slug for rule in known)
+    of_operator = [rule for rule in every_rule(named) if matches_rule(name, rule)] if named is not None else []
+    if of_operator:
+        return frozenset(rule.slug for rule in of_operator)
     matches = {slug for slug, rule in rules_by_slug().items() if matches_rule(name, rule)}
     matches |= {label.rule for label in all_labels() if label.rule and matches_tag(name, label.tag)}
     if not matches:

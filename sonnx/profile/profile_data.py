@@ -73,8 +73,8 @@ def of_profile(function: Callable[Arguments, Value]) -> Callable[Arguments, Valu
     """A function of the profile in use and of positional arguments, which is called once for the same arguments."""
 
     @wraps(function)
-    def known(*arguments: Arguments.args, **named: Arguments.kwargs) -> Value:
+    def remembered(*arguments: Arguments.args, **named: Arguments.kwargs) -> Value:
         assert not named, "what is remembered has positional arguments"  # noqa: S101
         return _IN_USE.get().value_of(function, *arguments)
 
-    return known
+    return remembered

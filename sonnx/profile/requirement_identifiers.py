@@ -30,7 +30,7 @@ def register() -> str:
 
 def register_faults(text: str, rules: Iterable[Rule]) -> Iterator[str]:
     """One sentence for each identifier that is listed or used twice, or used again after it was withdrawn."""
-    listed, withdrawn, used = _listed(text), _withdrawn(text), Counter(map(_name, rules))
+    listed, withdrawn, used = _numbers_of_entries(text), _withdrawn(text), Counter(map(_name, rules))
     for name in sorted(name for name, number in listed.items() if number > 1):
         yield f"The requirement identifier {name} is listed twice in {FILE}."
     for name in sorted(name for name, number in used.items() if number > 1):
@@ -39,16 +39,7 @@ def register_faults(text: str, rules: Iterable[Rule]) -> Iterator[str]:
         yield f"The requirement identifier {name} was withdrawn, and is that of a rule again."
 
 
-def register_gaps(text: str, rules: Iterable[Rule]) -> Iterator[str]:
-    """One sentence for each identifier that a release must still list, or mark as withdrawn."""
-    listed, withdrawn, used = _listed(text), _withdrawn(text), set(map(_name, rules))
-    for name in sorted(used - listed.keys()):
-        yield f"The requirement identifier {name} is not listed in {FILE}."
-    for name in sorted(listed.keys() - used - withdrawn):
-        yield f"The requirement identifier {name} has no rule; mark it as {WITHDRAWN} in {FILE}."
-
-
-def _listed(text: str) -> Counter[str]:
+def _numbers_of_entries(text: str) -> Counter[str]:
     return Counter(name for name, *_ in _lines(text))
 
 

@@ -57,7 +57,7 @@ def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
     """Every rewrite by name."""
     file = read_data(FILE, RewritesFile)
     return MappingProxyType(
-        {name: RewriteDescription(name=name, **asdict(rewrite_format)) for name, rewrite_format in file.items()}
+        {name: RewriteDescription(name=name, **asdict(description)) for name, description in file.items()}
     )
 
 
@@ -69,19 +69,11 @@ def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str 
     without an option, or that `option` enables.
     """
     served = (
-        rewrite_description
-        for rewrite_description in rewrite_descriptions().values()
-        if rewrite_description.serves(slug) and rewrite_description.option == option
+        rewrite for rewrite in rewrite_descriptions().values() if rewrite.serves(slug) and rewrite.option == option
     )
-    found = (
-        rewrite_description
-        for rewrite_description in served
-        if not rewrite_description.kinds or kind in rewrite_description.kinds
-    )
+    of_kind = (rewrite for rewrite in served if not rewrite.kinds or kind in rewrite.kinds)
     return tuple(
-        rewrite_description
-        for rewrite_description in found
-        if operator in rewrite_description.operators or not (rewrite_description.operators or slug == OUTSIDE)
+        rewrite for rewrite in of_kind if operator in rewrite.operators or not (rewrite.operators or slug == OUTSIDE)
     )
 
 
@@ -89,15 +81,9 @@ def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str 
 def rewrite_titles(slug: str) -> tuple[str, ...]:
     """The titles of the rewrites that serve a rule; of a rule of an operator, those tried on its nodes."""
     operator = slug.partition(".")[0] if "." in slug else ""
-    served = (
-        rewrite_description
-        for rewrite_description in rewrite_descriptions().values()
-        if rewrite_description.serves(slug)
-    )
+    served = (rewrite for rewrite in rewrite_descriptions().values() if rewrite.serves(slug))
     return tuple(
-        _titled(rewrite_description)
-        for rewrite_description in served
-        if not operator or not rewrite_description.operators or operator in rewrite_description.operators
+        _titled(rewrite) for rewrite in served if not operator or not rewrite.operators or operator in rewrite.operators
     )
 
 

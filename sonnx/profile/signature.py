@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sonnx.language.domain import Expression, given_key, input_key, written_key
 from sonnx.language.parser import operand, parse
-from sonnx.profile.catalogue import editions, operator
+from sonnx.profile import catalogue
 from sonnx.profile.definitions import (
     Editions,
     Formal,
@@ -81,18 +81,20 @@ class Signature(Struct, frozen=True, eq=False, dict=True):
 @of_profile
 def signature(name: str, version: int, edition: str) -> Signature | None:
     """The signature of an operator, None where it has no file or the edition does not name it."""
-    definition, known = operator(name), editions()
-    text = known.editions[edition].text_of(name)
-    return None if definition is None or text is None else resolve(definition, version, text, known, edition)
+    definition, editions = catalogue.operator(name), catalogue.editions()
+    text = editions.editions[edition].text_of(name)
+    return None if definition is None or text is None else resolve(definition, version, text, editions, edition)
 
 
-def resolve(definition: OperatorDefinition, version: int, text: str, known: Editions, edition: str) -> Signature:
+def resolve(definition: OperatorDefinition, version: int, text: str, editions: Editions, edition: str) -> Signature:
     """The signature of an operator at a version, under a text of an edition."""
-    inputs = tuple(definition_input for definition_input in definition.inputs if _covers(definition_input, version))
+    inputs = tuple(formal for formal in definition.inputs if _covers(formal, version))
     outputs = tuple(output for output in definition.outputs if _covers(output, version))
     parameters = [parameter for parameter in definition.parameters if _covers(parameter, version)]
-    written = tuple(rule for rule in definition.rules if _covers(rule, version) and active_condition(rule, text, known))
-    types = _allowed(definition, version, text, known, edition)
+    written = tuple(
+        rule for rule in definition.rules if _covers(rule, version) and active_condition(rule, text, editions)
+    )
+    types = _allowed(definition, version, text, editions, edition)
     base = Signature(
         operator=definition.name,
         version=version,
@@ -122,9 +124,9 @@ def _covers(each: Input | Output | Parameter | Rule, version: int) -> bool:
     return each.since <= version and (each.before is None or version < each.before)
 
 
-def active_condition(rule: Rule, text: str, known: Editions) -> Expression | None:
+def active_condition(rule: Rule, text: str, editions: Editions) -> Expression | None:
     """The condition of a rule under a text: the profile's, before its introduction that of ONNX; None for neither."""
-    return rule.require if known.in_force(rule, text) else rule.onnx
+    return rule.require if editions.in_force(rule, text) else rule.onnx
 
 
 def _groups(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict[str, tuple[str, ...]]:
@@ -134,24 +136,24 @@ def _groups(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict
     return {variable: members for variable, members in groups.items() if members}
 
 
-def _latest(values: Mapping[str, T], text: str, known: Editions) -> T | None:
-    order = list(known.texts)
-    texts = [name for name in order[: order.index(text) + 1] if name in values]
-    return values[texts[-1]] if texts else None
+def _latest(values: Mapping[str, T], text: str, editions: Editions) -> T | None:
+    order = list(editions.texts)
+    stating = [name for name in order[: order.index(text) + 1] if name in values]
+    return values[stating[-1]] if stating else None
 
 
 def _allowed(
-    definition: OperatorDefinition, version: int, text: str, known: Editions, edition: str
+    definition: OperatorDefinition, version: int, text: str, editions: Editions, edition: str
 ) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """For each type variable the element types of ONNX, and those of them that the profile allows."""
     allowed = {}
-    chosen = known.editions[edition]
+    chosen = editions.editions[edition]
     for variable, by_version in definition.types.items():
-        onnx = expand(at(by_version, version) or (), known.families)
+        onnx = expand(at(by_version, version) or (), editions.families)
         lists = definition.profile.get(variable, {})
         chosen_here = lists.get(chosen.general) if chosen.consolidated else None
-        listed = chosen_here or _latest(lists, text, known)
-        profile = expand(listed, known.families) if listed else chosen.element_types
+        listed = chosen_here or _latest(lists, text, editions)
+        profile = expand(listed, editions.families) if listed else chosen.element_types
         unrestricted = definition.name in chosen.planned  # no text restricts it yet
         allowed[variable] = (onnx, onnx if unrestricted else tuple(name for name in onnx if name in profile))
     return allowed
@@ -159,7 +161,7 @@ def _allowed(
 
 def _each(base: Signature, name: str, condition: str) -> str:
     """The source text of a condition on an input or output; `?` stands for the tensor."""
-    formal = next(base_formal for base_formal in base.formals if base_formal.name == name)
+    formal = next(candidate for candidate in base.formals if candidate.name == name)
     if formal.variadic:
         return f"all({condition.replace('?', 'x')} for x in {name})"
     value = any(parameter.name == name for parameter in base.values)
@@ -231,7 +233,7 @@ def _chosen_types(base: Signature, definition: OperatorDefinition) -> Iterator[R
 
 def _value_input(base: Signature, definition: OperatorDefinition, parameter: Parameter) -> Iterator[Rule]:
     """A parameter that is an input has the type and rank of its kind; `<name>_input` is its tensor."""
-    formal = next(base_input for base_input in base.inputs if base_input.name == parameter.name)
+    formal = next(candidate for candidate in base.inputs if candidate.name == parameter.name)
     tensor, rank = input_key(parameter.name), 1 if parameter.kind.endswith("s") else 0
     exact, onnx = f"{tensor}.rank == {rank}", ""
     if parameter.list_since is not None and base.version < parameter.list_since:
@@ -299,12 +301,12 @@ def every_rule(definition: OperatorDefinition) -> tuple[Rule, ...]:
 
     Where editions or versions differ, the rule is that of the default edition and the specified version.
     """
-    known = editions()
-    found = {rule.slug: rule for rule in definition.rules if not rule.inert}
-    order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
+    editions = catalogue.editions()
+    rules = {rule.slug: rule for rule in definition.rules if not rule.inert}
+    order = sorted(editions.editions.values(), key=lambda edition: edition.name != editions.default)
     for edition in order:
         text = edition.text_of(definition.name)
         for version in definition.specified_first if text else ():
-            for rule in resolve(definition, version, text or "", known, edition.name).rules:
-                found.setdefault(rule.slug, rule)
-    return tuple(found.values())
+            for rule in resolve(definition, version, text or "", editions, edition.name).rules:
+                rules.setdefault(rule.slug, rule)
+    return tuple(rules.values())

@@ -27,12 +27,12 @@ def table(path: Path, name: str) -> dict[str, Any]:
     if sys.implementation.cache_tag is None:  # an interpreter that stores no bytecode
         return loads(text.decode("utf-8"), name)
     head, place = MAGIC_NUMBER + source_hash(text), Path(cache_from_source(path)).with_suffix(".table")
-    found = _stored(place, head)
-    if found is None:
-        found = loads(text.decode("utf-8"), name)
+    stored = _stored(place, head)
+    if stored is None:
+        stored = loads(text.decode("utf-8"), name)
         if not sys.dont_write_bytecode:
-            _store(place, head, found)
-    return found
+            _store(place, head, stored)
+    return stored
 
 
 def _stored(place: Path, head: bytes) -> dict[str, Any] | None:
@@ -44,10 +44,10 @@ def _stored(place: Path, head: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _store(place: Path, head: bytes, found: dict[str, Any]) -> None:
+def _store(place: Path, head: bytes, values: dict[str, Any]) -> None:
     """Keep a table; where the installation cannot be written, each process parses it."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, head + marshal.dumps(found))
+        write_whole(place, head + marshal.dumps(values))
     except (OSError, ValueError):  # a value that marshal does not know, such as a date
         return

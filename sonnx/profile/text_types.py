@@ -25,7 +25,7 @@ Sentence = Annotated[str, Limit(min_length=2, pattern=r"^\S(.*\S)?$")]
 """A sentence or a part of one, without space at its ends."""
 Sha256 = Annotated[str, Limit(pattern="^[0-9a-f]{64}$")]
 Line = Annotated[str, Limit(pattern=r"^\s*\S(.*\S)?\s*$")]
-"""Text of a project, not empty; `toml_files.sentence` strips it and demands one printable line."""
+"""Text of a project, not empty; `toml_files.one_line` strips it and demands one printable line."""
 ExpressionText = Annotated[str, Limit(pattern=r"^\S(.*\S)?$")]
 """An expression of the rule language."""
 Version = Annotated[int, Limit(ge=1)]
@@ -49,5 +49,7 @@ Text = Annotated[str, Limit(min_length=1)]
 Slug = Annotated[str, Limit(pattern=r"^([A-Z][A-Za-z0-9]*\.|tailoring\.|deviation\.)?[A-Za-z0-9_]+(-[A-Za-z0-9_]+)*$")]
 """The name of a rule."""
 EditionName = Annotated[str, Limit(pattern="^[0-9]{4}-[0-9]{2}$")]
+Neutral = Annotated[str, Limit(pattern="^(-?0|[a-z][A-Za-z0-9_]*)?$")]
+"""A number that changes nothing where it is added, or the name of a number."""
 Letter = Annotated[str, Limit(pattern="^[A-Za-z][A-Za-z0-9_]*$")]
 """The name of an input, output, parameter or type variable."""

@@ -54,14 +54,14 @@ def _sentence(data: object, kind: object, place: str, message: str) -> str:
     """
     what, _, where = message.partition(" - at `")
     steps: list[Any] = []
-    found: Any = data
+    wrong: Any = data
     for name, index in re.findall(_STEP, where):
-        steps.append(_wrong_key(data, kind, steps, found, message) if index == "..." else name or int(index))
+        steps.append(_wrong_key(data, kind, steps, wrong, message) if index == "..." else name or int(index))
         place += f"[{index}]" if index.isdecimal() else f".{steps[-1]}"
-        found = found[steps[-1]]
+        wrong = wrong[steps[-1]]
     if where.startswith("key` in"):
-        found, place = _wrong_key(data, kind, steps, found, message), f"a key of {place}"
-    shown = repr(found) if len(repr(found)) <= MAX_SHOWN else f"{repr(found)[:MAX_SHOWN]}..."
+        wrong, place = _wrong_key(data, kind, steps, wrong, message), f"a key of {place}"
+    shown = repr(wrong) if len(repr(wrong)) <= MAX_SHOWN else f"{repr(wrong)[:MAX_SHOWN]}..."
     kinds, expected = (what.split("`")[1], what.split("`")[2]) if "`" in what else ("", "")
     if what.startswith("Object missing"):
         return f"{place} lacks {kinds}"
@@ -88,12 +88,12 @@ def _wrong_key(data: object, kind: object, steps: Sequence[Any], table: Mapping[
     return "..."
 
 
-def _with(data: Any, steps: Sequence[Any], new: object) -> Any:
-    """The data with another value at these steps."""
+def _with(data: Any, steps: Sequence[Any], value: object) -> Any:
+    """A copy of the data with another value at the end of these steps."""
     if not steps:
-        return new
+        return value
     copy = dict(data) if isinstance(data, dict) else list(data)
-    copy[steps[0]] = _with(copy[steps[0]], steps[1:], new)
+    copy[steps[0]] = _with(copy[steps[0]], steps[1:], value)
     return copy
 
 
@@ -183,7 +183,7 @@ TOML = FileFormat("TOML", _toml, 1 << 20)
 JSON = FileFormat("JSON", _json, 1 << 28)
 
 
-def read_file(
+def read_project_file(
     path: str | os.PathLike[str],
     kind: type[T],
     make: Callable[[T, str, str], MadeT],
@@ -224,7 +224,7 @@ def read_value(path: str | os.PathLike[str], file_format: FileFormat = TOML) -> 
         raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
 
 
-def sentence(text: str, place: str) -> str:
+def one_line(text: str, place: str) -> str:
     """One line of printable text, not empty."""
     text = text.strip()
     if not text or not is_printable(text):

@@ -123,14 +123,14 @@ def signed(value: int) -> int:
 
 def whole_numbers(message: Message, number: int) -> list[int]:
     """The int64 numbers of a repeated field, packed or not."""
-    whole_numbers: list[int] = []
+    numbers: list[int] = []
     for value in message.get(number, []):
         at = 0
         while not isinstance(value, int) and at < len(value):
-            one, at = varint(value, at)
-            whole_numbers.append(signed(one))
-        whole_numbers += [signed(value)] if isinstance(value, int) else []
-    return whole_numbers
+            number, at = varint(value, at)
+            numbers.append(signed(number))
+        numbers += [signed(value)] if isinstance(value, int) else []
+    return numbers
 
 
 def tensor(message: Message) -> Constant:
@@ -169,10 +169,10 @@ class PendingRow:
     def add(self, constants: list[float], sign: int) -> None:
         """Constants are added to all elements, before or after the product."""
         self.added += 1
-        signed_ones = [sign * Fraction(constant) for constant in constants]
+        signed_constants = [sign * Fraction(constant) for constant in constants]
         sums, sizes = (self.before, self.inner) if self.rows is None else (self.after, self.outer)
-        sums[:] = [a + b for a, b in zip(sums, signed_ones, strict=True)]
-        sizes[:] = [a + abs(b) for a, b in zip(sizes, signed_ones, strict=True)]
+        sums[:] = [a + b for a, b in zip(sums, signed_constants, strict=True)]
+        sizes[:] = [a + abs(b) for a, b in zip(sizes, signed_constants, strict=True)]
 
     def multiply(self, rows: list[list[float]]) -> None:
         """The product with a matrix, by its rows."""
@@ -192,19 +192,19 @@ class CheckedLayer:
         terms: how many products and constants a z is the sum of, at most; added: how many Adds are in the layer.
     """
 
-    def __init__(self, made: PendingRow, relu: bool) -> None:
-        rows = made.rows or [[float(i == j) for i in range(made.n)] for j in range(made.n)]
+    def __init__(self, pending: PendingRow, relu: bool) -> None:
+        rows = pending.rows or [[float(i == j) for i in range(pending.n)] for j in range(pending.n)]
         exact = [[Fraction(w) for w in row] for row in rows]
-        bias = [sum(map(mul, row, made.before), Fraction(0)) for row in exact]
-        self.fixed = [sum((abs(w) * c for w, c in zip(row, made.inner, strict=True)), Fraction(0)) for row in exact]
-        if made.rows is not None:
-            bias = [a + b for a, b in zip(bias, made.after, strict=True)]
-            self.fixed = [a + b for a, b in zip(self.fixed, made.outer, strict=True)]
-        self.n, self.relu, self.added = made.n, relu, made.added
-        self.terms = (2 if any(made.inner) else 1) * made.n + made.added
+        bias = [sum(map(mul, row, pending.before), Fraction(0)) for row in exact]
+        self.fixed = [sum((abs(w) * c for w, c in zip(row, pending.inner, strict=True)), Fraction(0)) for row in exact]
+        if pending.rows is not None:
+            bias = [a + b for a, b in zip(bias, pending.after, strict=True)]
+            self.fixed = [a + b for a, b in zip(self.fixed, pending.outer, strict=True)]
+        self.n, self.relu, self.added = pending.n, relu, pending.added
+        self.terms = (2 if any(pending.inner) else 1) * pending.n + pending.added
         if self.terms > MOST_TERMS:
             raise Refused(f"a sum has {self.terms} terms; the lemma is used for at most {MOST_TERMS}")
-        self.inner = max(made.inner, default=Fraction(0))
+        self.inner = max(pending.inner, default=Fraction(0))
         self.heaviest = [max(map(abs, row), default=Fraction(0)) for row in exact]
         self.bits = max([0, *(w.denominator.bit_length() - 1 for row in exact for w in row)])
         self.W = [[int(w * 2**self.bits) for w in row] for row in exact]
@@ -360,15 +360,15 @@ def linear(term: Any) -> dict[str, Fraction]:
         factor = Fraction(1)
         for number in numbers:
             factor *= number
-        return {name: factor * each for name, each in (rest[0] if rest else {"": Fraction(1)}).items()}
+        return {name: factor * coefficient for name, coefficient in (rest[0] if rest else {"": Fraction(1)}).items()}
     if operation not in ("+", "-"):
         raise Refused(f"{operation} in the property is not known")
     if operation == "-" and len(values) == 1:
         return {name: -operand for name, operand in values[0].items()}
     total = dict(values[0])
     for value in values[1:]:
-        for name, extent in value.items():
-            total[name] = total.get(name, Fraction(0)) + (extent if operation == "+" else -extent)
+        for name, coefficient in value.items():
+            total[name] = total.get(name, Fraction(0)) + (coefficient if operation == "+" else -coefficient)
     return total
 
 
@@ -507,14 +507,14 @@ def rounding(layer: CheckedLayer, ends: Box, error: list[int]) -> list[int]:
     k = layer.terms + 6
     largest = [max(-low, high) + e for (low, high), e in zip(ends, error, strict=True)]
     most = -(-max(largest, default=0) >> GRID) + int(layer.inner) + 1
-    made = []
+    roundings = []
     for row, fixed, heaviest in zip(layer.sizes, layer.fixed, layer.heaviest, strict=True):
         size = -(-dot(row, largest) >> layer.bits) + -(-fixed.numerator * 2**GRID // fixed.denominator)
         lost = 2 * (4 + layer.added) * (n + 2) * (3 + int(heaviest) + most)  # in multiples of 2^-126
-        made.append(-(-size * k // (2**24 - k)) + -(-lost >> 126 - GRID) + 1)
+        roundings.append(-(-size * k // (2**24 - k)) + -(-lost >> 126 - GRID) + 1)
         if 2 * size >= LARGEST << GRID:
             raise Refused("a sum may overflow")
-    return made
+    return roundings
 
 
 def interval(layer: CheckedLayer, row: list[int], bias: int, ends: Box) -> tuple[int, int]:
@@ -625,13 +625,13 @@ def box_of(ends: Ends, n: int) -> Box:
     """A box as pairs of integers over 2^GRID, rounded outward."""
     if sorted(ends) != list(range(n)):
         raise Refused(f"the model has {n} input elements; the property bounds {sorted(ends)}")
-    made = []
+    box = []
     for index in range(n):
         low, high = ends[index]
         if low is None or high is None or low > high:
             raise Refused(f"X_{index} has no lower and upper bound")
-        made.append((low * 2**GRID // 1, -(-high * 2**GRID // 1)))
-    return made
+        box.append((low * 2**GRID // 1, -(-high * 2**GRID // 1)))
+    return box
 
 
 def check(model: bytes, source: bytes, certificate: bytes) -> int:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from math import nextafter
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +13,7 @@ from sonnx.bounds.box import Box, Interval
 from sonnx.numerics.formats import Array
 from sonnx.properties.chains import Chain, Rows
 from sonnx.properties.search import Decision, Sets, Witness
+from sonnx.supervise.search import Frontier, PartState, search
 
 BATCH = 64
 """Parts that are bounded at once."""
@@ -36,16 +35,28 @@ FINAL = 2
 """The stage of a part of which only the error leaves something open, and halving does not help."""
 
 
-class Waiting(NamedTuple):
-    """A part that is to be bounded, in the order of the search."""
+class ChainPart(NamedTuple):
+    """A part that is not shown.
+
+    Attributes:
+        stage: 1 where only the error leaves it open: such parts come last, for often nothing helps them; `FINAL` where
+            nothing does.
+        less: the share of the volume that it has, negative.
+        tree: its place in the certificate.
+        is_divisible: whether a number lies between the ends of an interval.
+    """
 
     stage: int
-    """1 where only the error leaves it open: such parts come last, for often nothing helps them."""
     less: float
-    order: int
     low: Array
     high: Array
     tree: Tree
+    is_divisible: bool = True
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The least is bounded first."""
+        return self.stage, self.less
 
 
 class ChainTask(NamedTuple):
@@ -66,9 +77,9 @@ class ChainTask(NamedTuple):
         return self.sets.rows.reshape(len(self.sets.rows), -1)
 
 
-def open_parts(tree: Tree, low: Array, high: Array) -> list[Waiting]:
+def open_parts(tree: Tree, low: Array, high: Array) -> list[ChainPart]:
     """The leaves of a tree that are not shown, with their shares of the volume."""
-    order, parts, pending = count(), list[Waiting](), [(tree, low, high, -1.0)]
+    parts, pending = list[ChainPart](), [(tree, low, high, -1.0)]
     while pending:
         node, low, high, less = pending.pop()
         if "axis" in node:
@@ -79,12 +90,12 @@ def open_parts(tree: Tree, low: Array, high: Array) -> list[Waiting]:
             pending.append((node["above"], outer, high, less * (1 - share)))
             pending.append((node["below"], low, inner, less * share))
         elif "slopes" not in node:
-            parts.append(Waiting(int(node.get("open", 0)), less, next(order), low, high, node))
+            parts.append(ChainPart(int(node.get("open", 0)), less, low, high, node))
     return parts
 
 
 def decide_chain(
-    task: ChainTask, end: float, parts: Sequence[Waiting], progress: Callable[[str], None] | None = None
+    task: ChainTask, end: float, parts: Sequence[ChainPart], progress: Callable[[str], None] | None = None
 ) -> Decision:
     """Decide a task on parts of its box, and complete their trees.
 
@@ -92,18 +103,47 @@ def decide_chain(
         task: what is decided.
         end: the time, as `monotonic` has it, after which no part is bounded.
         parts: what is open; each leaf of their trees gets its slopes where the property is shown, or `open`, its stage.
-        progress: told how far it is.
+        progress: called with the share of the box that is decided.
     """
-    chain, sets, atoms = task.chain, task.sets, task.atoms
-    decision, tries, order = Decision(), TRIED_POINTS, count(len(parts))
-    decision.shown = 1.0 + sum(part.less for part in parts)
-    rest = [part for part in parts if part.stage == FINAL]
-    waiting = [part for part in parts if part.stage != FINAL]
-    heapq.heapify(waiting)
     for part in parts:
         part.tree.clear()
-    while waiting and (decision.parts == 0 or monotonic() < end):
-        batch = [heapq.heappop(waiting) for _ in range(min(BATCH, len(waiting)))]
+    problem = _ChainProblem(task)
+    decision = problem.decision
+    decision.shown = 1.0 + sum(part.less for part in parts)
+    frontier = Frontier(problem, parts)
+    search(
+        frontier, end, at_least=BATCH, every=BATCH,
+        progress=lambda: None if progress is None else progress(
+            f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(frontier.open)} open"
+        ),
+    )  # fmt: skip
+    conclude(decision, [*frontier.stuck, *frontier.open], task)
+    decision.waiting = len(frontier.open)
+    return decision
+
+
+class _ChainProblem:
+    """A task as what `sonnx.supervise.search` searches: it bounds parts in batches, and then halves those not shown."""
+
+    def __init__(self, task: ChainTask) -> None:
+        self.task, self.decision, self.tries = task, Decision(), TRIED_POINTS
+
+    def state(self, part: ChainPart) -> PartState:
+        return PartState.OPEN if part.stage != FINAL and part.is_divisible else PartState.STUCK
+
+    def rank(self, part: ChainPart) -> tuple[int, float]:
+        return part.rank
+
+    def divide(self, parts: Iterable[ChainPart]) -> Iterator[tuple[ChainPart, Sequence[ChainPart]]]:
+        """Bound parts; a violating input ends the search."""
+        coming = iter(parts)
+        while batch := list(islice(coming, BATCH)):
+            yield from self._divided(batch)
+            if self.decision.witness is not None:
+                return
+
+    def _divided(self, batch: Sequence[ChainPart]) -> Iterator[tuple[ChainPart, Sequence[ChainPart]]]:
+        chain, sets, atoms, decision = self.task.chain, self.task.sets, self.task.atoms, self.decision
         low, high = np.array([part.low for part in batch]), np.array([part.high for part in batch])
         rows = chain.rows(low, high, atoms)
         ideal, every = _margins(rows, sets)
@@ -115,41 +155,33 @@ def decide_chain(
                 decision.shown -= part.less
                 decision.margin = min(decision.margin, sets.least(every[place]))
                 part.tree["slopes"] = _digits(rows, place)
+                yield part, []
                 continue
-            if tries and decision.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
-                tries -= 1
-                decision.witness = task.confirmed(points[place])
+            if self.tries and decision.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
+                self.tries -= 1
+                decision.witness = self.task.confirmed(points[place])
             stage = int(sets.excluded(ideal[place]))
-            now = _cut(part._replace(stage=stage), rows, place, every[place], sets)
-            decision.shown += now.less - part.less
-            if stage and not _holds_at_centre(chain, now, sets, atoms):
-                rest.append(now._replace(stage=FINAL))
+            rest = _cut(part._replace(stage=stage), rows, place, every[place], sets)
+            decision.shown += rest.less - part.less
+            if stage and not _holds_at_centre(chain, rest, sets, atoms):
+                yield part, [rest._replace(stage=FINAL)]
             else:
-                halves = _halves(now, rows.changes[place, sets.nearest(ideal[place])], order)
-                rest += [] if halves else [now]
-                for half in halves:
-                    heapq.heappush(waiting, half)
-        if progress is not None:
-            progress(f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(waiting)} open")
-        if decision.witness is not None:
-            break
-    conclude(decision, [*rest, *waiting], task)
-    decision.waiting = len(waiting)
-    return decision
+                halves = _halves(rest, rows.changes[place, sets.nearest(ideal[place])])
+                yield part, halves or [rest._replace(is_divisible=False)]
 
 
-def conclude(found: Decision, rest: Sequence[Waiting], task: ChainTask) -> None:
+def conclude(decision: Decision, rest: Sequence[ChainPart], task: ChainTask) -> None:
     """Complete what is known of a task by the parts that are left."""
     for part in rest:
         part.tree["open"] = part.stage
-    found.left, found.open = len(rest), sum(not part.stage for part in rest)
-    found.ideal = -sum(part.less for part in rest if part.stage)
-    found.place = next((_box(part, task) for part in rest if part.stage), None)
+    decision.left, decision.open = len(rest), sum(not part.stage for part in rest)
+    decision.ideal = -sum(part.less for part in rest if part.stage)
+    decision.place = next((_box(part, task) for part in rest if part.stage), None)
     # The volumes are rounded: a part may be too small to count in their sum.
-    found.shown = min(max(0.0, 1.0 + sum(part.less for part in rest)), nextafter(1.0, 0.0)) if rest else 1.0
+    decision.shown = min(max(0.0, 1.0 + sum(part.less for part in rest)), nextafter(1.0, 0.0)) if rest else 1.0
 
 
-def _box(part: Waiting, task: ChainTask) -> Box:
+def _box(part: ChainPart, task: ChainTask) -> Box:
     return {task.name: Interval(part.low.reshape(task.shape), part.high.reshape(task.shape))}
 
 
@@ -179,13 +211,13 @@ def _points(rows: Rows, low: Array, high: Array, ideal: Array, sets: Sets) -> Ar
     return np.where(slopes > 0, low, np.where(slopes < 0, high, 0.5 * low + 0.5 * high))
 
 
-def _holds_at_centre(chain: Chain, part: Waiting, sets: Sets, atoms: Array) -> bool:
+def _holds_at_centre(chain: Chain, part: ChainPart, sets: Sets, atoms: Array) -> bool:
     """Whether halving may help: at the centre the error leaves nothing open."""
     centre = (0.5 * part.low + 0.5 * part.high)[None]
     return sets.excluded(_margins(chain.rows(centre, centre, atoms), sets)[1][0])
 
 
-def _cut(part: Waiting, rows: Rows, place: int, every: Array, sets: Sets) -> Waiting:
+def _cut(part: ChainPart, rows: Rows, place: int, every: Array, sets: Sets) -> ChainPart:
     """What is left of a part without the slabs at its ends on which its rows exclude all sets.
 
     A row is at least `every + sum of influence * distance from the corner where it is least`; so along one input it is
@@ -220,7 +252,7 @@ def _cut(part: Waiting, rows: Rows, place: int, every: Array, sets: Sets) -> Wai
     return part._replace(low=low, high=high, less=less, tree=tree)
 
 
-def _halves(part: Waiting, influence: Array, order: count[int]) -> list[Waiting]:
+def _halves(part: ChainPart, influence: Array) -> list[ChainPart]:
     """The halves of a part along the input that moves the row most; none if no number lies between its ends."""
     width = part.high - part.low
     moved = influence * width
@@ -232,6 +264,6 @@ def _halves(part: Waiting, influence: Array, order: count[int]) -> list[Waiting]
     ends = part.low.copy(), part.high.copy()
     ends[0][axis] = ends[1][axis] = at
     return [
-        Waiting(part.stage, part.less / 2, next(order), part.low, ends[1], part.tree["below"]),
-        Waiting(part.stage, part.less / 2, next(order), ends[0], part.high, part.tree["above"]),
+        ChainPart(part.stage, part.less / 2, part.low, ends[1], part.tree["below"]),
+        ChainPart(part.stage, part.less / 2, ends[0], part.high, part.tree["above"]),
     ]

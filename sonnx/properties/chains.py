@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sonnx.model.ir import Model
 from sonnx.numerics.formats import Array
-from sonnx.properties.certificate_checker import CheckedLayer, Refused, layers
+from sonnx.properties.chain_layers import ChainLayer, chain_layers
 
 UNIT = 2.0**-52
 """Twice the relative error of a float64 operation."""
@@ -46,20 +47,15 @@ class Rows(NamedTuple):
 class Chain:
     """A model that is a chain of affine layers and Relu, as arrays.
 
-    Args:
-        data: the encoded model.
-
     Raises:
-        Refused: it is not such a chain.
+        NotAChain: it is not such a chain.
     """
 
-    def __init__(self, data: bytes) -> None:
-        self.layers: Sequence[CheckedLayer] = layers(data)
-        if not all(layer.relu for layer in self.layers[:-1]):
-            raise Refused("two layers follow each other without a Relu between them")
-        self.W = [np.array([[w / 2**layer.bits for w in row] for row in layer.W], np.float64) for layer in self.layers]
-        self.b = [np.array([b / 2**layer.bias_bits for b in layer.bias], np.float64) for layer in self.layers]
-        self.sizes = [np.array([float(size) for size in layer.fixed]) * (1 + 8 * UNIT) for layer in self.layers]
+    def __init__(self, model: Model) -> None:
+        self.layers: Sequence[ChainLayer] = chain_layers(model)
+        self.W = [layer.W for layer in self.layers]
+        self.b = [layer.bias for layer in self.layers]
+        self.sizes = [layer.constant_sizes * (1 + 8 * UNIT) for layer in self.layers]
         self.gammas = [(sum(W.shape) + 16) * UNIT for W in self.W]
 
     @property
@@ -83,17 +79,17 @@ class Chain:
 
     def rows(self, low: Array, high: Array, rows: Array) -> Rows:
         """Bounds of rows over the outputs, of shape (rows, outputs), on boxes of shape (boxes, inputs)."""
-        on = ChainPart(self, low, high)
+        on = BatchBounds(self, low, high)
         for number in range(len(self.W) - 1):
             on.bound_layer(number)
         on.roundings(len(self.W) - 1)
-        wanted = np.broadcast_to(rows, (len(low), *rows.shape))
-        least, lines, influence = on.least(wanted, len(self.W) - 1)
-        error, steepest = on.error(wanted)
+        each_box = np.broadcast_to(rows, (len(low), *rows.shape))
+        least, lines, influence = on.least(each_box, len(self.W) - 1)
+        error, steepest = on.error(each_box)
         return Rows(least, error, lines, influence, np.sqrt(np.abs(influence) * steepest), on.slopes)
 
 
-class ChainPart:
+class BatchBounds:
     """What is known of a batch of boxes, layer after layer.
 
     Attributes:
@@ -161,8 +157,8 @@ class ChainPart:
         size = reach @ W.T + chain.sizes[number]
         with np.errstate(over="ignore"):
             overflows = (size >= 2.0**126).any(axis=1, keepdims=True)
-        most = reach.max(axis=1, keepdims=True) + float(layer.inner) + 2
-        lost = 2 * (4 + layer.added) * (n + 2) * (3 + W.max(initial=0.0) + most) * 2.0**-126
+        most = reach.max(axis=1, keepdims=True) + layer.largest_inner + 2
+        lost = 2 * (4 + layer.additions) * (n + 2) * (3 + W.max(initial=0.0) + most) * 2.0**-126
         local = (size * (k / (2.0**24 - k)) + lost) * (1 + 2 * chain.gammas[number])
         self.local.append(np.where(overflows, np.inf, local))
         return np.asarray((before @ W.T + self.local[-1]) * (1 + 2 * chain.gammas[number]))

@@ -15,7 +15,8 @@ import numpy as np
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.bounds.box import Box, box_of_arrays, wanted
+from sonnx.bounds.box import Box, box_of_arrays
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.formats import Array
 
@@ -92,7 +93,7 @@ def box_of_ends(model: Model, ends: Mapping[int, tuple[Fraction | None, Fraction
     """
     arrays: dict[str, tuple[Array, Array]] = {}
     first = 0
-    for value in wanted(model):
+    for value in required_inputs(model):
         size = elements_of(value)
         low, high = np.empty(size), np.empty(size)
         for index in range(size):
@@ -102,10 +103,10 @@ def box_of_ends(model: Model, ends: Mapping[int, tuple[Fraction | None, Fraction
                 raise BadInput(f"{name} has no {'lower' if least is None else 'upper'} bound")
             if least > most:
                 raise BadInput(f"the box is empty: {name} is at least {_text(least)} and at most {_text(most)}")
-            if above(least) > below(most):
+            if float_above(least) > float_below(most):
                 between = f"from {_text(least)} to {_text(most)}"
                 raise BadInput(f"the box is empty: no number of type double lies {between}, where {name} is")
-            low[index], high[index] = above(least), below(most)  # a number of the type is a float64
+            low[index], high[index] = float_above(least), float_below(most)  # a number of the type is a float64
         shape = tuple(number for number in value.type.shape or () if isinstance(number, int))
         arrays[value.name] = low.reshape(shape), high.reshape(shape)
         first += size
@@ -115,13 +116,13 @@ def box_of_ends(model: Model, ends: Mapping[int, tuple[Fraction | None, Fraction
     return box_of_arrays(model, arrays)
 
 
-def below(number: Fraction) -> float:
+def float_below(number: Fraction) -> float:
     """The largest float64 that is not above a number."""
     near = float(number)
     return near if Fraction(near) <= number else nextafter(near, -inf)
 
 
-def above(number: Fraction) -> float:
+def float_above(number: Fraction) -> float:
     """The least float64 that is not below a number."""
     near = float(number)
     return near if Fraction(near) >= number else nextafter(near, inf)

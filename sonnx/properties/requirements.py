@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import BadInput
-from sonnx.bounds.box import Box, ReadArray, box_of_texts, wanted
+from sonnx.bounds.box import Box, ReadArray, box_of_texts
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model
 from sonnx.numerics.formats import Array
 from sonnx.profile.toml_files import read_value
@@ -39,10 +40,10 @@ def property_of_toml(path: Path, model: Model, read: ReadArray) -> Property:
         BadInput: the file states something else, or about other inputs or outputs.
         UsageError: it cannot be read, or is not TOML.
     """
-    found, _ = read_value(path)
-    if not isinstance(found, dict) or set(found) - {"input", "require"} or not found.get("require"):
+    document, _ = read_value(path)
+    if not isinstance(document, dict) or set(document) - {"input", "require"} or not document.get("require"):
         raise BadInput(f"{path.name} has the keys input, a list of texts NAME=BOX, and require, a list of tables")
-    texts, tables = found.get("input", []), found["require"]
+    texts, tables = document.get("input", []), document["require"]
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise BadInput(f"{path.name}: input is a list of texts NAME=BOX, as sonnx bound --input takes")
     if not isinstance(tables, list):
@@ -57,7 +58,7 @@ def property_of_toml(path: Path, model: Model, read: ReadArray) -> Property:
 
 
 def _unsafe(table: Any, size: int, place: str) -> list[UnsafeSet]:
-    """What contradicts a requirement: sets of outputs, ends included."""
+    """The sets of outputs that contradict a requirement; they include their ends."""
     keys = set(table) if isinstance(table, dict) else set()
     ends = keys & {"below", "above"}
     if keys == {"largest"}:
@@ -71,11 +72,11 @@ def _unsafe(table: Any, size: int, place: str) -> list[UnsafeSet]:
         if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
             raise BadInput(f"{place}: difference is a list of two different elements")
         row = {_element(pair[0], size, place): 1, _element(pair[1], size, place): -1}
-    atomses: list[UnsafeSet] = []
+    sets: list[UnsafeSet] = []
     for end, sign in (("below", -1), ("above", 1)):
         if end in table:
-            atomses.append((_atom(row, sign, _number(table[end], f"{place}: {end}")),))
-    return atomses
+            sets.append((_atom(row, sign, _number(table[end], f"{place}: {end}")),))
+    return sets
 
 
 def _atom(row: Mapping[int, int], sign: int, end: Fraction) -> Atom:
@@ -120,7 +121,7 @@ def robustness(model: Model, point: Array, radius: float, place: int, name: str)
     Raises:
         BadInput: the model has another number of inputs, or the radius is not a positive number.
     """
-    inputs = wanted(model)
+    inputs = required_inputs(model)
     if len(inputs) != 1:
         raise BadInput(f"robustness is about a model with one input; this one has {len(inputs)}")
     if not (isfinite(radius) and radius > 0):

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
-from sonnx.base.files import json_value, regular_bytes, unusable_because, write_whole
-from sonnx.base.resources import own_hash
-from sonnx.properties.chain_search import ChainTask, Tree, Waiting, conclude, decide_chain, open_parts
+from sonnx.numerics.formats import Array
+from sonnx.properties.chain_search import ChainPart, ChainTask, Tree, conclude, decide_chain, open_parts
 from sonnx.properties.search import Decision
+from sonnx.supervise.identity import Identity
+from sonnx.supervise.journal import Journal
 
 FIRST_SECONDS, MOST_SECONDS = 2.0, 30.0
 """How long the first round takes, which is in this process, and how long others take at most."""
-MAX_BYTES = 1 << 30
-"""Of a file of parts."""
+JOURNAL = "verify"
+"""The kind of the files that keep parts."""
 Progress = Callable[[str], None]
 
 
 class Elsewhere(Protocol):
     """Decides parts of a task in other processes for some seconds, and completes their trees."""
 
-    def __call__(self, task: ChainTask, parts: Sequence[Waiting], seconds: float) -> Decision:
+    def __call__(self, task: ChainTask, parts: Sequence[ChainPart], seconds: float) -> Decision:
         """How many parts were bounded and wait, the least margin, and an input that violates the property."""
 
 
@@ -38,50 +37,45 @@ class TaskParts(NamedTuple):
     margin: float = float("inf")
 
 
-class PartsFile:
-    """The file of `--resume`: the parts of the tasks of a property, written whole after each round."""
+class KeptParts:
+    """The parts of the tasks of a property in the file of `--resume`, each task written after each round.
 
-    def __init__(self, path: Path, about: Sequence[str]) -> None:
-        """Read the file, if it exists.
+    Args:
+        path: the file.
+        identity: what the parts depend on.
 
-        Args:
-            path: the file.
-            about: what the parts depend on: the model, the property, the hypotheses.
+    Raises:
+        BadInput: it is not such a file, or of another property, model or version.
+    """
+
+    def __init__(self, path: Path, identity: Identity) -> None:
+        self.journal = Journal(path, JOURNAL, identity)
+
+    def task(self, number: int, low: Array, high: Array) -> TaskParts:
+        """The parts of a task with a box, from the smallest to the largest input.
 
         Raises:
-            UsageError: it is not such a file, or of another property, model or version.
+            BadInput: the file is damaged.
         """
-        rests_on = json.dumps([own_hash(), *about])
-        self.path, self.key = path, hashlib.sha256(rests_on.encode()).hexdigest()
-        self.tasks: list[TaskParts] = []
-        if not path.exists():
-            return
+        data: Any = self.journal.values.get(str(number))
+        if data is None:
+            return TaskParts({})
         try:
-            data = json_value(regular_bytes(path, MAX_BYTES))
-            written_for, self.tasks = data["for"], [_task_parts(each) for each in data["tasks"]]
-        except (OSError, ValueError, KeyError, TypeError) as reason:
-            raise UsageError(f"{quote(str(path))} is not a file of parts ({unusable_because(reason)})") from None
-        if written_for != self.key:
-            raise UsageError(
-                f"{quote(str(path))} was written for another property, model, hypotheses or version; name another file"
-            )
+            parts = TaskParts(data["tree"], int(data["parts"]), float.fromhex(data["margin"]))
+            if not all(part.tree.keys() <= {"open"} for part in open_parts(parts.tree, low, high)):
+                raise ValueError("a leaf has something else than a stage")
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError):
+            shown = quote(str(self.journal.path))
+            raise BadInput(f"{shown} is a damaged --resume journal; name another file") from None
+        return parts
 
-    def keep(self, number: int, parts: TaskParts) -> None:
+    def keep(self, number: int, task: TaskParts) -> None:
         """Write the parts of a task."""
-        self.tasks[number:] = [parts]
-        tasks = [{"tree": task.tree, "parts": task.parts, "margin": repr(task.margin)} for task in self.tasks]
-        write_whole(self.path, json.dumps({"for": self.key, "tasks": tasks}, separators=(",", ":")) + "\n")
-
-
-def _task_parts(data: dict[str, Any]) -> TaskParts:
-    tree = data["tree"]
-    if not isinstance(tree, dict):
-        raise TypeError("a tree is an object")
-    return TaskParts(tree, int(data["parts"]), float(data["margin"]))
+        self.journal.update({str(number): {"tree": task.tree, "parts": task.parts, "margin": task.margin.hex()}})
 
 
 def decide_in_rounds(
-    task: ChainTask, number: int, end: float, file: PartsFile | None = None, elsewhere: Elsewhere | None = None,
+    task: ChainTask, number: int, end: float, kept: KeptParts | None = None, elsewhere: Elsewhere | None = None,
     progress: Progress | None = None,
 ) -> tuple[Decision, Tree]:  # fmt: skip
     """Decide a task; the tree of its parts is complete where the property holds.
@@ -90,19 +84,21 @@ def decide_in_rounds(
         task: what is decided.
         number: of the task in the property.
         end: the time, as `monotonic` has it, after which no part is bounded.
-        file: keeps the parts.
+        kept: keeps the parts.
         elsewhere: decides parts in other processes after the first round.
-        progress: told how far it is.
+        progress: called with the share of the box that is decided.
+
+    Raises:
+        BadInput: the file that keeps the parts is damaged.
     """
-    known = file.tasks[number] if file is not None and number < len(file.tasks) else TaskParts({})
-    tree, parts, margin = known
-    seconds, first = FIRST_SECONDS, True
+    tree, parts, margin = TaskParts({}) if kept is None else kept.task(number, task.low, task.high)
+    seconds, is_first = FIRST_SECONDS, True
     while True:
         open_now = open_parts(tree, task.low, task.high)
         left = max(0.0, end - monotonic())
-        if first or elsewhere is None:
+        if is_first or elsewhere is None:
             # One round is enough where nothing is kept.
-            until = end if elsewhere is None and file is None else monotonic() + min(left, seconds)
+            until = end if elsewhere is None and kept is None else monotonic() + min(left, seconds)
             decision = decide_chain(task, until, open_now, progress)
         else:
             decision = elsewhere(task, open_now, min(left, seconds))
@@ -112,10 +108,10 @@ def decide_in_rounds(
                     f"{parts + decision.parts} parts, {decision.shown:.1%} of the volume shown, {decision.left} open"
                 )
         parts, margin = parts + decision.parts, min(margin, decision.margin)
-        if file is not None:
-            file.keep(number, TaskParts(tree, parts, margin))
+        if kept is not None:
+            kept.keep(number, TaskParts(tree, parts, margin))
         if decision.witness is not None or not decision.waiting or monotonic() >= end:
             break
-        seconds, first = min(2 * seconds, MOST_SECONDS), False
+        seconds, is_first = min(2 * seconds, MOST_SECONDS), False
     decision.parts, decision.margin = parts, margin
     return decision, tree

@@ -8,12 +8,9 @@ implementation: such an input violates the property.  Rows are bounded instead o
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from math import nextafter
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +22,11 @@ from sonnx.bounds.split import PART_ROUNDS, Element, element_to_halve, halves_al
 from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.properties.property import Task, above, below, rows_of
+from sonnx.properties.property import Task, float_above, float_below, rows_of
+from sonnx.supervise.search import Frontier, PartState, search
 
 STEPS = 12
-"""Points that are tried from one start."""
+"""Points that are tried from the centre of a part."""
 SEARCHED_PARTS = 64
 """Parts at whose centres a search for a violating input begins."""
 
@@ -50,8 +48,8 @@ class Sets:
     def __init__(self, task: Task, shape: Sequence[int]) -> None:
         atoms = list(dict.fromkeys(atom for clause in task.unsafe for atom in clause))
         self.rows = rows_of(atoms, shape)
-        self.low = np.array([below(atom.bound) for atom in atoms])
-        self.high = np.array([above(atom.bound) for atom in atoms])
+        self.low = np.array([float_below(atom.bound) for atom in atoms])
+        self.high = np.array([float_above(atom.bound) for atom in atoms])
         places = {atom: place for place, atom in enumerate(atoms)}
         self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 
@@ -112,7 +110,7 @@ class Decision:
     place: Box | None = None
 
 
-def decide(
+def decide_by_boxes(
     analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, end: float,
     progress: Callable[[str], None] | None = None,
 ) -> Decision:  # fmt: skip
@@ -124,64 +122,106 @@ def decide(
         elements: the element type of each input.
         task: the box and the unsafe sets.
         end: the time, as `monotonic` has it, after which no part is analysed.
-        progress: told how far it is.
+        progress: called with the share of the box that is decided.
 
     Raises:
         NotBounded: the model has a node without a transfer function.
     """
-    decision, order = Decision(), count()
-    run = analyser.run(task.box).values[output]
-    sets = Sets(task, run.shape)
-    waiting: list[tuple[int, float, int, float, Box, Element]] = []
-    later: list[tuple[int, float, Box]] = []
+    value = analyser.run(task.box).values[output]
+    problem = _BoxProblem(analyser, output, elements, Sets(task, value.shape))
+    decision = problem.decision
+    frontier = Frontier(problem, problem.undecided(task.box, 1.0, value))
+    if decision.witness is None:
+        search(
+            frontier, end, every=8,
+            progress=lambda: None if progress is None else progress(
+                f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(frontier.open)} open"
+            ),
+        )  # fmt: skip
+    if decision.witness is not None:
+        return decision
+    rest = [*frontier.open, *frontier.stuck]
+    decision.left = len(rest)
+    decision.open = sum(not part.stage for part in rest)
+    decision.ideal = sum(part.volume for part in rest if part.stage)
+    decision.place = next((part.box for part in rest if part.stage), None)
+    # The volumes are rounded: a part may be too small to count in their sum.
+    decision.shown = min(decision.shown, nextafter(1.0, 0.0)) if rest else 1.0
+    return decision
 
-    def sort_in(box: Box, volume: float, value: Value) -> bool:
-        """Sort a part in; whether the search is over."""
+
+class _UndecidedPart(NamedTuple):
+    """A part on which an unsafe set is not excluded.
+
+    Attributes:
+        stage: 1 where the error alone leaves it open: such parts are halved last, for often nothing helps them.
+        element: along which it is halved; None where each interval is a point.
+    """
+
+    stage: int
+    volume: float
+    box: Box
+    element: Element | None
+
+
+class _BoxProblem:
+    """A task as what `sonnx.supervise.search` searches: it halves parts, and collects what they show in `decision`."""
+
+    def __init__(self, analyser: Analyser, output: str, elements: Mapping[str, str], sets: Sets) -> None:
+        self.analyser, self.output, self.elements, self.sets = analyser, output, elements, sets
+        self.decision = Decision()
+
+    def state(self, part: _UndecidedPart) -> PartState:
+        return PartState.STUCK if part.element is None else PartState.OPEN
+
+    def rank(self, part: _UndecidedPart) -> tuple[int, float]:
+        return part.stage, -part.volume
+
+    def divide(
+        self, parts: Iterable[_UndecidedPart]
+    ) -> Iterator[tuple[_UndecidedPart, Sequence[_UndecidedPart] | None]]:
+        """Halve parts; a violating input ends the search."""
+        for part in parts:
+            halves = None
+            if part.element is not None and not (part.stage and self._error_decides(part.box)):
+                halves = halves_along(part.box, part.element)
+            if halves is None:
+                yield part, None
+                continue
+            undecided: list[_UndecidedPart] = []
+            for half in halves:
+                value = self.analyser.run(half).values[self.output]
+                undecided += self.undecided(half, part.volume / 2, value)
+                if self.decision.witness is not None:
+                    return
+            yield part, undecided
+
+    def undecided(self, box: Box, volume: float, value: Value) -> list[_UndecidedPart]:
+        """Record what the analysis of a part shows; the part itself if it does not decide it."""
+        decision, sets = self.decision, self.sets
         decision.parts += 1
         margins = _margins(value, sets)
         if margins is not None and sets.excluded(margins.every):
             decision.shown += volume
             decision.margin = min(decision.margin, sets.least(margins.every))
-            return False
+            return []
         slopes: Mapping[str, Array] = {}
         if margins is not None:
             slopes = margins.sensitivity(sets.nearest(margins.ideal))
             if decision.parts <= SEARCHED_PARTS:
-                decision.witness = _violation(analyser, output, elements, sets, box)
+                decision.witness = _violation(self.analyser, self.output, self.elements, sets, box)
                 if decision.witness is not None:
-                    return True
-        element = element_to_halve(box, slopes)
-        # Parts that the error alone leaves open are halved last: often nothing helps them.
+                    return []
         stage = int(margins is not None and sets.excluded(margins.ideal))
-        if element is None:
-            later.append((stage, volume, box))
-            return False
-        heapq.heappush(waiting, (stage, -volume, next(order), volume, box, element))
-        return False
+        return [_UndecidedPart(stage, volume, box, element_to_halve(box, slopes))]
 
-    if sort_in(task.box, 1.0, run):
-        return decision
-    while waiting and monotonic() < end:
-        stage, _, _, volume, box, element = heapq.heappop(waiting)
-        both = None
-        if not (stage and _error_decides(analyser, output, elements, sets, box)):
-            both = halves_along(box, element)
-        if both is None:
-            later.append((stage, volume, box))
-            continue
-        for half in both:
-            if sort_in(half, volume / 2, analyser.run(half).values[output]):
-                return decision
-        if progress is not None and decision.parts % 16 == 0:
-            progress(f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(waiting)} open")
-    rest = [(stage, volume, box) for stage, _, _, volume, box, _ in waiting] + later
-    decision.left = len(rest)
-    decision.open = sum(not stage for stage, *_ in rest)
-    decision.ideal = sum(volume for stage, volume, _ in rest if stage)
-    decision.place = next((box for stage, _, box in rest if stage), None)
-    # The volumes are rounded: a part may be too small to count in their sum.
-    decision.shown = min(decision.shown, nextafter(1.0, 0.0)) if rest else 1.0
-    return decision
+    def _error_decides(self, box: Box) -> bool:
+        """Whether the error leaves the property open even at the centre of a part: halving does not help there."""
+        point = _point(box, self.elements, dict.fromkeys(box, 0.5))
+        if point is None:
+            return True
+        margins = _margins(self.analyser.run(_at(point)).values[self.output], self.sets)
+        return margins is None or not self.sets.excluded(margins.every)
 
 
 def _margins(value: Value, sets: Sets) -> Margins | None:
@@ -252,19 +292,10 @@ def _violation(analyser: Analyser, output: str, elements: Mapping[str, str], set
     return None
 
 
-def occurring(analyser: Analyser, output: str, sets: Sets, point: Mapping[str, Array]) -> int | None:
+def occurring_set(analyser: Analyser, output: str, sets: Sets, point: Mapping[str, Array]) -> int | None:
     """The number of a set that occurs at a point in every implementation, None if there is none."""
     margins = _margins(analyser.run(_at(point)).values[output], sets)
     return None if margins is None else sets.occurs(margins.most)
-
-
-def _error_decides(analyser: Analyser, output: str, elements: Mapping[str, str], sets: Sets, box: Box) -> bool:
-    """Whether at the centre of a part already the error leaves the property open: halving does not help there."""
-    point = _point(box, elements, dict.fromkeys(box, 0.5))
-    if point is None:
-        return True
-    margins = _margins(analyser.run(_at(point)).values[output], sets)
-    return margins is None or not sets.excluded(margins.every)
 
 
 def _point(box: Box, elements: Mapping[str, str], shares: Mapping[str, float]) -> dict[str, Array] | None:

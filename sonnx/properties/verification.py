@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
@@ -15,24 +14,26 @@ from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.resources import tool_version
 from sonnx.bounds.analysis import Analyser
-from sonnx.bounds.box import wanted
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import ModelRunner, check_conforming
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.reader import Unreadable, file_bytes
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
-from sonnx.properties.certificate_checker import CLAIM, FORMAT, Refused
+from sonnx.properties.certificate_checker import CLAIM, FORMAT
+from sonnx.properties.chain_layers import NotAChain
 from sonnx.properties.chain_search import ChainTask, Tree
 from sonnx.properties.chains import Chain
 from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import Property, Task, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
 from sonnx.properties.result import PropertyAnswer, PropertyResult, TaskAnswer
-from sonnx.properties.rounds import Elsewhere, PartsFile, decide_in_rounds
-from sonnx.properties.search import Decision, Sets, Witness, decide, numbers_at, occurring, parts_of
+from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
+from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
+from sonnx.supervise.identity import tool_identity, value_hash
 
 MAX_BYTES = 1 << 28
 """Of a property file."""
@@ -54,7 +55,7 @@ def verify_model(
         elsewhere: what decides parts of a task in other processes.
 
     Raises:
-        BadInput: the property is malformed, or about other inputs or outputs.
+        BadInput: the property is malformed, or about other inputs or outputs; the file of --resume is of another one.
         UsageError: options that exclude each other, unknown hypotheses, a file that cannot be read, or a certificate of
             a model that its checker does not know.
         NotConforming: the model does not conform.
@@ -68,8 +69,8 @@ def verify_model(
         check_conforming(model, analyser.active, name, folder)
     output = output_of(model)
     about, content = _property(model, folder, source, options)
-    elements = {value.name: value.type.element or "" for value in wanted(model)}
-    chain, why = _chain(data, sum(elements_of(value) for value in wanted(model)), elements_of(output))
+    elements = {value.name: value.type.element or "" for value in required_inputs(model)}
+    chain, why = _chain(model, sum(elements_of(value) for value in required_inputs(model)), elements_of(output))
     for option, refused in (("certificate", "no certificate can be written of this model"),
                             ("resume", "--resume keeps no parts of this model"),
                             ("jobs", "--jobs does not divide the search for this model"),
@@ -78,10 +79,13 @@ def verify_model(
             raise UsageError(f"{refused}: {why}")
     stated = hashlib.sha256(content or b"").hexdigest()
     digest = hashlib.sha256(data).hexdigest()
-    file = None
+    kept = None
     if options.resume is not None:
-        about_parts = (digest, stated, *map(repr, (about, hypotheses)))
-        file = PartsFile(options.resume, about_parts)
+        kept = KeptParts(options.resume, {
+            "model": digest, "property": _property_hash(about, stated),
+            "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
+            **tool_identity(("numpy",)),
+        })  # fmt: skip
     end = monotonic() + options.search
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
@@ -93,10 +97,10 @@ def verify_model(
         if chain is not None and any(task.unsafe):
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
-            decision, tree = decide_in_rounds(on_chain, number, until, file, away, options.progress)
+            decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
             trees.append(tree)
         else:
-            decision = decide(analyser, output.name, elements, task, until, options.progress)
+            decision = decide_by_boxes(analyser, output.name, elements, task, until, options.progress)
         answers.append(_answer(decision, len(task.unsafe)))
         if decision.witness is not None:
             witness = dict(decision.witness.point)
@@ -112,20 +116,29 @@ def verify_model(
     )  # fmt: skip
 
 
-def _chain(data: bytes, inputs: int, outputs: int) -> tuple[Chain | None, str]:
+def _property_hash(about: Property, stated: str) -> str:
+    """The SHA-256 of a property: of its file, and of every number of its boxes and sets."""
+    digest = hashlib.sha256(stated.encode())
+    for task in about.tasks:
+        digest.update(repr(task.unsafe).encode())
+        for name, interval in sorted(task.box.items()):
+            digest.update(f"{name!r} {interval.low.shape}".encode())
+            digest.update(interval.low.tobytes() + interval.high.tobytes())
+    return digest.hexdigest()
+
+
+def _chain(model: Model, inputs: int, outputs: int) -> tuple[Chain | None, str]:
     """The model as a chain of layers; or None, and why it is none.
 
     The checker's claim is about every implementation that any hypotheses admit for sums of float products.
     """
     try:
-        chain = Chain(data)
-        if (chain.inputs, chain.outputs_count) != (inputs, outputs):
-            return None, "the model is about more than one row of elements"
-        return chain, ""
-    except Refused as error:
+        chain = Chain(model)
+    except NotAChain as error:
         return None, str(error)
-    except (ValueError, KeyError, IndexError, TypeError, struct.error):
-        return None, "the model is not read by the checker of certificates"
+    if (chain.inputs, chain.outputs_count) != (inputs, outputs):
+        return None, "the model is about more than one row of elements"
+    return chain, ""
 
 
 def _chain_task(
@@ -137,7 +150,7 @@ def _chain_task(
 
     def confirmed(point: Array) -> Witness | None:
         near = numbers_at({name: point.reshape(np.shape(whole.low))}, {name: whole}, elements)
-        unsafe = None if near is None else occurring(analyser, output.name, sets, near)
+        unsafe = None if near is None else occurring_set(analyser, output.name, sets, near)
         return None if unsafe is None or near is None else Witness(near, unsafe)
 
     low, high = np.ravel(whole.low), np.ravel(whole.high)
@@ -175,7 +188,7 @@ def _property(
     """The property with the bytes of its file."""
     if source is None:
         point = _array(str(options.robust))
-        [name] = [value.name for value in wanted(model)][:1] or [""]
+        [name] = [value.name for value in required_inputs(model)][:1] or [""]
         runner = ModelRunner(model, folder and folder / "model", options.edition, unchecked=True)
         place = largest_element(runner.run({name: point}).values[output_of(model).name])
         return robustness(model, point, options.radius or 0.0, place, Path(str(options.robust)).name), None
@@ -205,14 +218,14 @@ def _array(path: str) -> Array:
     return np.asarray(arrays[0])
 
 
-def _answer(found: Decision, unsafe: int) -> TaskAnswer:
+def _answer(decision: Decision, unsafe: int) -> TaskAnswer:
     answer = PropertyAnswer.OPEN
-    if found.witness is not None:
+    if decision.witness is not None:
         answer = PropertyAnswer.VIOLATED
-    elif not found.left:
+    elif not decision.left:
         answer = PropertyAnswer.HOLDS
-    elif not found.open:
+    elif not decision.open:
         answer = PropertyAnswer.IDEAL
-    place = ", ".join(parts_of(found.place)) if found.place is not None else ""
-    margin = float(found.margin) if np.isfinite(found.margin) else None
-    return TaskAnswer(answer, found.parts, found.shown, found.ideal, margin, place, unsafe)
+    place = ", ".join(parts_of(decision.place)) if decision.place is not None else ""
+    margin = float(decision.margin) if np.isfinite(decision.margin) else None
+    return TaskAnswer(answer, decision.parts, decision.shown, decision.ideal, margin, place, unsafe)

@@ -101,12 +101,12 @@ def _require_declared(declared: set[str], model: Model) -> None:
         "Y": elements_of(output_of(model)),
     }
     for letter, what in (("X", "input"), ("Y", "output")):
-        wanted = {f"{letter}_{index}" for index in range(sizes[letter])}
-        texts = {name for name in declared if name[0] == letter}
-        if texts != wanted:
-            odd = sorted(texts ^ wanted, key=lambda name: (len(name), name))[0]
-            state = "declares" if odd in texts else "does not declare"
-            raise BadInput(f"the model has {len(wanted)} {what} elements; the property {state} {odd}")
+        expected = {f"{letter}_{index}" for index in range(sizes[letter])}
+        declared_here = {name for name in declared if name[0] == letter}
+        if declared_here != expected:
+            odd = sorted(declared_here ^ expected, key=lambda name: (len(name), name))[0]
+            state = "declares" if odd in declared_here else "does not declare"
+            raise BadInput(f"the model has {len(expected)} {what} elements; the property {state} {odd}")
 
 
 def _constants(model: Model) -> set[str]:
@@ -121,18 +121,18 @@ def _cases(term: Term, declared: set[str]) -> list[tuple[Linear, ...]]:
     if word in ("<=", ">="):
         if len(parts) != 2:
             raise BadInput(f"{word} compares two terms")
-        left, right = (_linear(name, declared) for name in parts)
+        left, right = (_linear(part, declared) for part in parts)
         return [(_sum(left, right, -1) if word == "<=" else _sum(right, left, -1),)]
     if word == "and":
-        made: list[tuple[Linear, ...]] = [()]
+        conjunctions: list[tuple[Linear, ...]] = [()]
         for part in parts:
             cases = _cases(part, declared)
-            if len(cases) * len(made) > MAX_CASES:
+            if len(cases) * len(conjunctions) > MAX_CASES:
                 raise BadInput(f"a formula has more than {MAX_CASES} cases")
-            made = [(*one, *other) for one, other in product(made, cases)]
-        return made
+            conjunctions = [(*one, *other) for one, other in product(conjunctions, cases)]
+        return conjunctions
     if word == "or" and parts:
-        return [case for name in parts for case in _cases(name, declared)]
+        return [case for part in parts for case in _cases(part, declared)]
     if word in ("<", ">"):
         raise BadInput(f"VNN-LIB 1.0 compares with <= and >=, not with {word}")
     raise BadInput(f"{_shown(term)} is not a formula of and, or, <= and >=")
@@ -175,10 +175,10 @@ def _number(text: str) -> Fraction:
 
 
 def _sum(one: Linear, other: Linear, sign: int) -> Linear:
-    made = dict(one)
+    total = dict(one)
     for name, factor in other.items():
-        made[name] = made.get(name, Fraction(0)) + sign * factor
-    return made
+        total[name] = total.get(name, Fraction(0)) + sign * factor
+    return total
 
 
 def _tasks(conjunctions: list[tuple[Linear, ...]], model: Model) -> tuple[Task, ...]:
@@ -216,5 +216,5 @@ def _narrow(ends: dict[int, tuple[Fraction | None, Fraction | None]], used: Line
 
 
 def _shown(term: Term) -> str:
-    text = term if isinstance(term, str) else f"({' '.join(_shown(name) for name in term)})"
+    text = term if isinstance(term, str) else f"({' '.join(_shown(part) for part in term)})"
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -35,7 +35,11 @@ _FIELDS = {"type", "shape", "rank", "kind"}
 def defined(family: SignatureFamily) -> str:
     """Why every rule has a value for calls of any size, "" where the form does not show it."""
     there = always_there(family)
-    return TOTAL if all(_total(text, there) for rule in family.rules for text in texts(family, rule)) else ""
+    return (
+        TOTAL
+        if all(_total(expression, there) for rule in family.rules for expression in read_expressions(family, rule))
+        else ""
+    )
 
 
 def restricts(family: SignatureFamily) -> str:
@@ -67,17 +71,17 @@ def of_each_tensor(demand: Expression) -> bool:
     return about_types and demands_of_each(demand) and not computes(demand)
 
 
-def texts(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
+def read_expressions(family: SignatureFamily, rule: Rule) -> Iterable[Expression]:
     """The condition of a rule, when it is asked, and the definitions that these use, also through others."""
     define = family.signature.define
     waiting = [side for side in (family.demand(rule), rule.when) if side is not None]
-    found = dict[str, Expression]()
+    definitions = dict[str, Expression]()
     while waiting:
         expression = waiting.pop()
         yield expression
-        new = [name for name in expression.names if name in define and name not in found]
-        found |= {name: define[name] for name in new}
-        waiting += [define[name] for name in new]
+        further = [name for name in expression.names if name in define and name not in definitions]
+        definitions |= {name: define[name] for name in further}
+        waiting += [define[name] for name in further]
 
 
 def always_there(family: SignatureFamily) -> frozenset[str]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonnx.language.domain import Expression
 from sonnx.language.structure import computes, demands_of_each, fields, functions
 from sonnx.profile.definitions import Rule
-from sonnx.prover.any_size import always_there, connected_shapes, of_each_tensor, partial, texts
-from sonnx.prover.signature_family import SignatureFamily, active_rules
+from sonnx.prover.any_size import always_there, connected_shapes, of_each_tensor, partial, read_expressions
+from sonnx.prover.signature_family import SignatureFamily, rules_of_edition
 
 OTHER_FORM = "No argument from the form of the texts covers larger calls, because they have "
 """Begins each reason."""
@@ -24,8 +24,12 @@ MAX_NAMED = 3
 def defined(family: SignatureFamily) -> str:
     """Why it is proved in bounds that every rule has a value."""
     there = always_there(family)
-    tuples = ((rule.slug, partial(text, there)) for rule in family.rules for text in texts(family, rule))
-    return _reason(tuples)
+    doubtful = (
+        (rule.slug, partial(expression, there))
+        for rule in family.rules
+        for expression in read_expressions(family, rule)
+    )
+    return _reason(doubtful)
 
 
 def shape_total(family: SignatureFamily) -> str:
@@ -46,8 +50,8 @@ def restricts(family: SignatureFamily) -> str:
 
 def implied(family: SignatureFamily, rule: Rule) -> str:
     """Why it is proved in bounds that a rule follows from others."""
-    own = {family_rule.name: family_rule for family_rule in family.rules}
-    general = {candidate.slug: demand for candidate, demand in active_rules(family.edition).general}
+    own = {each.name: each for each in family.rules}
+    general = {candidate.slug: demand for candidate, demand in rules_of_edition(family.edition).general}
     names = (rule.name, *family.implied_by(rule))
     about_own = [(name, _beyond_types(own[name], (family.demand(own[name]),))) for name in names if name in own]
     about_all = [(name, _more_than_types(general[name])) for name in names if name not in own]
@@ -56,19 +60,19 @@ def implied(family: SignatureFamily, rule: Rule) -> str:
 
 def _computed(expression: Expression) -> Iterator[str]:
     """How a shape is made that is not the one of an input."""
-    one_by_one = any(isinstance(tree, ast.ListComp | ast.GeneratorExp) for tree in ast.walk(expression.tree))
-    yield "an extent for each axis" if one_by_one else "extents of several tensors or numbers"
+    per_axis = any(isinstance(tree, ast.ListComp | ast.GeneratorExp) for tree in ast.walk(expression.tree))
+    yield "an extent for each axis" if per_axis else "extents of several tensors or numbers"
 
 
 def _beyond_types(rule: Rule, demands: Sequence[Expression | None]) -> tuple[str, ...]:
     """What the conditions of a rule read besides element types, one tensor at a time."""
-    known = [demand for demand in demands if demand is not None]
-    found = dict.fromkeys(text for expression in known for text in _more_than_types(expression))
-    if not found and rule.relies:
+    stated = [demand for demand in demands if demand is not None]
+    constructs = dict.fromkeys(construct for expression in stated for construct in _more_than_types(expression))
+    if not constructs and rule.relies:
         return ("a rule that relies on others",)
-    if not found and rule.when is not None:
+    if not constructs and rule.when is not None:
         return ("a rule about some calls only",)
-    return tuple(found) or ("a condition of ONNX without one of the profile",)
+    return tuple(constructs) or ("a condition of ONNX without one of the profile",)
 
 
 def _more_than_types(demand: Expression) -> tuple[str, ...]:
@@ -77,18 +81,18 @@ def _more_than_types(demand: Expression) -> tuple[str, ...]:
         return ()
     read = sorted(fields(demand) - {"type"})
     called = sorted(functions(demand) - {"all", "any", "given"})
-    found = [*(f"the field {name}" for name in read), *(f"the function {name}" for name in called)]
+    constructs = [*(f"the field {name}" for name in read), *(f"the function {name}" for name in called)]
     if computes(demand):
-        found.append("a number that is computed or compared")
+        constructs.append("a number that is computed or compared")
     if not demands_of_each(demand):
-        found.append("a loop inside another condition")
-    return tuple(found) or ("values that are not tensors",)
+        constructs.append("a loop inside another condition")
+    return tuple(constructs) or ("values that are not tensors",)
 
 
-def _reason(found: Iterable[tuple[str, Iterable[str]]]) -> str:
+def _reason(constructs_by_rule: Iterable[tuple[str, Iterable[str]]]) -> str:
     """The rules by what they do, as a sentence; "" where none does anything of the kind."""
     rules: dict[str, dict[str, None]] = {}
-    for name, constructs in found:
+    for name, constructs in constructs_by_rule:
         for construct in constructs:
             rules.setdefault(construct, {})[name] = None
     parts = [f"{construct} ({_names([*names])})" for construct, names in rules.items()]

@@ -110,10 +110,10 @@ class BuiltinTerms:
 
     def listing(self, items: Sequence[Term]) -> Items:
         def at(i: Term) -> Term:
-            found = items[-1]
+            chosen = items[-1]
             for place in range(len(items) - 2, -1, -1):
-                found = z3.If(i == place, items[place], found)
-            return found
+                chosen = z3.If(i == place, items[place], chosen)
+            return chosen
 
         return Items(z3.IntVal(len(items)), at)
 
@@ -149,14 +149,14 @@ class BuiltinTerms:
         return z3.Not(self._truth(value))
 
     def choice(self, condition: Term, then: Thunk, otherwise: Thunk) -> Term:
-        one, other = then(), otherwise()
-        if not isinstance(one, PartialTerm) and not isinstance(other, PartialTerm):
-            return z3.If(condition, one, other)
-        one, other = as_partial(one), as_partial(other)
-        defined = z3.If(condition, one.defined, other.defined)
-        if one.value is None or other.value is None:
-            return PartialTerm(defined, other.value if one.value is None else one.value)
-        return PartialTerm(defined, z3.If(condition, one.value, other.value))
+        chosen, alternative = then(), otherwise()
+        if not isinstance(chosen, PartialTerm) and not isinstance(alternative, PartialTerm):
+            return z3.If(condition, chosen, alternative)
+        chosen, alternative = as_partial(chosen), as_partial(alternative)
+        defined = z3.If(condition, chosen.defined, alternative.defined)
+        if chosen.value is None or alternative.value is None:
+            return PartialTerm(defined, alternative.value if chosen.value is None else chosen.value)
+        return PartialTerm(defined, z3.If(condition, chosen.value, alternative.value))
 
     def quantify(self, name: str, variable: str, sequence: Items, body: Callable[[Term], Term]) -> ForAll:
         if name != "all":
@@ -219,15 +219,15 @@ def mutated_builtins(old: str, new: str) -> Mapping[str, BuiltIn]:
     text = inspect.getsource(module)
     if text.count(old) != 1:
         raise ValueError(f"{old!r} occurs {text.count(old)} times in the built-in functions")
-    known: dict[str, BuiltIn] = {}
+    functions: dict[str, BuiltIn] = {}
     for tree in ast.parse(text.replace(old, new)).body:
         if isinstance(tree, ast.FunctionDef):
-            known[tree.name] = read_built_in(tree, ast.unparse(tree), known)
-    return known
+            functions[tree.name] = read_built_in(tree, ast.unparse(tree), functions)
+    return functions
 
 
 def _key(items: Items) -> str:
-    """A key that is equal for lists of equal length, equal items and equal conditions on them."""
+    """A text that two lists share if their lengths, items and conditions are the same terms."""
     item = items.at(z3.Int("probe"))
     return " ".join(
         part.sexpr() for part in (items.length, item, *([] if items.where is None else [items.where(item)]))

@@ -18,14 +18,13 @@ from sonnx.graph.environment import NO_SHAPE, NOTHING_STATED, StoredValue, envir
 from sonnx.graph.interpreter import Transferred
 from sonnx.graph.transfer import complete_types, demands, output_facts
 from sonnx.language.domain import written_key
-from sonnx.language.evaluator import TensorFacts as Facts
-from sonnx.language.evaluator import Unknown, UnknownCause
+from sonnx.language.evaluator import TensorFacts, Unknown, UnknownCause
 from sonnx.model.ir import Attribute
 from sonnx.profile.definitions import Editions, Output, Rule
 from sonnx.profile.signature import Signature
 from sonnx.prover.smt_functions import FactNotStated
 from sonnx.prover.smt_interpretation import SmtCondition, SmtInterpretation
-from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_lists import list_of
 from sonnx.prover.smt_values import (
     PartialValue,
     RecordValue,
@@ -37,7 +36,7 @@ from sonnx.prover.smt_values import (
     bool_term,
     implies,
     negate,
-    real,
+    real_constant,
     same,
     variable,
 )
@@ -89,8 +88,8 @@ class SymbolicDomain(FactsDomain):
         self.symbols = symbols
 
     def call(  # type: ignore[override]  # another result than the check's
-        self, call: Call, inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
-    ) -> Transferred[Facts, CallProofs]:
+        self, call: Call, inputs: Sequence[TensorFacts | None], outputs: Sequence[TensorFacts | None]
+    ) -> Transferred[TensorFacts, CallProofs]:
         """The proofs about a call, and the facts of its outputs after it."""
         if call.signature is None or call.in_function:
             return Transferred(outputs, CallProofs(None))
@@ -109,10 +108,13 @@ class CallProof:
         self.unstated: list[SymbolicNumber] = []
 
     def prove(
-        self, attributes: Sequence[Attribute], inputs: Sequence[Facts | None], outputs: Sequence[Facts | None]
-    ) -> tuple[CallProofs, list[Facts]]:
+        self,
+        attributes: Sequence[Attribute],
+        inputs: Sequence[TensorFacts | None],
+        outputs: Sequence[TensorFacts | None],
+    ) -> tuple[CallProofs, list[TensorFacts]]:
         """The proofs of the rules, and the facts of the outputs after the call."""
-        declared = [NOTHING_STATED if tensor_facts is None else tensor_facts for tensor_facts in outputs]
+        declared = [NOTHING_STATED if facts is None else facts for facts in outputs]
         if is_over():
             asked = [(rule, demand) for rule, demand in demands(self.signature, self.editions) if demand is not None]
             late = [RuleProof(rule, "open", demand.text, reason=NO_TIME) for rule, demand in asked]
@@ -142,7 +144,7 @@ class CallProof:
         """The environment of the rules: terms for symbols, all else as the checker has it."""
         signature = self.signature
         names: dict[str, Value] = {
-            name: self._value(value) for name, value in stated.items() if name not in signature.define
+            name: self._as_value(value) for name, value in stated.items() if name not in signature.define
         }
         for parameter in signature.parameters:
             absent = signature.absent[parameter.name]
@@ -152,26 +154,30 @@ class CallProof:
             names[name] = self.interpretation.partial(expression, names, f"{name} is not defined")
         return names
 
-    def _value(self, value: Any) -> Value:
-        if isinstance(value, Facts):
+    def _as_value(self, value: Any) -> Value:
+        if isinstance(value, TensorFacts):
+            elements = value.values.read() if isinstance(value.values, StoredValue) else value.values
             return RecordValue({
                 "type": value.type, "shape": self._shape(value.shape), "kind": value.kind,
-                "holds_sparse": value.holds_sparse,
-                "values": self._value(value.values.read() if isinstance(value.values, StoredValue) else value.values),
+                "holds_sparse": value.holds_sparse, "values": self._as_value(elements),
             })  # fmt: skip
         if isinstance(value, Unknown) and value.symbol:
             return self.symbols.number(value.symbol)
         if isinstance(value, tuple):
             unknown = next((each for each in value if isinstance(each, Unknown) and not each.symbol), None)
-            return listing([self._value(each) for each in value]) if unknown is None else unknown
+            return list_of([self._as_value(each) for each in value]) if unknown is None else unknown
         if isinstance(value, float):
-            return real(value) if isfinite(value) else Unknown(UnknownCause.NOT_STATED, f"{value} is not a real number")
+            return (
+                real_constant(value)
+                if isfinite(value)
+                else Unknown(UnknownCause.NOT_STATED, f"{value} is not a real number")
+            )
         return value
 
     def _shape(self, shape: tuple[int | Unknown, ...] | Unknown) -> Value:
         if isinstance(shape, Unknown):
             return shape
-        return listing([self._extent(extent) for extent in shape])
+        return list_of([self._extent(extent) for extent in shape])
 
     def _extent(self, extent: int | Unknown) -> int | SymbolicNumber:
         if isinstance(extent, int):
@@ -195,7 +201,7 @@ class CallProof:
         fixed = isinstance(inner, SymbolicList) and not isinstance(stated.shape, Unknown) and _fixed(inner)
         if fixed and len(inner.items) == len(stated.shape):
             pairs = zip(fields["shape"].items, stated.shape, inner.items, strict=True)
-            fields["shape"] = listing(
+            fields["shape"] = list_of(
                 [
                     computed if isinstance(declared, Unknown) and not declared.symbol else value
                     for (_, value), declared, (_, computed) in pairs
@@ -241,8 +247,8 @@ class CallProof:
         if numbers is None:
             return RuleProof(rule, "open", demand, reason=NO_TIME if is_over() else NO_ANSWER)
         if self.unstated and not isinstance(condition.holds, bool):
-            known = {str(number.term) for number in self.unstated}
-            if known & names_in(condition.holds):
+            unstated = {str(number.term) for number in self.unstated}
+            if unstated & names_in(condition.holds):
                 return RuleProof(rule, "open", demand, reason="it depends on a dimension the model does not state")
         matters = self.symbols.that_matter(fails, numbers)
         return RuleProof(
@@ -272,19 +278,19 @@ class CallProof:
         involved = names_in(extent.term)
         if any(name.startswith(UNSTATED_PREFIX) for name in involved):
             return Unknown(UnknownCause.NOT_STATED, "it depends on a dimension the model does not state")
-        known = self.symbols.known
-        name = next((name for name, number in known.items() if same(number, extent)), "")
+        dimensions = self.symbols.known
+        name = next((name for name, number in dimensions.items() if same(number, extent)), "")
         if not name:
             for constant in sorted(constants_in(extent.term)):
                 if self.symbols.always(extent.term == constant):
                     return constant
-            over_same = [name for name, number in known.items() if names_in(number.term) <= involved]
-            name = next((name for name in over_same if self.symbols.always(extent.term == known[name].term)), "")
+            over_same = [name for name, number in dimensions.items() if names_in(number.term) <= involved]
+            name = next((name for name in over_same if self.symbols.always(extent.term == dimensions[name].term)), "")
         if not name:
             name = self.symbols.name_dimension(extent)
         return Unknown(UnknownCause.NOT_STATED, f"the dimension is {name!r}", name)
 
 
-def _fixed(known: SymbolicList) -> bool:
+def _fixed(listed: SymbolicList) -> bool:
     """Whether the rank does not depend on symbols."""
-    return all(present is True for present, _ in known.items)
+    return all(present is True for present, _ in listed.items)

@@ -1,7 +1,7 @@
 """The facts of one operator call as variables: tensors of symbolic rank, lists of symbolic length, parameters.
 
 The hypotheses about every call are the ranges of the variables, and the general rules of the profile, which are
-interpreted from its data files like the rules of the operator (`general_rules`).
+interpreted from its data files like the rules of the operator (`general_rules_of_call`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sonnx.prover.smt_values import (
     implies,
     interval_constraints,
     less,
-    real,
+    real_constant,
     variable,
 )
 from sonnx.prover.terms import conjunction, disjunction
@@ -165,9 +165,9 @@ class CallVariables:
     def _variadic(self, formal: Input) -> None:
         count = variable(f"{formal.name}.count", 0, self.bounds.count)
         self.ranges += interval_constraints(count)
-        symbolic_list = of_length(count, [self.tensor(f"{formal.name}[{index}]") for index in range(self.bounds.count)])
-        self.names[formal.name] = symbolic_list
-        for index, (present, record) in enumerate(symbolic_list.items):
+        tensors = of_length(count, [self.tensor(f"{formal.name}[{index}]") for index in range(self.bounds.count)])
+        self.names[formal.name] = tensors
+        for index, (present, record) in enumerate(tensors.items):
             self.tensors[f"{formal.name}[{index}]"] = TensorVariables(formal.name, present, record)
 
     def _single(self, formal: Input | Output, called: str) -> None:
@@ -190,7 +190,7 @@ class CallVariables:
         """A constant input, with as many values as its shape has elements."""
         name = parameter.name
         there = self.names[given_key(name)]
-        listed = self._listed(name)
+        listed = self._list_of_numbers(name)
         shape = self.tensors[input_key(name)].record.fields["shape"]
         element_type = self.tensors[input_key(name)].record.fields["type"]
         self.ranges.append(_has_elements(shape, listed.length or 0, self.bounds.values))
@@ -205,10 +205,10 @@ class CallVariables:
             self.ranges.append(bool_term(implies(self.interpretation.equal(element_type, text), all_of(fits))))
         self.names[written_key(name)] = self.names[constant_key(name)] = there
         single = not parameter.kind.endswith("s")
-        one = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
-        self.names[name] = one if single else listed
+        first = PartialValue(listed.items[0][1], equal(listed.length or 0, 1), f"{name} is not one value")
+        self.names[name] = first if single else listed
 
-    def _listed(self, name: str, kind: str = "ints") -> SymbolicList:
+    def _list_of_numbers(self, name: str, kind: str = "ints") -> SymbolicList:
         length = variable(f"{name}.length", 0, self.bounds.values)
         items = [self._item(f"{name}.{index}", kind.removesuffix("s")) for index in range(self.bounds.values)]
         for number in (length, *items):
@@ -236,7 +236,7 @@ class CallVariables:
                 self.ranges += interval_constraints(number)
                 self.names[name] = number
             case "ints" | "floats":
-                self.names[name] = self._listed(name, parameter.kind)
+                self.names[name] = self._list_of_numbers(name, parameter.kind)
             case "string":
                 self.names[name] = self._text(name)
             case "strings":
@@ -272,7 +272,7 @@ class CallVariables:
         if isinstance(instead, str):
             instead = SymbolicString(self.interpretation.text(instead))
         if isinstance(instead, float):
-            instead = real(instead)
+            instead = real_constant(instead)
         merged = merge(written, inner, instead)
         there = merge(written, defined, stands)
         self.names[name] = merged if there is True else PartialValue(merged, there, f"{name} has no value")
@@ -289,7 +289,10 @@ class CallVariables:
 
 
 def _has_elements(shape: SymbolicList, length: int | SymbolicNumber, most: int) -> z3.BoolRef:
-    """A shape of rank 0, 1 or 2 has so many elements, at most `most`; a product of two extents is told by its cases."""
+    """The condition that a shape of rank 0, 1 or 2 has `length` elements, at most `most`.
+
+    A product of two extents is written as its cases, because solvers are slow with products.
+    """
     (_, first), (_, second) = shape.items
     rank = shape.length or 0
     empty = all_of([equal(length, 0), any_of([equal(first, 0), equal(second, 0)])])
@@ -343,7 +346,7 @@ def _inputs_among(signature: Signature, names: set[str]) -> frozenset[str]:
     return frozenset(formal.name for formal in signature.inputs if formal.name in names)
 
 
-def general_rules(call: CallVariables, active_rules: ActiveRules) -> Iterator[tuple[str, Truth]]:
+def general_rules_of_call(call: CallVariables, active_rules: ActiveRules) -> Iterator[tuple[str, Truth]]:
     """The general rules about the values, parameters, inputs and groups of one call, each with its slug."""
     signature, interpretation = call.signature, call.interpretation
     types = SymbolicList(tuple((True, name) for name in active_rules.edition.element_types), packed=True)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sonnx.base.escaping import plural
 from sonnx.prover import solvers
 from sonnx.prover.model_proof import ModelQuestion
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import questions_of
 from sonnx.prover.theorem import Theorem
 
 FORMAT = 1
@@ -50,11 +50,11 @@ class Certificate(NamedTuple):
     missing: str
 
 
-def certified_questions(found: Iterable[Theorem]) -> tuple[CertifiedQuestion, ...]:
+def certified_questions(theorems: Iterable[Theorem]) -> tuple[CertifiedQuestion, ...]:
     """The different questions of theorems, named after the first obligation with the text."""
     texts: dict[str, list[tuple[str, str, str]]] = {}
-    for theorem in found:
-        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
+    for theorem in theorems:
+        for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
             texts.setdefault(question.text, []).append(
                 (f"{theorem.id}.{number}", f"{theorem.id}: {question.name}", theorem.expected)
             )
@@ -67,11 +67,11 @@ def certified_questions(found: Iterable[Theorem]) -> tuple[CertifiedQuestion, ..
     )  # fmt: skip
 
 
-def questions_of_model(found: Iterable[ModelQuestion]) -> tuple[CertifiedQuestion, ...]:
+def questions_of_model(questions: Iterable[ModelQuestion]) -> tuple[CertifiedQuestion, ...]:
     """The different questions that decide the rules of a model."""
     uses: dict[tuple[str, str], list[ModelQuestion]] = {}
-    for model_question in found:
-        uses.setdefault((model_question.text, model_question.expected), []).append(model_question)
+    for question in questions:
+        uses.setdefault((question.text, question.expected), []).append(question)
     return tuple(
         CertifiedQuestion(
             f"{same[0].rule}.{number}", text, tuple(f"{each.rule} at {each.where.place}" for each in same),
@@ -87,15 +87,17 @@ def certificate(name: str, text: str) -> Certificate:
     The proof begins with a reference to the file of the question: a checker then refuses every assumption of the proof
     that the question does not assert.
     """
-    made = solvers.proof(text)
-    if made.result != "unsat":
-        return Certificate("", 0, f"cvc5 answers {made.result}")
-    if made.trusted:
-        return Certificate("", made.steps, f"the proof of cvc5 trusts {made.trusted} of its {made.steps} steps")
-    proof = f'(reference "{name}.smt2")\n{_steps_only(made.text)}'
+    cvc5_proof = solvers.proof(text)
+    if cvc5_proof.result != "unsat":
+        return Certificate("", 0, f"cvc5 answers {cvc5_proof.result}")
+    if cvc5_proof.trusted:
+        return Certificate(
+            "", cvc5_proof.steps, f"the proof of cvc5 trusts {cvc5_proof.trusted} of its {cvc5_proof.steps} steps"
+        )
+    proof = f'(reference "{name}.smt2")\n{_steps_only(cvc5_proof.text)}'
     if len(proof) > MAX_BYTES:
-        return Certificate("", made.steps, f"the proof has {len(proof)} bytes, more than {MAX_BYTES}")
-    return Certificate(proof, made.steps, "")
+        return Certificate("", cvc5_proof.steps, f"the proof has {len(proof)} bytes, more than {MAX_BYTES}")
+    return Certificate(proof, cvc5_proof.steps, "")
 
 
 def _steps_only(text: str) -> str:
@@ -103,9 +105,9 @@ def _steps_only(text: str) -> str:
     return text.strip().removeprefix("(").removesuffix(")").strip() + "\n"
 
 
-def manifest(made: Sequence[tuple[CertifiedQuestion, Certificate]]) -> Mapping[str, Any]:
+def manifest(certified: Sequence[tuple[CertifiedQuestion, Certificate]]) -> Mapping[str, Any]:
     """The content of `manifest.json`."""
-    rows = [_row(question, certificate) for question, certificate in made]
+    rows = [_row(question, certificate) for question, certificate in certified]
     return {
         "format": FORMAT,
         "solver": f"cvc5 {solvers.installed('cvc5')}",
@@ -116,17 +118,17 @@ def manifest(made: Sequence[tuple[CertifiedQuestion, Certificate]]) -> Mapping[s
     }
 
 
-def _row(question: CertifiedQuestion, made: Certificate) -> dict[str, Any]:
+def _row(question: CertifiedQuestion, certificate: Certificate) -> dict[str, Any]:
     row: dict[str, Any] = {
         "question": f"{question.name}.smt2",
         "question_sha256": question.sha256,
         "expected": question.expected,
         "decides": list(question.decides),
-        "steps": made.steps,
+        "steps": certificate.steps,
     }
-    if made.missing:
-        return row | {"missing": made.missing}
-    proof = made.proof.encode()
+    if certificate.missing:
+        return row | {"missing": certificate.missing}
+    proof = certificate.proof.encode()
     return row | {
         "proof": f"{question.name}.cpc",
         "proof_sha256": hashlib.sha256(proof).hexdigest(),

@@ -57,13 +57,13 @@ def factors(text: str) -> list[str]:
     They are read from the text, where a set of integers is a number with a bit for each.
     """
     declared = [name.strip("|") for name in DECLARED.findall(text)]
-    known = {name: 1 << place for place, name in enumerate(declared)}
+    bits = {name: 1 << place for place, name in enumerate(declared)}
     number, frames = 0, list[list[int | str]]([[]])
     for part in TOKENS.findall(text):
         if part == "(":
             frames.append([])
         elif part != ")":
-            frames[-1].append(known.get(part.strip("|"), 0) if frames[-1] else part)
+            frames[-1].append(bits.get(part.strip("|"), 0) if frames[-1] else part)
         else:
             head, *terms = frames.pop() or [""]
             inside = [term for term in terms if isinstance(term, int)]
@@ -71,9 +71,9 @@ def factors(text: str) -> list[str]:
             if (head == "*" and sum(map(bool, inside)) > 1) or (head in ("div", "mod") and inside[1]):
                 number |= together
             if isinstance(head, str) and head.startswith("a!"):
-                known[head] = together
+                bits[head] = together
             frames[-1].append(together)
-    return sorted(name for name in declared if number & known[name])
+    return sorted(name for name in declared if number & bits[name])
 
 
 def _bounded_together(integers: list[z3.ArithRef], solver: z3.Solver, model: z3.ModelRef) -> z3.ModelRef:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # it loads z3, which reports do not need
     from sonnx.prover.theorem import Theorem
 
 
-def functions(theorem: Theorem) -> tuple[str, ...]:
+def function_names(theorem: Theorem) -> tuple[str, ...]:
     """The functions a theorem is about, by name."""
     return tuple(dict.fromkeys(source.__name__ for source in theorem.sources if not isinstance(source, str)))
 
@@ -32,25 +32,25 @@ def functions_used(expressions: Iterable[Expression]) -> set[str]:
 
 def bears_on(theorem: Theorem) -> tuple[str, ...]:
     """The slugs of rules and the names of operators a theorem is about, sorted."""
-    known = _by_key()
+    by_key = _by_key()
     functions_of_rules = [
         source.__name__
         for source in theorem.sources
         if not isinstance(source, str) and source.__module__ == builtins.__name__
     ]
-    texts = {slug for key in (*functions_of_rules, theorem.erratum) for slug in known.get(key, ())}
-    return tuple(sorted(texts | set(theorem.concerns)))
+    slugs = {slug for key in (*functions_of_rules, theorem.erratum) for slug in by_key.get(key, ())}
+    return tuple(sorted(slugs | set(theorem.concerns)))
 
 
 @of_profile
 def _by_key() -> Mapping[str, tuple[str, ...]]:
     """Rules by the built-in functions they use and by the errata they name."""
-    found: dict[str, list[str]] = {}
+    slugs_by_key: dict[str, list[str]] = {}
     for slug, expressions, errata in _expressions():
         used = functions_used(expressions)
         for key in (*used, *errata):
-            found.setdefault(key, []).append(slug)
-    return {key: tuple(slugs) for key, slugs in found.items()}
+            slugs_by_key.setdefault(key, []).append(slug)
+    return {key: tuple(slugs) for key, slugs in slugs_by_key.items()}
 
 
 def _expressions() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
@@ -58,7 +58,7 @@ def _expressions() -> Iterator[tuple[str, list[Expression], tuple[str, ...]]]:
     for rule in (*catalogue.general_rules(), *catalogue.graph_rules()):
         yield rule.slug, _demands(rule), rule.errata
     for described in catalogue.operators():
-        for rule in (described_rule for described_rule in described.rules if not described_rule.inert):
+        for rule in (candidate for candidate in described.rules if not candidate.inert):
             yield rule.slug, defined(described, _demands(rule)), rule.errata
         for output in described.outputs:
             shape = at(output.shape, described.versions[-1])
@@ -72,16 +72,16 @@ def _demands(rule: Rule) -> list[Expression]:
 
 def defined(described: OperatorDefinition, expressions: list[Expression]) -> list[Expression]:
     """The expressions, and the definitions of the operator's data file they use directly or through others."""
-    waiting, found = (
+    waiting, used = (
         [name for expression in expressions for name in sorted(expression.names)],
         dict[str, list[Expression]](),
     )
     while waiting:
         name = waiting.pop()
-        if name in described.define and name not in found:
-            found[name] = list(described.define[name].values())
-            waiting += [inner for expression in found[name] for inner in sorted(expression.names)]
-    return [*expressions, *(definition for definitions in found.values() for definition in definitions)]
+        if name in described.define and name not in used:
+            used[name] = list(described.define[name].values())
+            waiting += [inner for expression in used[name] for inner in sorted(expression.names)]
+    return [*expressions, *(definition for definitions in used.values() for definition in definitions)]
 
 
 DERIVED = "derived"

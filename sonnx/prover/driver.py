@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.errors import UsageError
 from sonnx.prover import solvers
-from sonnx.prover.queries import ask_solvers, questions, refuted
+from sonnx.prover.queries import ask_solvers, questions_of, refuted
 from sonnx.prover.recorded_answers import Entry, recorded
 from sonnx.prover.results import SOLVERS, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
@@ -22,16 +22,16 @@ class Unusable(UsageError):
     """An unknown theorem or a solver that is not installed: one sentence for the user."""
 
 
-def select(found: Sequence[Theorem], wanted: Sequence[str]) -> tuple[Theorem, ...]:
+def select(theorems: Sequence[Theorem], wanted: Sequence[str]) -> tuple[Theorem, ...]:
     """The theorems with these identifiers or topics; all if none is named.
 
     Raises:
         Unusable: no theorem has such a name.
     """
     for name in wanted:
-        if not any(_named(theorem, name) for theorem in found):
+        if not any(_named(theorem, name) for theorem in theorems):
             raise Unusable(f"unknown theorem {name!r}; `sonnx prove --list` lists the theorems")
-    return tuple(theorem for theorem in found if not wanted or any(_named(theorem, name) for name in wanted))
+    return tuple(theorem for theorem in theorems if not wanted or any(_named(theorem, name) for name in wanted))
 
 
 def _named(theorem: Theorem, name: str) -> bool:
@@ -65,7 +65,7 @@ def source_hash(theorem: Theorem) -> str:
 
 
 def prove(
-    found: Sequence[Theorem],
+    theorems: Sequence[Theorem],
     solver: str = "z3",
     cache: SolverCache | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -77,18 +77,18 @@ def prove(
         Unusable: a solver is not installed.
     """
     require_solver(solver)
-    known = cache or SolverCache(None)
-    for done, theorem in enumerate(found):
-        progress(f"{done}/{len(found)}  {theorem.id}")
-        yield prove_theorem(theorem, solver, known, (entries or {}).get(theorem.id))
+    answers = cache or SolverCache(None)
+    for done, theorem in enumerate(theorems):
+        progress(f"{done}/{len(theorems)}  {theorem.id}")
+        yield prove_theorem(theorem, solver, answers, (entries or {}).get(theorem.id))
 
 
 def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entry | None = None) -> TheoremResult:
     """The result of one theorem; where an entry of the record has the answers, no solver is asked."""
-    asked = tuple(questions(theorem, solver, theorem.obligations))
-    known = recorded(entry, asked)
-    if known is not None:
-        return TheoremResult(theorem, known, source_hash(theorem), recorded=True)
+    asked = tuple(questions_of(theorem, solver, theorem.obligations))
+    recorded_results = recorded(entry, asked)
+    if recorded_results is not None:
+        return TheoremResult(theorem, recorded_results, source_hash(theorem), recorded=True)
     obligations = ask_solvers(asked, cache)
     result = TheoremResult(theorem, obligations, source_hash(theorem))
     if result.status not in ("refuted", "found"):
@@ -101,9 +101,9 @@ def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entr
 
 def refutes(theorem: Theorem, mutant: Mutant, cache: SolverCache | None = None) -> bool:
     """Whether at least one obligation of a mutant is refuted, so that the theorem detects the change."""
-    known = cache or SolverCache(None)
-    asked = questions(theorem, "z3", mutant.obligations)
-    return any(refuted([known.ask("z3", question.text, small=False)]) for question in asked if not question.decided)
+    answers = cache or SolverCache(None)
+    asked = questions_of(theorem, "z3", mutant.obligations)
+    return any(refuted([answers.ask("z3", question.text, small=False)]) for question in asked if not question.decided)
 
 
 def _replay(theorem: Theorem, values: tuple[tuple[str, int], ...]) -> tuple[str, str]:

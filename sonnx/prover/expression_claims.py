@@ -21,7 +21,7 @@ from sonnx.profile import signature as signatures
 from sonnx.profile.catalogue import editions, operator
 from sonnx.profile.signature import Signature, active_condition
 from sonnx.prover.smt_interpretation import SmtInterpretation
-from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_lists import list_of
 from sonnx.prover.smt_values import RecordValue, Value, bool_term, interval_constraints, variable
 from sonnx.prover.theorem import Obligation, by_form
 
@@ -56,7 +56,7 @@ class SymbolicCall:
 
     def numbers(self, name: str, count: int, low: int | None = None) -> Value:
         """A list of so many variables."""
-        return listing([self.number(f"{name}.{i}", low) for i in range(count)])
+        return list_of([self.number(f"{name}.{i}", low) for i in range(count)])
 
     def tensor(self, name: str, rank: int) -> RecordValue:
         """A tensor of a rank, its extents variables."""
@@ -65,8 +65,8 @@ class SymbolicCall:
     def with_facts(self, **facts: Value) -> SymbolicCall:
         """This call with these facts, and with the names its data file defines."""
         self.names |= facts | {key(name): True for name in facts for key in (given_key, constant_key)}
-        for name, text in self.signature.define.items():
-            self.names[name] = self.interpretation.partial(parse(self._changed(text.text)), self.names, name)
+        for name, expression in self.signature.define.items():
+            self.names[name] = self.interpretation.partial(parse(self._changed(expression.text)), self.names, name)
         return self
 
     def rules(self, *names: str) -> tuple[z3.BoolRef, ...]:
@@ -74,19 +74,19 @@ class SymbolicCall:
         described = operator(self.operator)
         assert described is not None  # noqa: S101
         in_file = {rule.name for rule in described.rules}
-        known = {rule.name: rule for rule in self.signature.rules if rule.name in in_file}
-        wanted, found = list(names or known), dict[str, z3.BoolRef]()
+        in_force = {rule.name: rule for rule in self.signature.rules if rule.name in in_file}
+        wanted, holding = list(names or in_force), dict[str, z3.BoolRef]()
         while wanted:
             name = wanted.pop(0)
-            if name in found or (name not in known and name not in names):
+            if name in holding or (name not in in_force and name not in names):
                 continue
-            rule = known[name]
+            rule = in_force[name]
             wanted += rule.relies
-            text = active_condition(rule, self.signature.text, editions())
-            assert text is not None  # noqa: S101  a rule in force demands something
-            condition = self.interpretation.condition(parse(self._changed(text.text)), self.names, rule.when)
-            found[name] = bool_term(condition.holds)
-        return tuple(found.values())
+            demand = active_condition(rule, self.signature.text, editions())
+            assert demand is not None  # noqa: S101  a rule in force demands something
+            condition = self.interpretation.condition(parse(self._changed(demand.text)), self.names, rule.when)
+            holding[name] = bool_term(condition.holds)
+        return tuple(holding.values())
 
     def shape(self, output: str) -> tuple[z3.BoolRef, Value]:
         """Whether the shape of an output is defined, and the shape."""
@@ -102,7 +102,7 @@ class SymbolicCall:
     def sources(self, output: str) -> Iterator[str]:
         """The expressions of the data file that a claim about an output is about."""
         yield self.signature.shapes[output].text
-        yield from (text.text for text in self.signature.define.values())
+        yield from (expression.text for expression in self.signature.define.values())
 
     def _changed(self, text: str) -> str:
         return text.replace(*self.change) if self.change else text
@@ -128,9 +128,9 @@ def checker_verdict(operator: str, version: int, edition: str, rule: str, **fact
     signature = signatures.signature(operator, version, edition or editions().default)
     assert signature is not None  # noqa: S101
     names = dict(facts)
-    for name, text in signature.define.items():
-        names[name] = text.evaluate(Evaluator(), names)
-    (stated,) = [signature_rule for signature_rule in signature.rules if signature_rule.name == rule]
+    for name, expression in signature.define.items():
+        names[name] = expression.evaluate(Evaluator(), names)
+    (stated,) = [candidate for candidate in signature.rules if candidate.name == rule]
     demand = active_condition(stated, signature.text, editions())
     assert demand is not None  # noqa: S101
     return str(evaluate_rule(stated, demand, names).verdict)

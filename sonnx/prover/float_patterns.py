@@ -94,6 +94,6 @@ def _template(name: str, function: Callable[..., Any]) -> tuple[list[Term], Exec
     float_format = bit_format(name) if name in FORMATS else all_formats()
     count = len(inspect.signature(function).parameters) - 2
     names = [f"{function.__name__}{i}" for i in range(count)]
-    formals = [z3.BitVec(text, float_format.width + 2) if float_format.width else z3.Int(text) for text in names]
+    formals = [z3.BitVec(formal, float_format.width + 2) if float_format.width else z3.Int(formal) for formal in names]
     assuming = tuple(_ranges(float_format, formals))
     return formals, execute(function, *formals, float_format.sign, float_format.infinity, assuming=assuming)

@@ -17,15 +17,15 @@ from msgspec.structs import replace
 from sonnx.base.budget import OutOfTime, is_over
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import plural
-from sonnx.base.options import keyword_arguments
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
+from sonnx.checker.report_builder import Subject
 from sonnx.checker.request import open_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.graph.call import Calls
 from sonnx.graph.interpreter import Interpretation, interpret
-from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Model
 from sonnx.model.sources import name_of
 from sonnx.model.symbols import bind_symbols
@@ -38,7 +38,7 @@ from sonnx.prover.options import ProofOptions
 from sonnx.prover.own_context import own_context
 from sonnx.prover.smt_values import folding
 from sonnx.prover.solvers import CONFIRMING_SOLVER
-from sonnx.prover.symbols import Symbols, symbols_of
+from sonnx.prover.symbols import Symbols, ordered_symbols
 from sonnx.prover.weakest_condition import conjunction_as_text, weakest_condition
 
 MAX_CONFIRMING_CHECKS = 8
@@ -49,19 +49,36 @@ MAX_ROUNDS = 4
 """How often a condition is extended by what the rules need that are not proved under it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """The model to prove, with what its proof states of it.
+
+    `solver` decides, and "all" has a second one confirm each answer; `questions` keeps the questions in the proof.
+    """
+
+    model: Model
+    name: str
+    edition: str
+    solver: str = "z3"
+    questions: bool = False
+    sha256: str = ""
+
+    def quick(self) -> ProofRequest:
+        """The same without a second solver and without questions."""
+        return ProofRequest(self.model, self.name, self.edition)
+
+
 @own_context()
 @folding()
-def prove(
-    model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
-) -> ModelProof:
-    """The proof of a model under an edition and assumptions, with a condition that is checked to be sufficient."""
-    proof = _proof(model, name, edition, assume, solver, questions)
+def prove(request: ProofRequest, assume: tuple[str, ...]) -> ModelProof:
+    """The proof of a model under assumptions, with a condition that is checked to be sufficient."""
+    proof = _proof(request, assume)
     if not proof.refuted or any(refuted.always for refuted in proof.refuted) or not proof.constraint:
         return proof
     conditions, later = [proof.constraint], Counter[str]()
     for _ in range(MAX_ROUNDS):
         try:
-            again = _proof(model, name, edition, (*proof.assumptions, *conditions))
+            again = _proof(request.quick(), (*proof.assumptions, *conditions))
         except (Unprovable, Unfinished, OutOfTime):  # no condition states a symbol's name, or none can hold
             break
         if not again.refuted and not again.open:
@@ -84,13 +101,11 @@ def _stated(proof: ModelProof, conditions: list[str], later: Counter[str], *, su
     return replace(proof, constraint=text, sufficient=sufficient, notes=notes)
 
 
-def _proof(
-    model: Model, name: str, edition: str, assume: tuple[str, ...], solver: str = "z3", questions: bool = False
-) -> ModelProof:
-    rules = ActiveRules(catalogue.editions().editions[edition])
-    symbols = Symbols(symbols_of(model), assume)
-    found = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
-    return _Results(found, symbols, rules, name, solver, questions).proof()
+def _proof(request: ProofRequest, assume: tuple[str, ...]) -> ModelProof:
+    model, rules = request.model, ActiveRules(catalogue.editions().editions[request.edition])
+    symbols = Symbols(ordered_symbols(model), assume)
+    interpretation = interpret(model, SymbolicDomain(rules, symbols), Calls(model, rules.edition))
+    return _Results(request, interpretation, symbols, rules).proof()
 
 
 @dataclass(slots=True)
@@ -102,10 +117,10 @@ class _ProvedCall:
     nodes: int = 0
 
 
-def _calls(found: Interpretation[Facts, CallProofs]) -> list[_ProvedCall]:
+def _calls(interpretation: Interpretation[TensorFacts, CallProofs]) -> list[_ProvedCall]:
     """The different calls outside functions; equal calls on equal facts share one result."""
     calls: dict[CallProofs, _ProvedCall] = {}
-    for scope, visit in found.visits():
+    for scope, visit in interpretation.visits():
         if scope.function is None:
             place, node = scope.node_place(visit.position), visit.node
             where = Where(place, "node", node.name, node.operator, visit.call.operator_set)
@@ -118,16 +133,14 @@ class _Results:
 
     def __init__(
         self,
-        found: Interpretation[Facts, CallProofs],
+        request: ProofRequest,
+        interpretation: Interpretation[TensorFacts, CallProofs],
         symbols: Symbols,
         rules: ActiveRules,
-        name: str,
-        solver: str,
-        questions: bool,
     ) -> None:
-        self.found, self.symbols, self.rules, self.name = found, symbols, rules, name
-        self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if solver == "all" else (solver,)
-        self.kept = questions or len(self.solvers) > 1
+        self.request, self.interpretation, self.symbols, self.rules = request, interpretation, symbols, rules
+        self.solvers = ("z3", CONFIRMING_SOLVER["int"]) if request.solver == "all" else (request.solver,)
+        self.kept = request.questions or len(self.solvers) > 1
         self.questions: list[ModelQuestion] = []
         self.reports: dict[tuple[tuple[str, int], ...], Report] = {}
         self.refuted: list[Refuted] = []
@@ -136,9 +149,11 @@ class _Results:
         self.waiting: Counter[str] = Counter()
 
     def proof(self) -> ModelProof:
-        """The proof as data."""
-        calls = _calls(self.found)
-        in_functions = sum(len(scope.visits) for scope in self.found.scopes if scope.scope.function is not None)
+        """The result of the walk as data."""
+        calls = _calls(self.interpretation)
+        in_functions = sum(
+            len(scope.visits) for scope in self.interpretation.scopes if scope.scope.function is not None
+        )
         judged = [row for row in calls if row.result.signature is not None]
         for proved_call in judged:
             for rule_proof in proved_call.result.proofs:
@@ -150,7 +165,7 @@ class _Results:
         constraint = self._constraint()
         behind = sum(row.nodes * len(row.result.waiting) for row in judged)
         return ModelProof(
-            name=self.name,
+            name=self.request.name,
             edition=self.rules.edition.name,
             symbols=self.symbols.names,
             assumptions=self.symbols.assumptions,
@@ -167,6 +182,7 @@ class _Results:
             rules=tuple(self._counts(judged)),
             solvers=self.solvers,
             questions=tuple(self.questions),
+            sha256=self.request.sha256,
         )
 
     def _counts(self, judged: list[_ProvedCall]) -> Iterator[ProofCounts]:
@@ -228,8 +244,10 @@ class _Results:
         if report is None:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
-            bound = bind_symbols(self.found.model, dict(numbers)) if numbers else self.found.model
-            report = self.reports[numbers] = evaluate_model(bound, self.name, self.rules.edition.name)
+            bound = bind_symbols(self.request.model, dict(numbers)) if numbers else self.request.model
+            report = self.reports[numbers] = evaluate_model(
+                bound, ActiveRules(self.rules.edition), Subject.of(bound, self.request.name)
+            )
         for finding in report.findings:
             if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
                 return finding.actual if finding.verdict is Verdict.FAIL else None
@@ -260,8 +278,10 @@ def _notes(outside: Mapping[str, int], functions: int, waiting: int, behind: int
     yield f"{number}, such as explicit-shape and explicit-type, are not part of a proof; sonnx check evaluates them"
 
 
-@keyword_arguments(ProofOptions)
-def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions) -> ModelProof:
+DEFAULT_OPTIONS = ProofOptions()
+
+
+def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions = DEFAULT_OPTIONS) -> ModelProof:
     """Prove or refute that the rules about the nodes of a model hold for all values of its symbolic dimensions.
 
     Raises:
@@ -274,7 +294,5 @@ def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions) -
     model, digest = open_model(source, options.hashed, options.limits)
     sized = bind_symbols(model, {}, options.input_shapes)
     require(["z3", CONFIRMING_SOLVER["int"]] if options.solver == "all" else [options.solver])
-    proof = prove(
-        sized, name_of(source, options.name), chosen, tuple(options.assume), options.solver, options.questions
-    )
-    return replace(proof, sha256=digest)
+    request = ProofRequest(sized, name_of(source, options.name), chosen, options.solver, options.questions, digest)
+    return prove(request, tuple(options.assume))

@@ -25,13 +25,15 @@ def accepted_outputs(
     described: OperatorDefinition, signature: Signature, rules: ActiveRules
 ) -> tuple[tuple[str, tuple[Presence, ...]], ...]:
     """The rules in force that refuse some combination of outputs, each with the combinations it accepts."""
-    known = list(product(*([False, True] if output.optional else [True] for output in signature.outputs)))
-    found: list[tuple[str, tuple[Presence, ...]]] = []
+    combinations = list(product(*([False, True] if output.optional else [True] for output in signature.outputs)))
+    refusing: list[tuple[str, tuple[Presence, ...]]] = []
     for rule, decide in rules.decided_about("node"):
         if rule.slug in ABOUT_OUTPUTS:
-            accepted = tuple(flags for flags in known if not any(decide(_call(described, signature, rules, flags))))
-            found += [(rule.slug, accepted)] * (len(accepted) < len(known))
-    return tuple(found)
+            accepted = tuple(
+                flags for flags in combinations if not any(decide(_call(described, signature, rules, flags)))
+            )
+            refusing += [(rule.slug, accepted)] * (len(accepted) < len(combinations))
+    return tuple(refusing)
 
 
 def _call(described: OperatorDefinition, signature: Signature, rules: ActiveRules, present: Presence) -> Call:
@@ -46,12 +48,12 @@ def _call(described: OperatorDefinition, signature: Signature, rules: ActiveRule
 def output_rules(
     described: OperatorDefinition, signature: Signature, rules: ActiveRules, names: Mapping[str, Value]
 ) -> Iterator[tuple[str, Truth]]:
-    """The same rules as conditions on a call."""
+    """The rules of `accepted_outputs`, each with the condition that a call meets it."""
     for slug, accepted in accepted_outputs(described, signature, rules):
         yield slug, any_of([_exactly(signature, present, names) for present in accepted])
 
 
 def _exactly(signature: Signature, present: Presence, names: Mapping[str, Value]) -> Truth:
-    """Exactly these outputs are connected."""
-    given = [names[given_key(output.name)] for output in signature.outputs]
-    return all_of([known if there else negate(known) for known, there in zip(given, present, strict=True)])
+    """The condition that exactly these outputs are connected."""
+    connected = [names[given_key(output.name)] for output in signature.outputs]
+    return all_of([flag if there else negate(flag) for flag, there in zip(connected, present, strict=True)])

@@ -12,7 +12,7 @@ import z3
 
 from sonnx.prover.results import ObligationResult, SolverAnswer
 from sonnx.prover.solver_cache import SolverCache
-from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, export, script
+from sonnx.prover.solvers import CONFIRMING_SOLVER, FRAGMENTS, question_text, script
 from sonnx.prover.theorem import Obligation, ObligationFactory, Theorem
 
 
@@ -37,7 +37,7 @@ class Question:
     @cached_property
     def text(self) -> str:
         """Whether the obligation can fail, in SMT-LIB."""
-        return export(self.obligation)
+        return question_text(self.obligation)
 
     @cached_property
     def hash(self) -> str:
@@ -57,7 +57,7 @@ def commented(question: Question) -> str:
     return "".join(f"; {' '.join(line.split())}\n" for line in lines) + question.text
 
 
-def questions(theorem: Theorem, solver: str, obligations: ObligationFactory) -> Iterator[Question]:
+def questions_of(theorem: Theorem, solver: str, obligations: ObligationFactory) -> Iterator[Question]:
     """Questions for one solver, or with "all" for z3 and the solver that confirms theorems of this sort."""
     asked = ("z3", CONFIRMING_SOLVER[theorem.sort]) if solver == "all" else (solver,)
     if theorem.reason_single and solver != "z3":
@@ -72,8 +72,8 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
 
     No solver is asked about an obligation that is computed, or whose answer would say nothing.
     """
-    given = [() if question.decided else _answers(question, cache) for question in asked]
-    stand = [bool(answers) and not refuted(answers) for answers in given]
+    answers_by_question = [() if question.decided else _answers(question, cache) for question in asked]
+    stand = [bool(answers) and not refuted(answers) for answers in answers_by_question]
     vacuous = iter(_vacuous([question.obligation.hypotheses for question in compress(asked, stand)], cache))
     return tuple(
         ObligationResult(
@@ -84,7 +84,7 @@ def ask_solvers(asked: Sequence[Question], cache: SolverCache) -> tuple[Obligati
             "" if question.obligation.computed else question.obligation.trivial,
             next(vacuous) if stands else "",
         )
-        for question, answers, stands in zip(asked, given, stand, strict=True)
+        for question, answers, stands in zip(asked, answers_by_question, stand, strict=True)
     )
 
 
@@ -119,5 +119,5 @@ def _vacuous(each: Sequence[Hypotheses], cache: SolverCache) -> list[str]:
 
 
 def possible(hypotheses: Hypotheses, cache: SolverCache) -> str:
-    """The answer of z3 whether hypotheses can hold."""
+    """What z3 answers to the question whether the hypotheses can hold together."""
     return cache.ask("z3", script(hypotheses), small=False).result if hypotheses else "sat"

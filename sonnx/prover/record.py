@@ -66,16 +66,16 @@ def write(
 
 def entry(result: TheoremResult, cache: SolverCache | None = None) -> Entry:
     """The entry of a result; its mutants are refuted here."""
-    given = [answer for obligation in result.obligations for answer in obligation.answers]
-    counted = Counter(f"{answer.solver} {answer.version}: {answer.result}" for answer in given)
-    made = _statement(result) | {
+    answers = [answer for obligation in result.obligations for answer in obligation.answers]
+    counted = Counter(f"{answer.solver} {answer.version}: {answer.result}" for answer in answers)
+    outcome = _statement(result) | {
         "answers": dict(sorted(counted.items())),
         "mutants": {mutant.name: "refuted" if refutes(result.theorem, mutant, cache) else "survives"
                     for mutant in result.theorem.mutants},
     }  # fmt: skip
     if result.counterexample and result.status == "refuted":
-        made |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
-    return made
+        outcome |= {"counterexample": dict(result.counterexample), "replayed": result.replayed}
+    return outcome
 
 
 def describes(recorded: Entry | None, result: TheoremResult) -> bool:

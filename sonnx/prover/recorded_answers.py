@@ -43,9 +43,9 @@ def recorded(entry: Entry | None, asked: Sequence[Question]) -> tuple[Obligation
     if entry is None or entry["status"] != "proved" or not asks_the_same(entry, asked):
         return None
     open_questions = sum(not question.decided for question in asked)
-    given = {answer: count for answer, count in entry["answers"].items() if answer.split()[0] in asked[0].solvers}
-    wanted = [f"{name} {solvers.installed(name)}" for name in asked[0].solvers]
-    if open_questions and given != {f"{name}: unsat": open_questions for name in wanted}:
+    counted = {answer: count for answer, count in entry["answers"].items() if answer.split()[0] in asked[0].solvers}
+    versions = [f"{name} {solvers.installed(name)}" for name in asked[0].solvers]
+    if open_questions and counted != {f"{name}: unsat": open_questions for name in versions}:
         return None
     if any(question.obligation.trivial and not question.obligation.computed for question in asked):
         return None

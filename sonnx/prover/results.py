@@ -151,8 +151,10 @@ class TheoremResult(Struct, frozen=True):
     @reported
     def status(self) -> Literal["proved", "refuted", "found", "absent", "undecided", "vacuous", "trivial"]:
         """The result."""
-        found = {obligation.status for obligation in self.obligations}
-        worst = next((s for s in ("trivial", "vacuous", "undecided", "refuted", "proved") if s in found), "undecided")
+        statuses = {obligation.status for obligation in self.obligations}
+        worst = next(
+            (s for s in ("trivial", "vacuous", "undecided", "refuted", "proved") if s in statuses), "undecided"
+        )
         if self.theorem.expected == "found":
             return {"refuted": "found", "proved": "absent"}.get(worst, worst)  # type: ignore[return-value]
         return worst  # type: ignore[return-value]
@@ -182,4 +184,4 @@ class TheoremResult(Struct, frozen=True):
         """A second solver decided what decides it."""
         decisive = "refuted" if self.status == "found" else self.status
         deciding = [obligation for obligation in self.obligations if obligation.status == decisive]
-        return bool(deciding) and all(obligation_result.confirmed for obligation_result in deciding)
+        return bool(deciding) and all(each.confirmed for each in deciding)

@@ -30,7 +30,7 @@ from sonnx.profile.catalogue import editions
 from sonnx.profile.definitions import OperatorDefinition, Rule, at
 from sonnx.profile.profile_data import of_profile
 from sonnx.profile.signature import Signature, active_condition, resolve
-from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules, readable
+from sonnx.prover.call_variables import CallBounds, CallVariables, general_rules_of_call, readable
 from sonnx.prover.output_presence import accepted_outputs, output_rules
 from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import Truth, bool_term, folding
@@ -58,8 +58,8 @@ def forget() -> None:
 
 
 @of_profile
-def active_rules(edition: str) -> ActiveRules:
-    """An edition with its rules by subject."""
+def rules_of_edition(edition: str) -> ActiveRules:
+    """The active rules of an edition, kept for later calls."""
     return ActiveRules(editions().editions[edition])
 
 
@@ -76,7 +76,7 @@ class SignatureFamily:
     """Its conditions are interpreted with folding, for witnesses; see `context`."""
 
     def context(self) -> AbstractContextManager[None]:
-        """Where its conditions are interpreted."""
+        """The context in which to interpret its conditions: with or without folding."""
         return folding() if self.folded else nullcontext()
 
     @cached_property
@@ -111,12 +111,12 @@ class SignatureFamily:
     @cached_property
     def general(self) -> tuple[tuple[str, Truth], ...]:
         """The general rules about the call."""
-        rules, names = active_rules(self.edition), self.variables.names
+        rules, names = rules_of_edition(self.edition), self.variables.names
         about_outputs = output_rules(self.described, self.signature, rules, names)
-        return *general_rules(self.variables, rules), *about_outputs
+        return *general_rules_of_call(self.variables, rules), *about_outputs
 
     def _accepted_outputs(self) -> Hashable:
-        return accepted_outputs(self.described, self.signature, active_rules(self.edition))
+        return accepted_outputs(self.described, self.signature, rules_of_edition(self.edition))
 
     def demand(self, rule: Rule) -> Expression | None:
         """The condition of a rule in this edition."""
@@ -136,7 +136,7 @@ class SignatureFamily:
         stated = self._in_force(at(rule.implied_by, self.signature.version) or ())
         if stated or not rule.name.endswith(ALLOWED):
             return stated
-        if self._types_of(rule) >= set(active_rules(self.edition).edition.element_types):
+        if self._types_of(rule) >= set(rules_of_edition(self.edition).edition.element_types):
             return ("element-type",)
         return self._never_there(rule) or self._of_one_type(rule)
 
@@ -149,8 +149,8 @@ class SignatureFamily:
         outputs = {
             output.name: at(output.implied_by, self.signature.version) or () for output in self.signature.outputs
         }
-        textses = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
-        return tuple(dict.fromkeys(name for names in textses for name in names)) if all(textses) else ()
+        absences = [self._in_force(outputs.get(name, ())) for name in self._members(rule)]
+        return tuple(dict.fromkeys(name for names in absences for name in names)) if all(absences) else ()
 
     def _members(self, rule: Rule) -> tuple[str, ...]:
         return self.signature.groups.get(rule.name.removesuffix(ALLOWED), ())
@@ -158,11 +158,13 @@ class SignatureFamily:
     def _of_one_type(self, rule: Rule) -> tuple[str, ...]:
         """An earlier rule about types, if both are about values that must have one type."""
         members = set(self._members(rule))
-        for other in self.rules[: self.rules.index(rule)] if members else ():
-            others = set(self._members(other))
-            joined = any(members <= set(names) and others & set(names) for names in self.signature.one_type)
-            if joined and self._types_of(other) <= self._types_of(rule):
-                return other.name, *(slug.slug for slug, _ in active_rules(self.edition).general_rules_about("group"))
+        for earlier in self.rules[: self.rules.index(rule)] if members else ():
+            alike = set(self._members(earlier))
+            joined = any(members <= set(names) and alike & set(names) for names in self.signature.one_type)
+            if joined and self._types_of(earlier) <= self._types_of(rule):
+                return earlier.name, *(
+                    slug.slug for slug, _ in rules_of_edition(self.edition).general_rules_about("group")
+                )
         return ()
 
     def following(self, rule: Rule) -> frozenset[str]:
@@ -173,8 +175,10 @@ class SignatureFamily:
         """The names, if all these rules, of the operator or general, are in force here; else none."""
         if not names:
             return ()
-        known = {rule.name for rule in self.rules} | {rule.slug for rule, _ in active_rules(self.edition).general}
-        return names if known.issuperset(names) else ()
+        in_force = {rule.name for rule in self.rules} | {
+            rule.slug for rule, _ in rules_of_edition(self.edition).general
+        }
+        return names if in_force.issuperset(names) else ()
 
     def condition(self, rule: Rule) -> SmtCondition:
         """The SMT interpretation of the rule."""
@@ -185,11 +189,11 @@ class SignatureFamily:
         demand = self.demand(rule)
         read = {name for name, field in reads(demand) if field == "values"} if demand else set[str]()
         for name in sorted(self.variables.with_values & read):
-            known = readable(self.variables.tensors[name].record.fields["type"].term)
-            yield bool_term(self.variables.names.get(constant_key(name), known))
+            is_readable = readable(self.variables.tensors[name].record.fields["type"].term)
+            yield bool_term(self.variables.names.get(constant_key(name), is_readable))
 
     def holds(self, rule: Rule) -> Truth:
-        """The rule holds."""
+        """The condition that the rule holds."""
         return self.condition(rule).holds
 
     @property
@@ -249,7 +253,7 @@ class SignatureFamily:
     def conformance_without_types(self) -> Hashable:
         """What decides which calls conform, apart from element types."""
         rules = tuple(row for row in self._texts if row[0] not in self._about_types)
-        general = active_rules(self.edition).general
+        general = rules_of_edition(self.edition).general
         about = tuple((rule.slug, demand.text) for rule, demand in general if rule.subject in _CALL)
         return self._parts, rules, about, self._implied(types=False), self._accepted_outputs()
 
@@ -270,8 +274,8 @@ class SignatureFamily:
         inputs = tuple((operand.name, operand.type) for operand in self.signature.inputs)
         outputs = tuple((output.name, output.type) for output in self.signature.outputs)
         parts = (self._parts, inputs, outputs, self.signature.one_type)
-        about = tuple((rule.slug, demand.text) for rule, demand in active_rules(self.edition).general)
-        return parts, rules, about, active_rules(self.edition).edition.element_types, self._implied(types=True)
+        about = tuple((rule.slug, demand.text) for rule, demand in rules_of_edition(self.edition).general)
+        return parts, rules, about, rules_of_edition(self.edition).edition.element_types, self._implied(types=True)
 
     def about_types(self, rule: Rule) -> bool:
         """Whether a rule is about element types only."""
@@ -286,7 +290,7 @@ class SignatureFamily:
     def about_each_tensor(self, names: tuple[str, ...]) -> bool:
         """Whether rules, of the operator or general, say something of the element type of every tensor, one by one."""
         own = {rule.name: rule for rule in self.rules}
-        general = {rule.slug: demand for rule, demand in active_rules(self.edition).general}
+        general = {rule.slug: demand for rule, demand in rules_of_edition(self.edition).general}
         demands = [self.demand(own[name]) if name in own else general[name] for name in names]
         return all(
             demand is not None
@@ -299,10 +303,10 @@ class SignatureFamily:
 
     def conformance(self) -> Hashable:
         """Everything that decides which calls conform."""
-        rules, general = self._texts, active_rules(self.edition).general
+        rules, general = self._texts, rules_of_edition(self.edition).general
         about = tuple((rule.slug, demand.text, _text(rule.when)) for rule, demand in general)
         types = (tuple(self.signature.groups.items()), self.signature.one_type)
-        elements = active_rules(self.edition).edition.element_types
+        elements = rules_of_edition(self.edition).edition.element_types
         return self._parts, rules, about, types, elements, self._accepted_outputs()
 
     def definedness(self) -> Hashable:
@@ -312,7 +316,7 @@ class SignatureFamily:
             for (name, _, when, relies), demand in zip(self._texts, map(self.demand, self.rules), strict=True)
         ]
         implied = tuple(names for _, names in self._implied_by)
-        types = active_rules(self.edition).edition.element_types if ("element-type",) in implied else ()
+        types = rules_of_edition(self.edition).edition.element_types if ("element-type",) in implied else ()
         return self._parts, tuple(rules), implied, types
 
     def output_shapes(self) -> Hashable:
@@ -333,8 +337,8 @@ class SignatureFamily:
             member = (candidate.version, edition)
             if member in self.members:
                 key = (id(self.described), *member, self.folded)
-                one = SignatureFamily(self.described, candidate, edition, (member,), folded=self.folded)
-                yield _MEMBERS.setdefault(key, one)
+                single = SignatureFamily(self.described, candidate, edition, (member,), folded=self.folded)
+                yield _MEMBERS.setdefault(key, single)
 
 
 def _text(expression: Expression | None) -> str:
@@ -343,28 +347,28 @@ def _text(expression: Expression | None) -> str:
 
 def signatures(described: OperatorDefinition) -> Iterator[tuple[Signature, str]]:
     """Every admitted signature of an operator with its edition; the default edition and the newest version first."""
-    known = editions()
-    order = sorted(known.editions.values(), key=lambda edition: edition.name != known.default)
+    every = editions()
+    order = sorted(every.editions.values(), key=lambda edition: edition.name != every.default)
     for edition in order:
         text = edition.operators.get(described.name)
         for version in reversed(described.versions) if text else ():
             if version not in described.refused:
-                yield resolve(described, version, text or "", known, edition.name), edition.name
+                yield resolve(described, version, text or "", every, edition.name), edition.name
 
 
 def families(described: OperatorDefinition, key: Callable[[SignatureFamily], Hashable]) -> Iterator[SignatureFamily]:
     """The signatures of an operator in families of equal key."""
     if id(described) not in _SINGLE:
-        signature_families = (
+        singles = (
             SignatureFamily(described, signature, name, ((signature.version, name),))
             for signature, name in signatures(described)
         )
-        _SINGLE[id(described)] = tuple(signature_families)
+        _SINGLE[id(described)] = tuple(singles)
     groups: dict[Hashable, list[SignatureFamily]] = {}
     for family in _SINGLE[id(described)]:
         groups.setdefault(key(family), []).append(family)
     for group in groups.values():
-        members = tuple(member for signature_family in group for member in signature_family.members)
+        members = tuple(member for single in group for member in single.members)
         yield SignatureFamily(described, group[0].signature, group[0].edition, members)
 
 

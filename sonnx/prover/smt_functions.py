@@ -12,7 +12,7 @@ import z3
 from sonnx.language.evaluator import Unknown
 from sonnx.model.ir import WIDTH
 from sonnx.prover import smt_values as values
-from sonnx.prover.smt_lists import EMPTY, length, merge, of_length, pack
+from sonnx.prover.smt_lists import EMPTY, length, merge, of_length, without_gaps
 from sonnx.prover.smt_values import (
     UNDEFINED,
     PartialValue,
@@ -34,14 +34,14 @@ MAX_UNROLLED_ITEMS = 64
 """A list with a larger static bound is not unrolled; its length is bounded by an obligation."""
 
 
-def _undefined(known: SymbolicList) -> bool:
+def _undefined(items: SymbolicList) -> bool:
     """Whether an item has no value; an obligation states already that it is never read."""
-    return any(item is UNDEFINED for _, item in known.items)
+    return any(item is UNDEFINED for _, item in items.items)
 
 
-def _surely(known: SymbolicList) -> list[int | SymbolicNumber]:
+def _surely(items: SymbolicList) -> list[int | SymbolicNumber]:
     """The items that are always present."""
-    return [item for present, item in known.items if present is True]
+    return [item for present, item in items.items if present is True]
 
 
 ELEMENT_TYPES = tuple(dict.fromkeys(("float", "int64", "int32", "bool", "double", *WIDTH, "string")))
@@ -93,15 +93,15 @@ class DefinednessObligations:
 
     def truth_of(self, value: Value) -> Truth:
         """The value of a condition; an undefined one counts as false, and is excluded by an obligation."""
-        known = self.use(value)
-        return False if isinstance(known, UndefinedValue) else known
+        used = self.use(value)
+        return False if isinstance(used, UndefinedValue) else used
 
 
 class Functions(DefinednessObligations):
     """Equality, and the functions."""
 
     def equal(self, left: Value, right: Value) -> Truth:
-        """Equality of numbers, strings or lists."""
+        """The condition under which two numbers, strings, truth values or lists are equal."""
         left, right = self.use(left), self.use(right)
         if isinstance(left, UndefinedValue) or isinstance(right, UndefinedValue):
             return False
@@ -114,9 +114,9 @@ class Functions(DefinednessObligations):
         return values.equal(left, right)
 
     def _equal_lists(self, left: SymbolicList, right: SymbolicList) -> Truth:
-        one, other = pack(left), pack(right)
-        parts = [values.equal(length(one), length(other))]
-        for (present, item), (_, twin) in zip(one.items, other.items, strict=False):
+        left_items, right_items = without_gaps(left), without_gaps(right)
+        parts = [values.equal(length(left_items), length(right_items))]
+        for (present, item), (_, twin) in zip(left_items.items, right_items.items, strict=False):
             if parts[0] is False:
                 break
             with self.under(all_of([parts[0], present])):
@@ -126,11 +126,11 @@ class Functions(DefinednessObligations):
     def _equal_texts(self, left: str | SymbolicString, right: str | SymbolicString) -> Truth:
         if isinstance(left, str) and isinstance(right, str):
             return left == right
-        one, other = self.text(left), self.text(right)
-        return True if values.folds() and one.eq(other) else one == other
+        left_code, right_code = self.text(left), self.text(right)
+        return True if values.folds() and left_code.eq(right_code) else left_code == right_code
 
     def text(self, value: str | SymbolicString) -> z3.ArithRef:
-        """A string as the term of its code."""
+        """The integer term that stands for a string."""
         if isinstance(value, SymbolicString):
             return value.term
         return z3.IntVal(self.codes.setdefault(value, len(self.codes)))
@@ -138,20 +138,20 @@ class Functions(DefinednessObligations):
     def function(self, name: str, arguments: Sequence[Value]) -> Value:
         if name == "stated":
             return not isinstance(arguments[0], Unknown)
-        known = [self.use(argument) for argument in arguments]
-        if any(isinstance(argument, UndefinedValue) for argument in known):
+        used = [self.use(argument) for argument in arguments]
+        if any(isinstance(argument, UndefinedValue) for argument in used):
             return False if name in ("all", "any", "distinct") else UNDEFINED
-        return _FUNCTIONS[name](self, *(known if name == "len" else map(self._with_items, known)))
+        return _FUNCTIONS[name](self, *(used if name == "len" else map(self._with_items, used)))
 
-    def _with_items(self, known: Value) -> Value:
-        """A list whose items are read."""
-        if not isinstance(known, SymbolicList):
-            return known
+    def _with_items(self, listed: Value) -> Value:
+        """The list with each item read: that an item is defined becomes an obligation where the item is present."""
+        if not isinstance(listed, SymbolicList):
+            return listed
         items: list[tuple[Truth, Value]] = []
-        for present, item in known.items:
+        for present, item in listed.items:
             with self.under(present):
                 items.append((present, self.use(item)))
-        return replace(known, items=tuple(items))
+        return replace(listed, items=tuple(items))
 
     def _range(self, first: int | SymbolicNumber, last: int | SymbolicNumber | None = None) -> Value:
         low, high = (0, first) if last is None else (first, last)
@@ -164,58 +164,58 @@ class Functions(DefinednessObligations):
             most = self.turns
         return of_length(span, [values.add(low, turn) for turn in range(max(0, most))]) if most > 0 else EMPTY
 
-    def _len(self, known: SymbolicList) -> int | SymbolicNumber:
-        return length(known)
+    def _len(self, listed: SymbolicList) -> int | SymbolicNumber:
+        return length(listed)
 
-    def _all(self, known: SymbolicList) -> Truth:
-        return all_of([implies(present, self.truth_of(item)) for present, item in known.items])
+    def _all(self, listed: SymbolicList) -> Truth:
+        return all_of([implies(present, self.truth_of(item)) for present, item in listed.items])
 
-    def _any(self, known: SymbolicList) -> Truth:
-        return any_of([all_of([present, self.truth_of(item)]) for present, item in known.items])
+    def _any(self, listed: SymbolicList) -> Truth:
+        return any_of([all_of([present, self.truth_of(item)]) for present, item in listed.items])
 
-    def _distinct(self, known: SymbolicList) -> Truth:
-        items = known.items
+    def _distinct(self, listed: SymbolicList) -> Truth:
+        items = listed.items
         pairs = [(items[i], items[j]) for i in range(len(items)) for j in range(i)]
         return all_of([negate(all_of([p, q, self.equal(a, b)])) for (p, a), (q, b) in pairs])
 
-    def _sum(self, known: SymbolicList) -> int | SymbolicNumber | UndefinedValue:
-        return self._total(known, values.add, 0)
+    def _sum(self, listed: SymbolicList) -> int | SymbolicNumber | UndefinedValue:
+        return self._total(listed, values.add, 0)
 
-    def _product(self, known: SymbolicList) -> int | SymbolicNumber | UndefinedValue:
-        return self._total(known, values.multiply, 1)
+    def _product(self, listed: SymbolicList) -> int | SymbolicNumber | UndefinedValue:
+        return self._total(listed, values.multiply, 1)
 
     def _total(
-        self, known: SymbolicList, join: Callable[[Any, Any], Any], start: int
+        self, listed: SymbolicList, join: Callable[[Any, Any], Any], start: int
     ) -> int | SymbolicNumber | UndefinedValue:
-        if _undefined(known):
+        if _undefined(listed):
             return UNDEFINED
         total: int | SymbolicNumber = start
-        for present, item in known.items:
+        for present, item in listed.items:
             total = merge(present, join(total, item), total)
         return total
 
-    def _max(self, known: SymbolicList) -> Value:
-        if _undefined(known):
+    def _max(self, listed: SymbolicList) -> Value:
+        if _undefined(listed):
             return UNDEFINED
-        found = self._extreme(known, lambda item, best: less(best, item))
-        lows = [low for low in (bounds(item)[0] for item in _surely(known)) if low is not None]
-        return replace(found, low=max(lows)) if isinstance(found, SymbolicNumber) and lows else found
+        largest = self._extreme(listed, lambda item, best: less(best, item))
+        lows = [low for low in (bounds(item)[0] for item in _surely(listed)) if low is not None]
+        return replace(largest, low=max(lows)) if isinstance(largest, SymbolicNumber) and lows else largest
 
-    def _min(self, known: SymbolicList) -> Value:
-        if _undefined(known):
+    def _min(self, listed: SymbolicList) -> Value:
+        if _undefined(listed):
             return UNDEFINED
-        found = self._extreme(known, less)
-        highs = [high for high in (bounds(item)[1] for item in _surely(known)) if high is not None]
-        return replace(found, high=min(highs)) if isinstance(found, SymbolicNumber) and highs else found
+        least = self._extreme(listed, less)
+        highs = [high for high in (bounds(item)[1] for item in _surely(listed)) if high is not None]
+        return replace(least, high=min(highs)) if isinstance(least, SymbolicNumber) and highs else least
 
-    def _extreme(self, known: SymbolicList, better: Callable[[Any, Any], Truth]) -> Value:
-        self.require(any_of([present for present, _ in known.items]))
+    def _extreme(self, listed: SymbolicList, better: Callable[[Any, Any], Truth]) -> Value:
+        self.require(any_of([present for present, _ in listed.items]))
         best: Value = UNDEFINED
-        found: Truth = False
-        for present, item in known.items:
-            takes = all_of([present, True if best is UNDEFINED else any_of([negate(found), better(item, best)])])
+        any_before: Truth = False
+        for present, item in listed.items:
+            takes = all_of([present, True if best is UNDEFINED else any_of([negate(any_before), better(item, best)])])
             best = item if best is UNDEFINED else merge(takes, item, best)
-            found = any_of([found, present])
+            any_before = any_of([any_before, present])
         return best
 
 

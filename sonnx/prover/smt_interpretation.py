@@ -16,7 +16,7 @@ from sonnx.language.evaluator import Unknown, UnknownCause
 from sonnx.language.steps import OutOfFuel, current_steps
 from sonnx.prover import smt_values as values
 from sonnx.prover.smt_functions import FactNotStated, Functions
-from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, listing, merge, pack
+from sonnx.prover.smt_lists import concatenate, filtered, item_at, length, list_of, merge, without_gaps
 from sonnx.prover.smt_values import (
     UNDEFINED,
     PartialValue,
@@ -30,7 +30,7 @@ from sonnx.prover.smt_values import (
     implies,
     less,
     negate,
-    real,
+    real_constant,
 )
 
 _ARITHMETIC = {"+": values.add, "-": values.subtract, "*": values.multiply, "//": values.divide, "%": values.remainder}
@@ -58,7 +58,7 @@ STEPS_OF_A_TERM = 16
 """Steps of a model that a visit of an item takes where its value becomes a term."""
 
 
-def _visit(known: SymbolicList) -> None:
+def _visit(listed: SymbolicList) -> None:
     """Count the items of a list that a loop visits.
 
     Raises:
@@ -67,7 +67,7 @@ def _visit(known: SymbolicList) -> None:
     steps = current_steps()
     try:
         if steps is not None:
-            steps.spend(STEPS_OF_A_TERM * len(known.items))
+            steps.spend(STEPS_OF_A_TERM * len(listed.items))
     except OutOfFuel as error:
         raise FactNotStated(str(error)) from None
 
@@ -78,7 +78,7 @@ class SmtInterpretation(Functions):
     # Whole expressions
 
     def interpret(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Value]:
-        """When an expression is defined, and its value."""
+        """The condition under which an expression is defined, and its value there."""
         outer = self.guards, self.obligations
         self.guards, self.obligations = [], []
         try:
@@ -100,7 +100,7 @@ class SmtInterpretation(Functions):
         return SmtCondition(all_of([applies.defined, implies(applies.value, defined)]), implies(applies.value, value))
 
     def truth(self, expression: Expression, names: Mapping[str, Value]) -> tuple[Truth, Truth]:
-        """When a condition is defined, and its value."""
+        """The condition under which a condition is defined, and its truth value there."""
         defined, value = self.interpret(expression, names)
         return defined, (False if isinstance(value, UndefinedValue) else value)
 
@@ -115,10 +115,10 @@ class SmtInterpretation(Functions):
     # Parts of an expression
 
     def constant(self, value: int | float | str) -> Value:
-        return real(value) if isinstance(value, float) else value
+        return real_constant(value) if isinstance(value, float) else value
 
     def listing(self, items: Sequence[Value]) -> Value:
-        return listing(items)
+        return list_of(items)
 
     def field(self, value: Value, name: str) -> Value:
         record = self.use(value)
@@ -128,59 +128,59 @@ class SmtInterpretation(Functions):
         return length(shape) if isinstance(shape, SymbolicList) else shape
 
     def item(self, sequence: Value, index: Value) -> Value:
-        known, place = self.use(sequence), self.use(index)
-        if isinstance(known, UndefinedValue) or isinstance(place, UndefinedValue):
+        listed, place = self.use(sequence), self.use(index)
+        if isinstance(listed, UndefinedValue) or isinstance(place, UndefinedValue):
             return UNDEFINED
-        self.require(all_of([values.at_most(0, place), less(place, length(known))]))
-        return self.use(item_at(known, place))
+        self.require(all_of([values.at_most(0, place), less(place, length(listed))]))
+        return self.use(item_at(listed, place))
 
     def part(self, sequence: Value, start: Value | None, stop: Value | None) -> Value:
-        known = self.use(sequence)
-        if isinstance(known, UndefinedValue):
-            return known
+        listed = self.use(sequence)
+        if isinstance(listed, UndefinedValue):
+            return listed
         first = 0 if start is None else self.use(start)
-        last = length(known) if stop is None else self.use(stop)
+        last = length(listed) if stop is None else self.use(stop)
         if isinstance(first, UndefinedValue) or isinstance(last, UndefinedValue):
             return UNDEFINED
         self.require(
-            all_of([values.at_most(0, first), values.at_most(first, last), values.at_most(last, length(known))])
+            all_of([values.at_most(0, first), values.at_most(first, last), values.at_most(last, length(listed))])
         )
         return filtered(
             [
                 (all_of([present, values.at_most(first, index), less(index, last)]), item)
-                for index, (present, item) in enumerate(pack(known).items)
+                for index, (present, item) in enumerate(without_gaps(listed).items)
             ]
         )
 
     def arithmetic(self, sign: str, left: Value, right: Value) -> Value:
-        one, other = self.use(left), self.use(right)
-        if isinstance(one, UndefinedValue) or isinstance(other, UndefinedValue):
+        first, second = self.use(left), self.use(right)
+        if isinstance(first, UndefinedValue) or isinstance(second, UndefinedValue):
             return UNDEFINED
-        if isinstance(one, SymbolicList):
-            return concatenate(one, other)
-        self.require(all_of([values.finite(one), values.finite(other)]))
+        if isinstance(first, SymbolicList):
+            return concatenate(first, second)
+        self.require(all_of([values.finite(first), values.finite(second)]))
         if sign in values.DIVISIONS:
-            self.require(less(0, other))
-        return _ARITHMETIC[sign](one, other)
+            self.require(less(0, second))
+        return _ARITHMETIC[sign](first, second)
 
     def negative(self, value: Value) -> Value:
         number = self.use(value)
         return number if isinstance(number, UndefinedValue) else values.minus(number)
 
     def compare(self, sign: str, left: Value, right: Value) -> Truth:
-        one, other = self.use(left), self.use(right)
-        if isinstance(one, UndefinedValue) or isinstance(other, UndefinedValue):
+        first, second = self.use(left), self.use(right)
+        if isinstance(first, UndefinedValue) or isinstance(second, UndefinedValue):
             return False
         match sign:
             case "in" | "not in":
-                found = any_of([all_of([present, self.equal(one, item)]) for present, item in other.items])
-                return found if sign == "in" else negate(found)
+                contained = any_of([all_of([present, self.equal(first, item)]) for present, item in second.items])
+                return contained if sign == "in" else negate(contained)
             case "==" | "!=":
-                alike = self.equal(one, other)
+                alike = self.equal(first, second)
                 return alike if sign == "==" else negate(alike)
             case "<" | ">=":
-                return less(one, other) if sign == "<" else values.at_most(other, one)
-        return less(other, one) if sign == ">" else values.at_most(one, other)
+                return less(first, second) if sign == "<" else values.at_most(second, first)
+        return less(second, first) if sign == ">" else values.at_most(first, second)
 
     def conjunction(self, parts: Sequence[Thunk]) -> Truth:
         return self._connect(parts, all_of, lambda value: value)
@@ -192,16 +192,16 @@ class SmtInterpretation(Functions):
         self, parts: Sequence[Thunk], join: Callable[[Sequence[Truth]], Truth], onward: Callable[[Truth], Truth]
     ) -> Truth:
         """Each part is interpreted under the guard that the parts before it do not decide the result."""
-        found: list[Truth] = []
+        truths: list[Truth] = []
         depth = len(self.guards)
         try:
             for part in parts:
                 value = self.truth_of(part())
-                found.append(value)
+                truths.append(value)
                 if onward(value) is False:
                     break
                 self.guards.append(onward(value))
-            return join(found)
+            return join(truths)
         finally:
             del self.guards[depth:]
 
@@ -218,7 +218,7 @@ class SmtInterpretation(Functions):
             right = self.use(otherwise())
         return merge(test, self._as_term(left, right), self._as_term(right, left))
 
-    def _as_term(self, value: Value, other: Value) -> Value:
+    def _as_term(self, value: Value, alternative: Value) -> Value:
         """A constant string as a term, unless the other value is the same constant."""
         if isinstance(value, SymbolicList) and any(isinstance(item, str) for _, item in value.items):
             items = tuple(
@@ -226,19 +226,19 @@ class SmtInterpretation(Functions):
                 for there, item in value.items
             )
             return SymbolicList(items, value.packed, value.length)
-        return SymbolicString(self.text(value)) if isinstance(value, str) and value != other else value
+        return SymbolicString(self.text(value)) if isinstance(value, str) and value != alternative else value
 
     # Loops
 
     def quantify(self, name: str, variable: str, sequence: Value, body: Callable[[Value], Value]) -> Truth:
-        known = self.use(sequence)
-        if isinstance(known, UndefinedValue):
+        listed = self.use(sequence)
+        if isinstance(listed, UndefinedValue):
             return False
-        _visit(known)
-        found = [self._item_condition(present, body, item) for present, item in known.items]
+        _visit(listed)
+        truths = [self._item_condition(present, body, item) for present, item in listed.items]
         if name == "all":
-            return all_of([implies(present, truth) for present, truth in found])
-        return any_of([all_of([present, truth]) for present, truth in found])
+            return all_of([implies(present, truth) for present, truth in truths])
+        return any_of([all_of([present, truth]) for present, truth in truths])
 
     def _item_condition(self, present: Truth, body: Callable[[Value], Value], item: Value) -> tuple[Truth, Truth]:
         with self.under(present):
@@ -247,28 +247,28 @@ class SmtInterpretation(Functions):
     def collect(
         self, variable: str, sequence: Value, body: Callable[[Value], Value], where: Callable[[Value], Value] | None
     ) -> Value:
-        known = self.use(sequence)
-        if isinstance(known, UndefinedValue):
-            return known
-        _visit(known)
-        made: list[tuple[Truth, Value]] = []
-        for present, item in known.items:
+        listed = self.use(sequence)
+        if isinstance(listed, UndefinedValue):
+            return listed
+        _visit(listed)
+        kept: list[tuple[Truth, Value]] = []
+        for present, item in listed.items:
             taken = present if where is None else all_of([present, *self._item_condition(present, where, item)[1:]])
             if taken is not False:
                 with self.under(taken):
-                    made.append((taken, self.use(body(item))))
+                    kept.append((taken, self.use(body(item))))
         if where is None:
-            return SymbolicList(tuple(made), known.packed, known.length)
-        return filtered(made)
+            return SymbolicList(tuple(kept), listed.packed, listed.length)
+        return filtered(kept)
 
     def flatten(self, sequences: Value) -> Value:
-        known = self.use(sequences)
-        if isinstance(known, UndefinedValue):
-            return known
+        listed = self.use(sequences)
+        if isinstance(listed, UndefinedValue):
+            return listed
         return filtered(
             [
                 (all_of([present, inner]), value)
-                for present, item in known.items
+                for present, item in listed.items
                 if isinstance(item, SymbolicList)
                 for inner, value in item.items
             ]
@@ -278,10 +278,10 @@ class SmtInterpretation(Functions):
         return self.use(function.interpret(self, [self.use(argument) for argument in arguments]))
 
     def reduce(self, function: BuiltIn, sequence: Value, start: Value) -> Value:
-        known, total = self.use(sequence), self.use(start)
-        if isinstance(known, UndefinedValue):
-            return known
-        for present, item in known.items:
+        listed, total = self.use(sequence), self.use(start)
+        if isinstance(listed, UndefinedValue):
+            return listed
+        for present, item in listed.items:
             with self.under(present):
                 step = self.built_in(function, (total, item))
             total = merge(present, step, total)

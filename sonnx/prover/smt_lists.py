@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import z3
 
+from sonnx.prover import smt_values
 from sonnx.prover.smt_values import (
     UNDEFINED,
     PartialValue,
@@ -16,7 +17,6 @@ from sonnx.prover.smt_values import (
     Truth,
     UndefinedValue,
     Value,
-    add,
     all_of,
     any_of,
     bool_term,
@@ -30,8 +30,8 @@ from sonnx.prover.smt_values import (
 EMPTY = SymbolicList((), packed=True, length=0)
 
 
-def listing(values: Sequence[Value]) -> SymbolicList:
-    """A list of known length."""
+def list_of(values: Sequence[Value]) -> SymbolicList:
+    """The list of these values; all of them are present."""
     return SymbolicList(tuple((True, value) for value in values), packed=True, length=len(values))
 
 
@@ -49,13 +49,13 @@ def of_length(length: int | SymbolicNumber, items: Sequence[Value]) -> SymbolicL
     return SymbolicList(tuple((flag, item) for flag, item in flags if flag is not False), packed=True, length=length)
 
 
-def length(known: SymbolicList) -> int | SymbolicNumber:
-    """The number of items present."""
-    if known.length is not None:
-        return known.length
+def length(listed: SymbolicList) -> int | SymbolicNumber:
+    """How many items of a list are present."""
+    if listed.length is not None:
+        return listed.length
     total: int | SymbolicNumber = 0
-    for present, _ in known.items:
-        total = add(total, 1 if present is True else choose(bool_term(present), 1, 0))
+    for present, _ in listed.items:
+        total = smt_values.add(total, 1 if present is True else choose(bool_term(present), 1, 0))
     return total
 
 
@@ -64,12 +64,14 @@ def merge(condition: Truth, left: Value, right: Value) -> Value:
     if isinstance(condition, bool):
         return left if condition else right
     match left, right:
-        case (UndefinedValue(), other) | (other, UndefinedValue()):
-            return other
+        case (UndefinedValue(), right_part) | (right_part, UndefinedValue()):
+            return right_part
         case (PartialValue(), _) | (_, PartialValue()):
-            one, other = _partial(left), _partial(right)
-            there = merge(condition, one.defined, other.defined)
-            return PartialValue(merge(condition, one.value, other.value), there, one.reason or other.reason)
+            left_part, right_part = _partial(left), _partial(right)
+            there = merge(condition, left_part.defined, right_part.defined)
+            return PartialValue(
+                merge(condition, left_part.value, right_part.value), there, left_part.reason or right_part.reason
+            )
         case (bool() | z3.BoolRef(), _):
             return all_of([implies(condition, left), implies(negate(condition), right)])
         case (SymbolicList(), SymbolicList()):
@@ -88,40 +90,40 @@ def _partial(value: Value) -> PartialValue:
 def _merge_lists(condition: z3.BoolRef, left: SymbolicList, right: SymbolicList) -> SymbolicList:
     items: list[tuple[Truth, Value]] = []
     for index in range(max(len(left.items), len(right.items))):
-        one = left.items[index] if index < len(left.items) else (False, UNDEFINED)
-        other = right.items[index] if index < len(right.items) else (False, UNDEFINED)
-        present = any_of([all_of([condition, one[0]]), all_of([negate(condition), other[0]])])
-        items.append((present, merge(condition, one[1], other[1])))
+        on_left = left.items[index] if index < len(left.items) else (False, UNDEFINED)
+        on_right = right.items[index] if index < len(right.items) else (False, UNDEFINED)
+        present = any_of([all_of([condition, on_left[0]]), all_of([negate(condition), on_right[0]])])
+        items.append((present, merge(condition, on_left[1], on_right[1])))
     if left.packed and right.packed:
         return SymbolicList(tuple(items), packed=True, length=choose(condition, length(left), length(right)))
     return filtered(items)
 
 
-def pack(known: SymbolicList) -> SymbolicList:
+def without_gaps(listed: SymbolicList) -> SymbolicList:
     """The same list without gaps: place j has the item before which j items are present."""
-    if known.packed:
-        return known
+    if listed.packed:
+        return listed
     before: list[int | SymbolicNumber] = [0]
-    for present, _ in known.items:
-        before.append(add(before[-1], 1 if present is True else choose(bool_term(present), 1, 0)))
+    for present, _ in listed.items:
+        before.append(smt_values.add(before[-1], 1 if present is True else choose(bool_term(present), 1, 0)))
     total = before[-1]
-    values = [_at_place(known, before, place) for place in range(len(known.items))]
+    values = [_at_place(listed, before, place) for place in range(len(listed.items))]
     return of_length(total, values)
 
 
-def _at_place(known: SymbolicList, before: Sequence[int | SymbolicNumber], place: int) -> Value:
+def _at_place(listed: SymbolicList, before: Sequence[int | SymbolicNumber], place: int) -> Value:
     """The item at a place; if the list is shorter, the item is never read."""
     result: Value = UNDEFINED
-    for index in range(len(known.items) - 1, place - 1, -1):
-        present, value = known.items[index]
+    for index in range(len(listed.items) - 1, place - 1, -1):
+        present, value = listed.items[index]
         here = all_of([present, equal(before[index], place)])
         result = value if result is UNDEFINED else merge(here, value, result)
     return result
 
 
-def item_at(known: SymbolicList, index: int | SymbolicNumber) -> Value:
+def item_at(listed: SymbolicList, index: int | SymbolicNumber) -> Value:
     """The item at an index inside the list."""
-    filled = pack(known)
+    filled = without_gaps(listed)
     if isinstance(index, int):
         return filled.items[index][1] if 0 <= index < len(filled.items) else UNDEFINED
     result: Value = UNDEFINED
@@ -135,5 +137,5 @@ def concatenate(left: SymbolicList, right: SymbolicList) -> SymbolicList:
     """The items of one list, then those of the other."""
     items = (*left.items, *right.items)
     if right.packed and all(present is True for present, _ in left.items):
-        return SymbolicList(items, packed=True, length=add(len(left.items), length(right)))
+        return SymbolicList(items, packed=True, length=smt_values.add(len(left.items), length(right)))
     return filtered(items)

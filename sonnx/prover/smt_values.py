@@ -107,12 +107,12 @@ def folds() -> bool:
 
 
 def all_of(parts: Sequence[Truth]) -> Truth:
-    """The conjunction; constants fold."""
+    """The conjunction of the parts; constant parts are evaluated."""
     return _joined(parts, False, z3.Z3_mk_and)
 
 
 def any_of(parts: Sequence[Truth]) -> Truth:
-    """The disjunction; constants fold."""
+    """The disjunction of the parts; constant parts are evaluated."""
     return _joined(parts, True, z3.Z3_mk_or)
 
 
@@ -130,15 +130,15 @@ def _joined(parts: Sequence[Truth], decides: bool, make: Callable[..., Any]) -> 
             different.setdefault(part.get_id(), part)
     if not different:
         return not decides
-    found = list(different.values())
-    if len(found) == 1:
-        return found[0]
-    context, terms = found[0].ctx, (z3.Ast * len(found))(*(each.as_ast() for each in found))
-    return z3.BoolRef(make(context.ref(), len(found), terms), context)
+    distinct = list(different.values())
+    if len(distinct) == 1:
+        return distinct[0]
+    context, terms = distinct[0].ctx, (z3.Ast * len(distinct))(*(each.as_ast() for each in distinct))
+    return z3.BoolRef(make(context.ref(), len(distinct), terms), context)
 
 
 def negate(part: Truth) -> Truth:
-    """The negation; of a negation what it negates."""
+    """The negation; two negations cancel."""
     if isinstance(part, bool):
         return not part
     return part.arg(0) if z3.is_not(part) else z3.Not(part)
@@ -176,25 +176,27 @@ def variable(name: str, low: int | None = None, high: int | None = None) -> Symb
     return SymbolicNumber(z3.Int(name), low, high, (1, (name,)))
 
 
-def real(value: float) -> SymbolicNumber:
-    """A constant that is not an integer, exactly."""
+def real_constant(value: float) -> SymbolicNumber:
+    """A floating-point constant as an exact rational term."""
     return SymbolicNumber(z3.RealVal(str(Fraction(value))), floor(value), ceil(value))
 
 
 def interval_constraints(number: SymbolicNumber) -> list[z3.BoolRef]:
-    """The interval of a number as hypotheses."""
-    found = [] if number.low is None else [number.term >= number.low]
-    return found if number.high is None else [*found, number.term <= number.high]
+    """The hypotheses that a number lies in its interval."""
+    constraints = [] if number.low is None else [number.term >= number.low]
+    return constraints if number.high is None else [*constraints, number.term <= number.high]
 
 
 def _factors(number: int | SymbolicNumber) -> Factors | None:
     return (number, ()) if isinstance(number, int) else number.factors
 
 
-def _made(made: z3.ArithRef, low: int | None, high: int | None, factors: Factors | None = None) -> int | SymbolicNumber:
+def _number(
+    value: z3.ArithRef, low: int | None, high: int | None, factors: Factors | None = None
+) -> int | SymbolicNumber:
     if folds() and low is not None and low == high:
         return low
-    return SymbolicNumber(made, low, high, factors)
+    return SymbolicNumber(value, low, high, factors)
 
 
 def _plus(left: int | None, right: int | None) -> int | None:
@@ -215,15 +217,15 @@ def add(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | Symbol
     if folds() and (left == 0 or right == 0):
         return right if left == 0 else left
     (a, b), (c, d) = bounds(left), bounds(right)
-    return _made(term(left) + term(right), _plus(a, c), _plus(b, d))
+    return _number(term(left) + term(right), _plus(a, c), _plus(b, d))
 
 
 def minus(number: int | SymbolicNumber) -> int | SymbolicNumber:
     """-number."""
     if isinstance(number, int):
         return -number
-    low, high, known = number.low, number.high, number.factors
-    turned = None if known is None else (-known[0], known[1])
+    low, high, factors = number.low, number.high, number.factors
+    turned = None if factors is None else (-factors[0], factors[1])
     return SymbolicNumber(-number.term, None if high is None else -high, None if low is None else -low, turned)
 
 
@@ -237,7 +239,7 @@ def subtract(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | S
         return 0
     (a, b), (c, d) = bounds(left), bounds(right)
     low, high = _plus(a, None if d is None else -d), _plus(b, None if c is None else -c)
-    return _made(term(left) - term(right), low, high)
+    return _number(term(left) - term(right), low, high)
 
 
 def multiply(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
@@ -249,33 +251,37 @@ def multiply(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | S
     if folds() and (left == 1 or right == 1):
         return right if left == 1 else left
     edges = [None if a is None or b is None else a * b for a in bounds(left) for b in bounds(right)]
-    known = [edge for edge in edges if edge is not None]
-    low, high = (min(known), max(known)) if len(known) == 4 else (None, None)
+    products = [edge for edge in edges if edge is not None]
+    low, high = (min(products), max(products)) if len(products) == 4 else (None, None)
     if low is None and all((bounds(side)[0] or 0) >= 0 and bounds(side)[0] is not None for side in (left, right)):
         low = (bounds(left)[0] or 0) * (bounds(right)[0] or 0)
-    one, other = _factors(left), _factors(right)
-    factors = None if one is None or other is None else (one[0] * other[0], tuple(sorted(one[1] + other[1])))
-    return _made(term(left) * term(right), low, high, factors)
+    left_factors, right_factors = _factors(left), _factors(right)
+    factors = (
+        None
+        if left_factors is None or right_factors is None
+        else (left_factors[0] * right_factors[0], tuple(sorted(left_factors[1] + right_factors[1])))
+    )
+    return _number(term(left) * term(right), low, high, factors)
 
 
 def _quotient(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber | None:
-    """Left / right where the factors cancel."""
-    one, other = _factors(left), _factors(right)
-    if one is None or other is None or other[0] == 0 or one[0] % other[0]:
+    """The quotient where every factor of the divisor cancels, None elsewhere."""
+    dividend, divisor = _factors(left), _factors(right)
+    if dividend is None or divisor is None or divisor[0] == 0 or dividend[0] % divisor[0]:
         return None
-    rest = list(one[1])
-    for name in other[1]:
+    rest = list(dividend[1])
+    for name in divisor[1]:
         if name not in rest:
             return None
         rest.remove(name)
     if not rest:
-        return one[0] // other[0]
-    coefficient = one[0] // other[0]
-    made = z3.IntVal(coefficient) if coefficient != 1 else None
+        return dividend[0] // divisor[0]
+    coefficient = dividend[0] // divisor[0]
+    product = z3.IntVal(coefficient) if coefficient != 1 else None
     for name in rest:
-        made = z3.Int(name) if made is None else made * z3.Int(name)
+        product = z3.Int(name) if product is None else product * z3.Int(name)
     positive = coefficient > 0 and bounds(left)[0] is not None and (bounds(left)[0] or 0) >= 0
-    return SymbolicNumber(made, 0 if positive else None, None, (coefficient, tuple(rest)))
+    return SymbolicNumber(product, 0 if positive else None, None, (coefficient, tuple(rest)))
 
 
 def divide(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
@@ -288,9 +294,9 @@ def divide(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | Sym
     if _is_real(left) or _is_real(right):
         return _real_quotient(left, right)
     (low, high), least = bounds(left), max(1, bounds(right)[0] or 1)
-    known = low is not None and low >= 0
-    most = high // least if known and high is not None else None
-    return _made(term(left) / term(right), 0 if known else None, most)
+    not_negative_dividend = low is not None and low >= 0
+    most = high // least if not_negative_dividend and high is not None else None
+    return _number(term(left) / term(right), 0 if not_negative_dividend else None, most)
 
 
 def _is_real(number: int | SymbolicNumber) -> bool:
@@ -300,9 +306,9 @@ def _is_real(number: int | SymbolicNumber) -> bool:
 def _real_quotient(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | SymbolicNumber:
     """Left // right where one may have a fraction: z3 divides reals exactly, so the quotient is rounded down."""
     rounded = z3.ToInt(term(left) / term(right))
-    known, low = z3.simplify(rounded), bounds(left)[0]
-    if z3.is_int_value(known):
-        return int(known.as_long())
+    simplified, low = z3.simplify(rounded), bounds(left)[0]
+    if z3.is_int_value(simplified):
+        return int(simplified.as_long())
     return SymbolicNumber(rounded, 0 if low is not None and low >= 0 else None, None)
 
 
@@ -315,7 +321,7 @@ def remainder(left: int | SymbolicNumber, right: int | SymbolicNumber) -> int | 
     if _is_real(left) or _is_real(right):
         return subtract(left, multiply(right, _real_quotient(left, right)))
     high = bounds(right)[1]
-    return _made(term(left) % term(right), 0, None if high is None else high - 1)
+    return _number(term(left) % term(right), 0, None if high is None else high - 1)
 
 
 def same(left: int | SymbolicNumber, right: int | SymbolicNumber) -> bool:

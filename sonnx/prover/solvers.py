@@ -36,7 +36,7 @@ CONFIRMING_SOLVER: dict[Sort, str] = {"int": "cvc5", "bits": "bitwuzla", "float"
 """The second solver for each theory."""
 
 
-def export(obligation: Obligation) -> str:
+def question_text(obligation: Obligation) -> str:
     """The question whether the goal can fail, in SMT-LIB 2.6: unsat means proved."""
     return script([*obligation.hypotheses, z3.Not(obligation.goal)])
 
@@ -115,15 +115,15 @@ def _z3_solver(text: str, seed: int = SEEDS[0]) -> z3.Solver:
     It is the core of z3 without its tactics: these choose a strategy by the memory in use, so that the same text took
     from 90 thousand to 1.9 million steps, depending on the other contexts of the process.
     """
-    return _read(z3.SimpleSolver(ctx=z3.Context()), text, seed)
+    return _with_question(z3.SimpleSolver(ctx=z3.Context()), text, seed)
 
 
 def _z3_with_tactics(text: str, seed: int = SEEDS[0]) -> z3.Solver:
-    """The same with the tactics."""
-    return _read(z3.Solver(ctx=z3.Context()), text, seed)
+    """As `_z3_solver`, with the tactics of z3."""
+    return _with_question(z3.Solver(ctx=z3.Context()), text, seed)
 
 
-def _read(solver: z3.Solver, text: str, seed: int) -> z3.Solver:
+def _with_question(solver: z3.Solver, text: str, seed: int) -> z3.Solver:
     solver.set("rlimit", EFFORT)
     solver.set("random_seed", seed)
     solver.from_string(text)
@@ -131,7 +131,7 @@ def _read(solver: z3.Solver, text: str, seed: int) -> z3.Solver:
 
 
 def _ask_bitwuzla(bitwuzla: Any, text: str) -> SolverAnswer:
-    """Through its own parser."""
+    """The answer of bitwuzla, whose own parser reads the text."""
     parser = bitwuzla.Parser(bitwuzla.TermManager(), bitwuzla.Options())
     parser.parse(text.replace("(check-sat)", ""), True, False)
     result = str(parser.bitwuzla().check_sat()).lower()
@@ -139,7 +139,7 @@ def _ask_bitwuzla(bitwuzla: Any, text: str) -> SolverAnswer:
 
 
 def _ask_cvc5(cvc5: Any, text: str) -> SolverAnswer:
-    """Without the proof, which takes longer than the answer: see `proof`."""
+    """The answer of cvc5 without its proof, which takes longer: see `proof`."""
     _, result = _run_cvc5(cvc5, text, proofs=False)
     return SolverAnswer("cvc5", installed("cvc5"), result)  # type: ignore[arg-type]
 
@@ -180,11 +180,11 @@ def proof(text: str) -> Proof:
         solver, result = _run_cvc5(cvc5, text, proofs=True)
         if result != "unsat":
             return Proof(result)
-        found = solver.getProof()
-        made = solver.proofToString(found[0], cvc5.ProofFormat.CPC)
+        proofs = solver.getProof()
+        written = solver.proofToString(proofs[0], cvc5.ProofFormat.CPC)
     except RuntimeError:
         return Proof("refused")
-    return Proof(result, made.decode("utf-8"), *_count_steps(found))
+    return Proof(result, written.decode("utf-8"), *_count_steps(proofs))
 
 
 def _count_steps(proofs: list[Any]) -> tuple[int, int]:

@@ -70,16 +70,16 @@ def execute(function: Callable[..., Any], *arguments: Term, assuming: tuple[z3.B
     Raises:
         Unsupported: the function does something that has no exact counterpart in z3.
     """
-    found, exact = [], []
+    paths, exact = [], []
     pending: list[list[bool]] = [[]]
     while pending:
-        decider = _PathRun(assuming, pending.pop())
-        found.append(decider.run(function, arguments))
-        exact += decider.exact
-        pending += [[*decider.taken[:i], False] for i in sorted(decider.open)]
-        if len(found) > MAX_PATHS:
+        run = _PathRun(assuming, pending.pop())
+        paths.append(run.run(function, arguments))
+        exact += run.exact
+        pending += [[*run.taken[:i], False] for i in sorted(run.open)]
+        if len(paths) > MAX_PATHS:
             raise Unsupported(f"{function.__name__} has more than {MAX_PATHS} paths")
-    return Execution(function.__name__, tuple(found), tuple(exact))
+    return Execution(function.__name__, tuple(paths), tuple(exact))
 
 
 class _PathRun:
@@ -187,7 +187,7 @@ class NumberProxy:  # noqa: PLW1641  a proxy is not a key
     def __init__(self, term: Term, decider: Decider) -> None:
         self.term, self.decider = term, decider
 
-    def other(self, value: Term) -> Term:
+    def operand(self, value: Term) -> Term:
         if isinstance(value, type(self)):
             return value.term
         if type(value) is int:
@@ -201,22 +201,22 @@ class NumberProxy:  # noqa: PLW1641  a proxy is not a key
         return type(self)(term, self.decider)
 
     def __eq__(self, value: object) -> ConditionProxy:  # type: ignore[override]
-        return ConditionProxy(self.term == self.other(value), self.decider)
+        return ConditionProxy(self.term == self.operand(value), self.decider)
 
     def __ne__(self, value: object) -> ConditionProxy:  # type: ignore[override]
-        return ConditionProxy(self.term != self.other(value), self.decider)
+        return ConditionProxy(self.term != self.operand(value), self.decider)
 
     def __lt__(self, value: Term) -> ConditionProxy:
-        return ConditionProxy(self.term < self.other(value), self.decider)
+        return ConditionProxy(self.term < self.operand(value), self.decider)
 
     def __le__(self, value: Term) -> ConditionProxy:
-        return ConditionProxy(self.term <= self.other(value), self.decider)
+        return ConditionProxy(self.term <= self.operand(value), self.decider)
 
     def __gt__(self, value: Term) -> ConditionProxy:
-        return ConditionProxy(self.term > self.other(value), self.decider)
+        return ConditionProxy(self.term > self.operand(value), self.decider)
 
     def __ge__(self, value: Term) -> ConditionProxy:
-        return ConditionProxy(self.term >= self.other(value), self.decider)
+        return ConditionProxy(self.term >= self.operand(value), self.decider)
 
     def refused(self, *_: Term) -> Term:
         raise Unsupported(
@@ -236,16 +236,16 @@ class IntegerProxy(NumberProxy):
         return z3.IntVal(value)
 
     def __add__(self, value: Term) -> Term:
-        return self.wrapped(self.term + self.other(value))
+        return self.wrapped(self.term + self.operand(value))
 
     def __sub__(self, value: Term) -> Term:
-        return self.wrapped(self.term - self.other(value))
+        return self.wrapped(self.term - self.operand(value))
 
     def __rsub__(self, value: Term) -> Term:
-        return self.wrapped(self.other(value) - self.term)
+        return self.wrapped(self.operand(value) - self.term)
 
     def __mul__(self, value: Term) -> Term:
-        return self.wrapped(self.term * self.other(value))
+        return self.wrapped(self.term * self.operand(value))
 
     def __neg__(self) -> Term:
         return self.wrapped(-self.term)
@@ -254,13 +254,13 @@ class IntegerProxy(NumberProxy):
         return self.wrapped(self.term / self.divisor(value))
 
     def __rfloordiv__(self, value: Term) -> Term:
-        return self.wrapped(self.other(value) / self.divisor(self))
+        return self.wrapped(self.operand(value) / self.divisor(self))
 
     def __mod__(self, value: Term) -> Term:
         return self.wrapped(self.term % self.divisor(value))
 
     def divisor(self, value: Term) -> Term:
-        divisor = self.other(value)
+        divisor = self.operand(value)
         self.decider.require(divisor > 0, f"the divisor {divisor} is not proved positive")
         return divisor
 
@@ -285,27 +285,27 @@ class BitsProxy(NumberProxy):
         return self.wrapped(narrow)
 
     def __add__(self, value: Term) -> Term:
-        left, right = self.term, self.other(value)
+        left, right = self.term, self.operand(value)
         return self.exact(z3.SignExt(1, left) + z3.SignExt(1, right), left + right)
 
     def __sub__(self, value: Term) -> Term:
-        left, right = self.term, self.other(value)
+        left, right = self.term, self.operand(value)
         return self.exact(z3.SignExt(1, left) - z3.SignExt(1, right), left - right)
 
     def __rsub__(self, value: Term) -> Term:
-        return self.wrapped(self.other(value)) - self
+        return self.wrapped(self.operand(value)) - self
 
     def __and__(self, value: Term) -> Term:
-        return self.wrapped(self.term & self.other(value))
+        return self.wrapped(self.term & self.operand(value))
 
     def __or__(self, value: Term) -> Term:
-        return self.wrapped(self.term | self.other(value))
+        return self.wrapped(self.term | self.operand(value))
 
     def __xor__(self, value: Term) -> Term:
-        return self.wrapped(self.term ^ self.other(value))
+        return self.wrapped(self.term ^ self.operand(value))
 
     def __rshift__(self, value: int) -> Term:
-        return self.wrapped(self.term >> self.other(value))
+        return self.wrapped(self.term >> self.operand(value))
 
     __radd__, __rand__, __ror__, __rxor__ = __add__, __and__, __or__, __xor__
     __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = NumberProxy.refused

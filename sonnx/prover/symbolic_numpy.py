@@ -59,11 +59,11 @@ class Cell:
     def __le__(self, limit: int) -> z3.BoolRef:
         return self.compared(z3.ULE, lambda a, b: a <= b, limit)
 
-    def compared(self, unsigned: Callable[..., Any], signed: Callable[..., Any], other: Term) -> z3.BoolRef:
+    def compared(self, unsigned: Callable[..., Any], signed: Callable[..., Any], operand: Term) -> z3.BoolRef:
         """A comparison of integers, as their type has it."""
         if self.kind.kind not in "iu":
             raise Unsupported(f"a comparison of {self.kind}")
-        right = other.term if isinstance(other, Cell) else z3.BitVecVal(other, self.term.size())
+        right = operand.term if isinstance(operand, Cell) else z3.BitVecVal(operand, self.term.size())
         compare = signed if self.kind.kind == "i" else unsigned
         return compare(self.term, right)
 
@@ -116,8 +116,8 @@ class Operation:
     def __call__(self, x: Cell, y: Cell | int, out: Cell, where: z3.BoolRef | None = None) -> None:
         """The result in `out`, where the condition holds."""
         right = y.term if isinstance(y, Cell) else z3.BitVecVal(y, x.term.size())
-        made = self.run.applied(self.name, x, right)
-        out.bits[0] = made if where is None else z3.If(where, made, out.term)
+        result = self.run.applied(self.name, x, right)
+        out.bits[0] = result if where is None else z3.If(where, result, out.term)
 
     def reduce(self, x: Cell, axis: None) -> Reduced:
         """The largest or least element."""
@@ -238,7 +238,7 @@ def _on_terms(module: ModuleType, run: BlockRun, changed: dict[str, Callable[...
     names |= {name: SymbolicMemory(run) for name, value in vars(module).items() if isinstance(value, Scratch)}
     for name, value in list(names.items()):
         if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-            function_type = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)
-            function_type.__kwdefaults__ = value.__kwdefaults__
-            names[name] = function_type
+            on_terms = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)
+            on_terms.__kwdefaults__ = value.__kwdefaults__
+            names[name] = on_terms
     return names

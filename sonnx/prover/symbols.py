@@ -40,17 +40,17 @@ class Point(NamedTuple):
     values: Any
 
 
-def symbols_of(model: Model) -> tuple[str, ...]:
+def ordered_symbols(model: Model) -> tuple[str, ...]:
     """The symbols of a model, in the order of their first use."""
-    found: dict[str, None] = {}
+    symbols: dict[str, None] = {}
     seen: set[int] = set()
     for graph in _graphs(model.graph):
         for values in (graph.inputs, graph.outputs, graph.value_info):
             for value in values:
                 if id(value.type) not in seen:  # equal types are mostly one object
                     seen.add(id(value.type))
-                    found.update({name: None for name in value.type.shape or () if isinstance(name, str)})
-    return tuple(found)
+                    symbols.update({name: None for name in value.type.shape or () if isinstance(name, str)})
+    return tuple(symbols)
 
 
 def _graphs(graph: Graph) -> Iterator[Graph]:
@@ -79,7 +79,7 @@ class Symbols:
         self.interpretation = SmtInterpretation()
         self.queries = 0
         self.terms: dict[str, SymbolicNumber] = {}
-        texts = [text for given in assume for text in _separated(given)]
+        texts = [text for listed in assume for text in _separated(listed)]
         stated = [(text, _condition(text, self.names)) for text in texts]
         bounded = self._bounded([expression for _, expression in stated])
         self.written = _written(self.names)
@@ -109,7 +109,7 @@ class Symbols:
         return {**self.numbers, **self.terms}
 
     def number(self, name: str) -> SymbolicNumber:
-        """A symbol, or a computed dimension."""
+        """The variable of a symbol, or of a computed dimension that was named."""
         return self.numbers[name] if name in self.numbers else self.terms[name]
 
     def name_dimension(self, term: SymbolicNumber) -> str:
@@ -122,7 +122,7 @@ class Symbols:
 
     def _bounded(self, stated: Sequence[Expression]) -> set[str]:
         """The symbols that an assumption about them alone makes non-negative; the others are at least 1."""
-        texts: set[str] = set()
+        bounded: set[str] = set()
         for name in self.names:
             unsigned = {name: SymbolicNumber(z3.Int("d"))}
             alone = [bool_term(self.holds(expression, unsigned)) for expression in stated if expression.names == {name}]
@@ -130,11 +130,11 @@ class Symbols:
             solver.set("rlimit", EFFORT)
             solver.add(*alone, z3.Int("d") < 0)
             if alone and solver.check() == z3.unsat:
-                texts.add(name)
-        return texts
+                bounded.add(name)
+        return bounded
 
     def holds(self, expression: Expression, names: Mapping[str, SymbolicNumber]) -> Truth:
-        """A condition as a term."""
+        """The condition as a term over these variables."""
         return self.interpretation.condition(expression, names).holds
 
     # Questions
@@ -166,7 +166,7 @@ class Symbols:
         return solver
 
     def ask(self, conditions: Sequence[Truth]) -> z3.CheckSatResult:
-        """Whether the conditions can hold together."""
+        """What z3 answers to the question whether the conditions can hold together under the assumptions."""
         if is_over():
             return z3.unknown
         self.queries += 1
@@ -187,8 +187,8 @@ class Symbols:
 
     def points_where(self, condition: z3.BoolRef) -> tuple[list[Point], list[Point]]:
         """Those of some small values for which the condition holds, and those for which it fails."""
-        found = [(value_at(condition, point), point) for point in self._points]
-        return [p for value, p in found if value is True], [p for value, p in found if value is False]
+        evaluated = [(value_at(condition, point), point) for point in self._points]
+        return [p for value, p in evaluated if value is True], [p for value, p in evaluated if value is False]
 
     @cached_property
     def _written(self) -> list[z3.IntNumRef]:
@@ -221,7 +221,7 @@ class Symbols:
         solver = self.solver()
         solver.add(bool_term(condition))
         terms = [number.term for number in self.numbers.values()]
-        if not _found(solver, terms):
+        if not _has_model(solver, terms):
             return None
         model = solver.model()
         if terms:
@@ -230,14 +230,14 @@ class Symbols:
         for term in terms:
             model, bound = _least(solver, model, [term])
             solver.add(term == bound)
-        return {name: _value(model, number.term) for name, number in self.numbers.items()}
+        return {name: _value_in(model, number.term) for name, number in self.numbers.items()}
 
     def that_matter(self, condition: Truth, values: Mapping[str, int]) -> tuple[str, ...]:
         """The symbols of `values` that suffice: with these values the condition holds, whatever the others are."""
         kept = [name for name in self.names if isinstance(condition, bool) or self.inner[name] in names_in(condition)]
         for name in reversed(kept):
-            fewer = [text for text in kept if text != name]
-            fixed = [self.numbers[text].term == values[text] for text in fewer]
+            fewer = [other for other in kept if other != name]
+            fixed = [self.numbers[other].term == values[other] for other in fewer]
             if self.ask([*fixed, negate(condition)]) == z3.unsat:
                 kept = fewer
         return tuple(kept)
@@ -270,25 +270,25 @@ def _answer(solver: z3.Solver, assumptions: Sequence[z3.BoolRef] = ()) -> z3.Che
     return solver.check(*assumptions)
 
 
-def _found(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
+def _has_model(solver: z3.Solver, terms: Sequence[z3.ArithRef]) -> bool:
     """Whether the assertions have a model; small ones are tried first, because the solver finds them sooner."""
     return any(_answer(solver, [] if size is None else [term <= size for term in terms]) == z3.sat for size in SIZES)
 
 
 def _least(solver: z3.Solver, model: z3.ModelRef, terms: Sequence[z3.ArithRef]) -> tuple[z3.ModelRef, int]:
     """A model of the assertions in which the largest of some terms is as small as possible, and that number."""
-    least, most = 0, max(_value(model, term) for term in terms)
+    least, most = 0, max(_value_in(model, term) for term in terms)
     while least < most:
         middle = (least + most) // 2
         if _answer(solver, [term <= middle for term in terms]) == z3.sat:
             model = solver.model()
-            most = max(_value(model, term) for term in terms)
+            most = max(_value_in(model, term) for term in terms)
         else:
             least = middle + 1
     return model, most
 
 
-def _value(model: z3.ModelRef, term: z3.ArithRef) -> int:
+def _value_in(model: z3.ModelRef, term: z3.ArithRef) -> int:
     return int(model.eval(term, model_completion=True).as_long())
 
 

@@ -27,14 +27,14 @@ from sonnx.prover.theorem import Obligation
 
 def conjunction(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
     """The conjunction; of one part the part itself and of none true, because SMT-LIB has no conjunction of these."""
-    found = list(parts)
-    return z3.BoolVal(True) if not found else found[0] if len(found) == 1 else z3.And(found)
+    conjuncts = list(parts)
+    return z3.BoolVal(True) if not conjuncts else conjuncts[0] if len(conjuncts) == 1 else z3.And(conjuncts)
 
 
 def disjunction(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
     """The disjunction; of one part the part itself, of none false."""
-    found = list(parts)
-    return z3.BoolVal(False) if not found else found[0] if len(found) == 1 else z3.Or(found)
+    disjuncts = list(parts)
+    return z3.BoolVal(False) if not disjuncts else disjuncts[0] if len(disjuncts) == 1 else z3.Or(disjuncts)
 
 
 # The structure of terms
@@ -123,31 +123,34 @@ Replaced = dict[int, tuple[z3.ExprRef, z3.ExprRef]]
 """Terms and what replaces them, by the id of the term, which is its own as long as the term is kept."""
 
 
-def uninterpreted(term: z3.ExprRef, made: Replaced | None = None) -> z3.ExprRef:
+def uninterpreted(term: z3.ExprRef, replaced: Replaced | None = None) -> z3.ExprRef:
     """The term with an uninterpreted function in place of *, // and % of two terms that are not constant.
 
     `made` has the parts that are replaced already, of this term and others.
     """
-    made = {} if made is None else made
+    replaced = {} if replaced is None else replaced
     waiting = [term]
     while waiting:
-        known = waiting[-1]
-        if known.get_id() in made:
+        part = waiting[-1]
+        if part.get_id() in replaced:
             waiting.pop()
             continue
-        children = known.children()
-        missing = [child for child in children if child.get_id() not in made]
+        children = part.children()
+        missing = [child for child in children if child.get_id() not in replaced]
         waiting += missing
         if not missing:
             waiting.pop()
-            made[known.get_id()] = known, _replaced(known, children, [made[child.get_id()][1] for child in children])
-    return made[term.get_id()][1]
+            replaced[part.get_id()] = (
+                part,
+                _replaced(part, children, [replaced[child.get_id()][1] for child in children]),
+            )
+    return replaced[term.get_id()][1]
 
 
 def _replaced(part: z3.ExprRef, children: list[z3.ExprRef], parts: list[z3.ExprRef]) -> z3.ExprRef:
     name = _OPERATIONS.get(part.decl().kind()) if parts else None
-    unknown = [piece for piece in parts if not z3.is_int_value(piece)] if name else []
-    linear = len(unknown) < 2 if name == "product" else bool(parts) and z3.is_int_value(parts[-1])
+    variable = [piece for piece in parts if not z3.is_int_value(piece)] if name else []
+    linear = len(variable) < 2 if name == "product" else bool(parts) and z3.is_int_value(parts[-1])
     if name is None or linear:
         changed = any(not old.eq(new) for old, new in zip(children, parts, strict=True))
         return part.decl()(*parts) if changed else part
@@ -157,9 +160,9 @@ def _replaced(part: z3.ExprRef, children: list[z3.ExprRef], parts: list[z3.ExprR
 
 def without_products(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
     """The obligations for every function in place of products and quotients that meets `result_not_negative`."""
-    made: Replaced = {}
+    replaced: Replaced = {}
     for obligation in obligations:
-        parts = [uninterpreted(part, made) for part in (*obligation.hypotheses, obligation.goal)]
+        parts = [uninterpreted(part, replaced) for part in (*obligation.hypotheses, obligation.goal)]
         yield Obligation(obligation.name, (*parts[:-1], *_signs(parts)), parts[-1])
 
 
@@ -189,13 +192,15 @@ def _without_divisions(obligation: Obligation) -> Obligation:
     divisions = list(dict.fromkeys(_divisions([*obligation.hypotheses, obligation.goal])))
     if not divisions:
         return obligation
-    known, facts = [], []
+    replacements, facts = [], []
     for number, (a, d) in enumerate(divisions):
         q, r = z3.Ints(f"quotient.{number} remainder.{number}")
-        known += [(a / d, q), (a % d, r)]
+        replacements += [(a / d, q), (a % d, r)]
         facts.append(z3.Implies(d > 0, z3.And(a == q * d + r, r >= 0, r < d)))
-    made = [z3.substitute(hypothesis, *known) for hypothesis in (*obligation.hypotheses, *facts, obligation.goal)]
-    return Obligation(obligation.name, tuple(made[:-1]), made[-1])
+    undivided = [
+        z3.substitute(hypothesis, *replacements) for hypothesis in (*obligation.hypotheses, *facts, obligation.goal)
+    ]
+    return Obligation(obligation.name, tuple(undivided[:-1]), undivided[-1])
 
 
 def _divisions(terms: Iterable[z3.ExprRef]) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:

@@ -121,7 +121,7 @@ class Theorem:
 
     @property
     def scope(self) -> Scope:
-        """How far it reaches."""
+        """Whether it covers its whole domain, a finite domain, or a part of its domain."""
         if not self.bounds:
             return "any size"
         return "finite domain" if self.sort != "int" and not self.bound_reason else "bounded"
@@ -143,7 +143,7 @@ def mutated(function: Callable[..., Any], old: str, new: str, **names: Any) -> C
     if source.count(old) != 1:
         raise ValueError(f"{function.__name__} contains {old!r} {source.count(old)} times")
     module = compile(source.replace(old, new), f"<mutant of {function.__name__}>", "exec")
-    codes = {co_const.co_name: co_const for co_const in module.co_consts if isinstance(co_const, CodeType)}
+    codes = {constant.co_name: constant for constant in module.co_consts if isinstance(constant, CodeType)}
     changed = FunctionType(codes[function.__name__], {**function.__globals__, **names}, argdefs=function.__defaults__)
     changed.__kwdefaults__ = function.__kwdefaults__
     return changed

@@ -54,8 +54,10 @@ def without_implied(terms: dict[str, Truth], symbols: Symbols) -> list[str]:
     """The texts of the conditions that the others and the assumptions do not imply."""
     kept = list(terms)
     for text, term in terms.items():
-        others = [other for other in kept if other != text]
-        if others and symbols.always_and_at_points(any_of([negate(all_of([terms[other] for other in others])), term])):
+        others = [another for another in kept if another != text]
+        if others and symbols.always_and_at_points(
+            any_of([negate(all_of([terms[another] for another in others])), term])
+        ):
             kept = others
     return kept
 
@@ -95,18 +97,26 @@ def _stated(condition: Truth, symbols: Symbols) -> str:
     if not holds and symbols.ask([condition]) != z3.sat:
         return ""
     candidates = list(_candidates(condition, symbols))
-    sufficient = [one for one in candidates if not any(value_at(one.term, point) for point in fails)]
-    if all(any(value_at(one.term, point) is not False for one in sufficient) for point in holds):
-        sufficient = [one for one in sufficient if symbols.always(any_of([negate(one.term), condition]))]
-        sufficient = [one for one in sufficient if not symbols.always_and_at_points(negate(one.term))]
-        if sufficient and symbols.always(any_of([negate(condition), *(one.term for one in sufficient)])):
-            return " or ".join(one.text for one in _irredundant(sufficient, condition, symbols, any_of))
-    necessary = [one for one in candidates if all(value_at(one.term, point) is not False for point in holds)]
-    if all(any(not value_at(one.term, point) for one in necessary) for point in fails):
-        necessary = [one for one in necessary if symbols.always(any_of([negate(condition), one.term]))]
-        necessary = [one for one in necessary if not symbols.always_and_at_points(one.term)]
-        if necessary and symbols.always(any_of([negate(all_of([one.term for one in necessary])), condition])):
-            return " and ".join(one.text for one in _irredundant(necessary, condition, symbols, all_of))
+    sufficient = [candidate for candidate in candidates if not any(value_at(candidate.term, point) for point in fails)]
+    if all(any(value_at(candidate.term, point) is not False for candidate in sufficient) for point in holds):
+        sufficient = [
+            candidate for candidate in sufficient if symbols.always(any_of([negate(candidate.term), condition]))
+        ]
+        sufficient = [candidate for candidate in sufficient if not symbols.always_and_at_points(negate(candidate.term))]
+        if sufficient and symbols.always(any_of([negate(condition), *(candidate.term for candidate in sufficient)])):
+            return " or ".join(candidate.text for candidate in _irredundant(sufficient, condition, symbols, any_of))
+    necessary = [
+        candidate for candidate in candidates if all(value_at(candidate.term, point) is not False for point in holds)
+    ]
+    if all(any(not value_at(candidate.term, point) for candidate in necessary) for point in fails):
+        necessary = [
+            candidate for candidate in necessary if symbols.always(any_of([negate(condition), candidate.term]))
+        ]
+        necessary = [candidate for candidate in necessary if not symbols.always_and_at_points(candidate.term)]
+        if necessary and symbols.always(
+            any_of([negate(all_of([candidate.term for candidate in necessary])), condition])
+        ):
+            return " and ".join(candidate.text for candidate in _irredundant(necessary, condition, symbols, all_of))
     return ""
 
 
@@ -135,7 +145,7 @@ def _texts(condition: z3.BoolRef, symbols: Symbols) -> Iterator[str]:
     numbers = sorted({1, *(number for number in constants_in(condition) if 0 <= number <= MAX_CONSTANT)})
     names = [symbols.written[name] for name in symbols.names if symbols.inner[name] in involved]
     pairs = list(combinations(names, 2))
-    yield from (f"{one} == {other}" for one, other in pairs)
+    yield from (f"{left} == {right}" for left, right in pairs)
     yield from (f"{name} == {number}" for name in names for number in numbers)
     yield from (f"{name} % {number} == 0" for name in names for number in numbers if number > 1)
     for name in names:
@@ -145,9 +155,9 @@ def _texts(condition: z3.BoolRef, symbols: Symbols) -> Iterator[str]:
     yield from written_comparisons(
         z3.simplify(condition), {symbols.inner[name]: symbols.written[name] for name in symbols.names}
     )
-    for one, other in pairs:
-        yield f"{one} >= {other}"
-        yield f"{one} <= {other}"
+    for left, right in pairs:
+        yield f"{left} >= {right}"
+        yield f"{left} <= {right}"
     for name in names:
         for number in numbers:
             yield f"{name} >= {number + 1}"

@@ -17,8 +17,7 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.environment import environment
 from sonnx.language.domain import constant_key, given_key, input_key, written_key
-from sonnx.language.evaluator import RUN_TIME
-from sonnx.language.evaluator import TensorFacts as Facts
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import WIDTH, Attribute, Graph, Import, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
@@ -41,8 +40,8 @@ class CallInstance:
     """The facts of one call of an operator; None stands for an input or output that is left out."""
 
     signature: Signature
-    inputs: tuple[Facts | None, ...]
-    outputs: tuple[Facts | None, ...]
+    inputs: tuple[TensorFacts | None, ...]
+    outputs: tuple[TensorFacts | None, ...]
     attributes: tuple[Attribute, ...]
 
     def names(self) -> dict[str, Any]:
@@ -53,20 +52,18 @@ class CallInstance:
         """A model of this node, in which everything else conforms: every shape and type is declared."""
         names = tuple(f"x{index}" if operand is not None else "" for index, operand in enumerate(self.inputs))
         results = tuple(f"y{index}" if output is not None else "" for index, output in enumerate(self.outputs))
-        given = [(name, operand) for name, operand in zip(names, self.inputs, strict=True) if operand is not None]
+        connected = [(name, operand) for name, operand in zip(names, self.inputs, strict=True) if operand is not None]
         node = Node("node", self.signature.operator, "", "", _trimmed(names), _trimmed(results), self.attributes)
         produced = [(name, output) for name, output in zip(results, self.outputs, strict=True) if output is not None]
         graph = Graph(
             name="witness",
             inputs=tuple(
-                ValueInfo(name, _type(tensor_facts))
-                for name, tensor_facts in given
-                if not isinstance(tensor_facts.values, tuple)
+                ValueInfo(name, _type(tensor)) for name, tensor in connected if not isinstance(tensor.values, tuple)
             ),
-            outputs=tuple(ValueInfo(name, _type(tensor_facts)) for name, tensor_facts in produced),
+            outputs=tuple(ValueInfo(name, _type(tensor)) for name, tensor in produced),
             value_info=(),
             initializers=tuple(
-                _constant(name, tensor_facts) for name, tensor_facts in given if isinstance(tensor_facts.values, tuple)
+                _constant(name, tensor) for name, tensor in connected if isinstance(tensor.values, tuple)
             ),
             sparse_initializers=(),
             nodes=(node,),
@@ -75,22 +72,22 @@ class CallInstance:
 
 
 def _trimmed(names: Sequence[str]) -> tuple[str, ...]:
-    """Names left out at the end are not written."""
+    """The names without the empty ones at the end."""
     end = max([index + 1 for index, name in enumerate(names) if name], default=0)
     return tuple(names[:end])
 
 
-def _type(facts: Facts) -> Type:
+def _type(facts: TensorFacts) -> Type:
     return Type("tensor", str(facts.type), _extents(facts))
 
 
-def _extents(facts: Facts) -> tuple[int, ...]:
+def _extents(facts: TensorFacts) -> tuple[int, ...]:
     """The shape, which is known for every tensor of an instance."""
     assert isinstance(facts.shape, tuple)  # noqa: S101  see `_Reader.tensor`
     return tuple(extent for extent in facts.shape if isinstance(extent, int))
 
 
-def _constant(name: str, facts: Facts) -> Tensor:
+def _constant(name: str, facts: TensorFacts) -> Tensor:
     element, values = str(facts.type), facts.values
     assert isinstance(values, tuple)  # noqa: S101  the caller's condition
     if not any(values):
@@ -99,7 +96,7 @@ def _constant(name: str, facts: Facts) -> Tensor:
     return Tensor(name, element, _extents(facts), ("raw_data",), memoryview(data))
 
 
-def _zeros(name: str, facts: Facts) -> Tensor:
+def _zeros(name: str, facts: TensorFacts) -> Tensor:
     """A constant of zeros, or of empty strings."""
     element, size = str(facts.type), prod(_extents(facts))
     if element == "string":
@@ -121,15 +118,15 @@ class _Reader:
     def listed(self, name: str, length: int) -> tuple[int, ...]:
         return tuple(self.number(f"{name}.{index}") for index in range(length))
 
-    def tensor(self, name: str) -> Facts:
+    def tensor(self, name: str) -> TensorFacts:
         shape = self.listed(name, self.number(f"{name}.rank"))
-        return Facts(ELEMENT_TYPES[self.number(f"{name}.type")], shape, RUN_TIME)
+        return TensorFacts(ELEMENT_TYPES[self.number(f"{name}.type")], shape, RUN_TIME)
 
-    def constant(self, parameter: Parameter) -> Facts:
+    def constant(self, parameter: Parameter) -> TensorFacts:
         facts = self.tensor(input_key(parameter.name))
         return facts._replace(values=self.listed(parameter.name, self.number(f"{parameter.name}.length")))
 
-    def formal(self, formal: Input | Output) -> list[Facts | None]:
+    def formal(self, formal: Input | Output) -> list[TensorFacts | None]:
         if isinstance(formal, Input) and formal.variadic:
             return [self.tensor(f"{formal.name}[{i}]") for i in range(self.number(f"{formal.name}.count"))]
         if formal.optional and not self.number(given_key(formal.name)):
@@ -148,7 +145,7 @@ class _Reader:
         """Whether the variables allow a value to be a constant."""
         return name not in inputs_asked_constant(self.signature) or bool(self.number(constant_key(name)))
 
-    def filled(self, facts: Facts, element: int) -> Facts:
+    def filled(self, facts: TensorFacts, element: int) -> TensorFacts:
         """A tensor of one repeated value, a constant where a check reads values of its type."""
         if facts.type not in READABLE:
             return facts
@@ -181,8 +178,8 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
     reader = _Reader(signature, codes, values)
     return CallInstance(
         signature=signature,
-        inputs=tuple(tensor_facts for formal in signature.inputs for tensor_facts in reader.formal(formal)),
-        outputs=tuple(tensor_facts for formal in signature.outputs for tensor_facts in reader.formal(formal)),
+        inputs=tuple(operand for formal in signature.inputs for operand in reader.formal(formal)),
+        outputs=tuple(operand for formal in signature.outputs for operand in reader.formal(formal)),
         attributes=tuple(
             reader.attribute(attribute)
             for attribute in signature.attributes
@@ -196,10 +193,10 @@ def instance(signature: Signature, codes: Mapping[str, int], values: Mapping[str
 
 def dependents(signature: Signature, name: str) -> frozenset[str]:
     """The names of the rules that rely on a rule, also through others."""
-    texts = {name}
-    while more := {rule.name for rule in signature.rules if texts & set(rule.relies)} - texts:
-        texts |= more
-    return frozenset(texts - {name})
+    names = {name}
+    while more := {rule.name for rule in signature.rules if names & set(rule.relies)} - names:
+        names |= more
+    return frozenset(names - {name})
 
 
 def judge(
@@ -240,21 +237,23 @@ def confirm_broken(
     """
     call, report = judge(signature, codes, values, edition)
     failing = {finding.rule for finding in report.findings if finding.verdict is Verdict.FAIL}
-    others = {finding.rule for finding in report.findings if finding.verdict not in (Verdict.FAIL, Verdict.ASSUMED)}
+    not_failing = {
+        finding.rule for finding in report.findings if finding.verdict not in (Verdict.FAIL, Verdict.ASSUMED)
+    }
     relying = {
-        f"{signature.operator}.{name}" for text in (rule.name, *following) for name in dependents(signature, text)
+        f"{signature.operator}.{name}" for broken in (rule.name, *following) for name in dependents(signature, broken)
     }
     also = {f"{signature.operator}.{name}" for name in following} & failing
-    if failing != {rule.slug} | also or others != relying & others:
+    if failing != {rule.slug} | also or not_failing != relying & not_failing:
         raise ReplayFailed(f"{call_text(call)} should break {rule.slug} only in {edition}: {_findings(report)}")
     reason = next(finding.actual for finding in report.findings if finding.rule == rule.slug)
     with_them = f"with {', '.join(sorted(also))}" if also else "only"
     return f"{call_text(call)} breaks {rule.slug} {with_them}: {reason}"
 
 
-def _findings(found: Report) -> str:
-    listed = [f"{finding.rule} {finding.verdict}: {finding.actual}" for finding in found.findings]
-    return "; ".join(listed) or f"the verdict of the check is {found.verdict}, without a finding"
+def _findings(report: Report) -> str:
+    listed = [f"{finding.rule} {finding.verdict}: {finding.actual}" for finding in report.findings]
+    return "; ".join(listed) or f"the verdict of the check is {report.verdict}, without a finding"
 
 
 def call_text(call: CallInstance) -> str:
@@ -271,7 +270,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _tensor(facts: Facts | None) -> str:
+def _tensor(facts: TensorFacts | None) -> str:
     if facts is None:
         return "none"
     constant = f" = {list(facts.values)}" if isinstance(facts.values, tuple) else ""

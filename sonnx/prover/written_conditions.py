@@ -55,21 +55,21 @@ def _sum(term: z3.ArithRef, names: Mapping[str, str]) -> Sum | None:
     if kind == z3.Z3_OP_UNINTERPRETED and term.num_args() == 0 and str(term) in names:
         return {(names[str(term)],): 1}
     parts = [_sum(part, names) for part in term.children()]
-    known = [part for part in parts if part is not None]
-    if not parts or len(known) < len(parts):
+    sums = [part for part in parts if part is not None]
+    if not parts or len(sums) < len(parts):
         return None
     match kind:
         case z3.Z3_OP_ADD:
-            return _added(known)
+            return _added(sums)
         case z3.Z3_OP_SUB:
-            return _plus(known[0], _added(known[1:]), -1)
+            return _plus(sums[0], _added(sums[1:]), -1)
         case z3.Z3_OP_UMINUS:
-            return _plus({}, known[0], -1)
+            return _plus({}, sums[0], -1)
         case z3.Z3_OP_MUL:
-            return _product(known, {name: place for place, name in enumerate(names.values())})
-        case z3.Z3_OP_IDIV | z3.Z3_OP_MOD if set(known[1]) == {()} and known[1][()] > 0:
+            return _product(sums, {name: place for place, name in enumerate(names.values())})
+        case z3.Z3_OP_IDIV | z3.Z3_OP_MOD if set(sums[1]) == {()} and sums[1][()] > 0:
             sign = "//" if kind == z3.Z3_OP_IDIV else "%"
-            return {(f"{_operand(known[0])} {sign} {known[1][()]}",): 1}
+            return {(f"{_operand(sums[0])} {sign} {sums[1][()]}",): 1}
     return None
 
 
@@ -92,8 +92,8 @@ def _product(sums: list[Sum], order: Mapping[str, int]) -> Sum | None:
 
     Its factors are in the order of the symbols, quotients last, so that equal products are one part of a sum.
     """
-    several = [one for one in sums if len(one) != 1]
-    single = [next(iter(one.items())) for one in sums if len(one) == 1]
+    several = [each for each in sums if len(each) != 1]
+    single = [next(iter(each.items())) for each in sums if len(each) == 1]
     factors = [factor for factors, _ in single for factor in factors]
     parts = tuple(sorted(factors, key=lambda factor: (order.get(factor, len(order)), factor)))
     number = prod(number for _, number in single)

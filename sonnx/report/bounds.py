@@ -8,7 +8,7 @@ from math import ceil, floor, inf, log10
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural
-from sonnx.base.outward import at_least, at_most
+from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import json_text
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, TensorBounds
@@ -99,7 +99,10 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
     numbers: tuple[str, ...] = ("",) * 5
     if not tensor.unbounded and tensor.low.size:
         above = (tensor.high.max(), tensor.introduced.max(), tensor.propagated.max(), tensor.error.max())
-        numbers = (at_least(float(tensor.low.min()), 6), *(at_most(float(number), 6) for number in above))
+        numbers = (
+            lower_bound_text(float(tensor.low.min()), 6),
+            *(upper_bound_text(float(number), 6) for number in above),
+        )
     text = f"in [{numbers[0]}, {numbers[1]}], error at most {numbers[4]}" if numbers[0] else "no elements"
     return CaseResult(
         "bounded", escape(tensor.name), *_standing(not tensor.unbounded, "bounded", "not bounded"),
@@ -110,14 +113,15 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
 
 def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
     for decision in bounds.decisions:
-        text = f"in [{at_least(decision.low, 6)}, {at_most(decision.high, 6)}], error at most {at_most(decision.error)}"
+        ends = f"[{lower_bound_text(decision.low, 6)}, {upper_bound_text(decision.high, 6)}]"
+        text = f"in {ends}, error at most {upper_bound_text(decision.error)}"
         yield _asked("decision", decision.what, decision.same, "the same", "not shown", text)
 
 
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
     if bounds.max_error is not None and bounds.outputs:
         error = bounds.outputs[0].largest_error
-        text = f"the error is at most {at_most(error, 6)}; asked: {bounds.max_error:.6g}"
+        text = f"the error is at most {upper_bound_text(error, 6)}; asked: {bounds.max_error:.6g}"
         yield _asked("error", "error", error <= bounds.max_error, "holds", "not shown", text)
     if bounds.split is not None:
         yield _asked("split", "split", bounds.split.finished, "shown", "open", bounds.split.text)
@@ -138,19 +142,19 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
         yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 
 
-def _interval(made: Interval) -> str:
+def _interval(interval: Interval) -> str:
     """The box of an input, with every digit: one interval, those of few elements, or where to find them."""
-    pairs = [*zip(made.low.reshape(-1).tolist(), made.high.reshape(-1).tolist(), strict=True)]
+    pairs = [*zip(interval.low.reshape(-1).tolist(), interval.high.reshape(-1).tolist(), strict=True)]
     if not pairs:
         return "no elements"
-    if made.is_same:
+    if interval.is_same:
         return f"each element in {list(pairs[0])}"
     if len(pairs) <= MAX_INTERVALS:
         return "elements in " + ", ".join(str(list(pair)) for pair in pairs)
-    what = "a number of its own" if made.is_point else "an interval of its own"
+    what = "a number of its own" if interval.is_point else "an interval of its own"
     return (
-        f"each element has {what}, all within [{made.low.min()}, {made.high.max()}]; SHA-256 of the lower ends and the "
-        f"upper ends as float64 {made.sha256}"
+        f"each element has {what}, all within [{interval.low.min()}, {interval.high.max()}]; "
+        f"SHA-256 of the lower ends and the upper ends as float64 {interval.sha256}"
     )
 
 
@@ -165,10 +169,10 @@ def _notes(bounds: Bounds) -> Iterator[str]:
 
 
 def _pictures(tensors: Iterable[TensorBounds]) -> Iterator[Picture]:
-    known = [tensor for tensor in tensors if not tensor.unbounded and tensor.low.size]
-    if len(known) > 1:
+    drawn = [tensor for tensor in tensors if not tensor.unbounded and tensor.low.size]
+    if len(drawn) > 1:
         names = ", ".join(f"{title} ({colour})" for title, colour, _ in CURVES)
-        yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(known))
+        yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(drawn))
 
 
 def picture(tensors: Sequence[TensorBounds]) -> str:

@@ -158,36 +158,36 @@ def evidence(
     def array(name: str) -> Array:
         place = Path(name) if folder is None else folder / name
         part, content = only_array(str(place)), whole_bytes(place)
-        if read.setdefault(name, content) != content or sum(Path(text).name == place.name for text in read) > 1:
+        if read.setdefault(name, content) != content or sum(Path(written).name == place.name for written in read) > 1:
             raise UsageError(f"two files of the box are named {quote(place.name)}: a pack has one")
         return part
 
     box, assumed = box_of_texts(model, texts, array), hypotheses_named(hypotheses)
-    named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), text) for text in texts)
-    found = discharge(report, model, path, box, named, assumed)
+    named = tuple(reduce(_with_base_name, sorted(read, key=len, reverse=True), written) for written in texts)
+    outcome = discharge(report, model, path, box, named, assumed)
     files = {f"{FOLDER}/{Path(name).name}": content for name, content in read.items()}
     about = ShownByBox(
         named,
         {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         convert(assumed.as_json(), StatedHypotheses),
-        tuple(BoxCondition(**_condition(finding)) for finding in found.shown),
+        tuple(BoxCondition(**_condition(finding)) for finding in outcome.shown),
         tuple(
             BrokenCondition(
                 **_condition(finding), why=escape(broken.why),
                 input={escape(name): _file_of(number, at) for at, name in enumerate(broken.input)},
             )
-            for number, (finding, broken) in enumerate(found.failing)
+            for number, (finding, broken) in enumerate(outcome.failing)
         ),
         tuple(
             UndecidedCondition(**_condition(finding), share=rounded_up(open_.share, DIGITS), part=open_.part)
-            for finding, open_ in found.undecided
+            for finding, open_ in outcome.undecided
         ),
-        *_figures(found),
+        *_figures(outcome),
     )  # fmt: skip
-    for number, (_, broken) in enumerate(found.failing):
+    for number, (_, broken) in enumerate(outcome.failing):
         for at, (name, values) in enumerate(broken.input.items()):
             files[_file_of(number, at)] = npy(name, values)
-    return BoxEvidence(found.report, files, named, about)
+    return BoxEvidence(outcome.report, files, named, about)
 
 
 def _with_base_name(text: str, file: str) -> str:
@@ -203,11 +203,11 @@ def _file_of(number: int, at: int) -> str:
     return f"{COUNTEREXAMPLES}/{number}-{at}.npy"
 
 
-def _figures(found: Discharge) -> tuple[int, tuple[OpenBoundCondition, ...], str, tuple[BoxOutput, ...]]:
-    """The last fields of `ShownByBox`."""
-    bounds = found.bounds
+def _figures(outcome: Discharge) -> tuple[int, tuple[OpenBoundCondition, ...], str, tuple[BoxOutput, ...]]:
+    """The fields of `ShownByBox` about bounds: conditions, those not shown, why there are none, and outputs."""
+    bounds = outcome.bounds
     if bounds is None:
-        return 0, (), found.report.notes[-1], ()
+        return 0, (), outcome.report.notes[-1], ()
     conditions = bounds.conditions
     return (
         len(conditions),
@@ -218,11 +218,11 @@ def _figures(found: Discharge) -> tuple[int, tuple[OpenBoundCondition, ...], str
 
 
 def _output(tensor: TensorBounds) -> BoxOutput:
-    known = not tensor.unbounded and tensor.low.size > 0
+    is_known = not tensor.unbounded and tensor.low.size > 0
     return BoxOutput(
         escape(tensor.name),
         tensor.low.shape,
-        rounded_down(float(tensor.low.min()), DIGITS) if known else None,
-        rounded_up(float(tensor.high.max()), DIGITS) if known else None,
-        rounded_up(tensor.largest_error, DIGITS) if known else None,
+        rounded_down(float(tensor.low.min()), DIGITS) if is_known else None,
+        rounded_up(float(tensor.high.max()), DIGITS) if is_known else None,
+        rounded_up(tensor.largest_error, DIGITS) if is_known else None,
     )

@@ -30,8 +30,8 @@ OVERVIEW = ("model", "verdict", "edition", "rules evaluated", "fail", "open", "n
 
 def document_of(run: CheckRun, declared: bool = False) -> Document:
     """All reports of one run; where `declared`, every rule of the edition is a criterion, not only those named."""
-    known, reports, unreadable = catalogue.editions(), run.reports, run.unreadable
-    edition = known.editions[reports[0].edition if reports else known.default]
+    editions, reports, unreadable = catalogue.editions(), run.reports, run.unreadable
+    edition = editions.editions[reports[0].edition if reports else editions.default]
     rules = {rule.slug: rule for rule in rules_of(edition)} if declared else {}
     for report in reports:
         rules = {**report.rules, **rules}
@@ -141,10 +141,10 @@ def _details(finding: Finding, statement: str) -> Iterator[tuple[str, str]]:
 
 def _other_cases(report: Report) -> Iterator[CaseResult]:
     """A case for each rule without a finding: it passes, or does not apply, with the reasons."""
-    found = {finding.rule for finding in report.findings}
+    with_findings = {finding.rule for finding in report.findings}
     counts: dict[str, dict[Verdict, list[str]]] = {}
     for count in report.counts:
-        if count.rule not in found:
+        if count.rule not in with_findings:
             text = f"{count.number} {count.verdict}" + (f" ({count.reason})" if count.reason else "")
             counts.setdefault(count.rule, {}).setdefault(count.verdict, []).append(text)
     for rule, verdicts in counts.items():

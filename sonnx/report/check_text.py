@@ -40,16 +40,16 @@ def render(run: CheckRun) -> str:
 
 
 def render_in(style: Style, run: CheckRun) -> str:
-    """As `render`, in a style."""
+    """As `render`, with the colours and the width of a style."""
     if len(run.reports) + len(run.unreadable) == 1:
         return render_full(run, style)
-    return "".join(f"{brief(report, style)}\n" for report in run.reports) + total(run)
+    return "".join(f"{brief(report, style)}\n" for report in run.reports) + total_line(run)
 
 
 def render_full(run: CheckRun, style: Style = PLAIN) -> str:
     """The whole report of each model, and a line of totals if there are several files."""
     text = "\n".join(one_report(report, style) for report in run.reports)
-    return f"{text}\n{total(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
+    return f"{text}\n{total_line(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
 
 
 def statistics(reports: Sequence[Report], style: Style = PLAIN) -> str:
@@ -219,10 +219,10 @@ def _folded(notes: Sequence[str]) -> Iterator[str]:
     yield from (note for note in notes if len(accepted) <= 1 or ACCEPTED_LIKE not in note)
 
 
-def total(run: CheckRun) -> str:
+def total_line(run: CheckRun) -> str:
     """The last line for several models."""
     words = [str(report.verdict) for report in run.reports]
     words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
-    order = (*Verdict, *(no_verdict.word for no_verdict in NoVerdict))
+    order = (*Verdict, *(reason.word for reason in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
     return f"{len(words)} files: {', '.join(numbers)}\n"

@@ -17,25 +17,25 @@ SHOWN_RUNS = 6
 POSITIONS = ("first", "between", "last", "alone")
 
 
-def reach_cases(found: Reach) -> Iterator[CaseResult]:
+def reach_cases(reach: Reach) -> Iterator[CaseResult]:
     """A case for each input of a node."""
-    for operand in found.inputs:
+    for operand in reach.inputs:
         numbers = (operand.number, len(operand.unreachable), len(operand.unknown))
         words = ("reached", "unreachable", "unknown")
         message = ", ".join(f"{n} {word}" for n, word in zip(numbers, words, strict=True) if n) or "no classes"
-        known = not operand.unknown
+        all_known = not operand.unknown
         yield CaseResult(
-            REACH, f"{escape(operand.value)} ({escape(operand.operator)})", "known" if known else "partly known",
-            Standing.GOOD if known else Standing.NOTE, message, tuple(_details(found, operand)),
+            REACH, f"{escape(operand.value)} ({escape(operand.operator)})", "known" if all_known else "partly known",
+            Standing.GOOD if all_known else Standing.NOTE, message, tuple(_details(reach, operand)),
             operand.where, cells=tuple(map(str, numbers)), shown=True,
         )  # fmt: skip
 
 
-def _details(found: Reach, each: InputReach) -> Iterator[tuple[str, str]]:
+def _details(reach: Reach, each: InputReach) -> Iterator[tuple[str, str]]:
     for met in each.reached[:SHOWN_RUNS]:
-        run = found.runs[met.run]
-        given = f" ({'; '.join(run.inputs)})" if run.inputs else ""
-        yield "reached", escape_once(f"{grouped(met.classes)} by {run.name}{given}")
+        run = reach.runs[met.run]
+        with_inputs = f" ({'; '.join(run.inputs)})" if run.inputs else ""
+        yield "reached", escape_once(f"{grouped(met.classes)} by {run.name}{with_inputs}")
     if len(each.reached) > SHOWN_RUNS:
         later = [name for met in each.reached[SHOWN_RUNS:] for name in met.classes]
         yield "reached", f"{grouped(later)} by {plural(len(each.reached) - SHOWN_RUNS, 'other run')}"
@@ -57,9 +57,9 @@ def grouped(names: Iterable[str]) -> str:
     return "; ".join(f"{name} {', '.join(places)}".rstrip() for name, places in groups.items())
 
 
-def reach_sentences(found: Comparison) -> Iterator[str]:
+def reach_sentences(comparison: Comparison) -> Iterator[str]:
     """How many classes are known, and which differences of nodes alone the model leads to."""
-    reach = found.reach
+    reach = comparison.reach
     if reach is None or not reach.inputs:
         return
     triples = [(operand.number, len(operand.unreachable), len(operand.unknown)) for operand in reach.inputs]
@@ -70,7 +70,7 @@ def reach_sentences(found: Comparison) -> Iterator[str]:
     )
     if reach.no_ranges:
         yield f"no range of the model excludes a class: {escape_once(reach.no_ranges)}"
-    for row in found.rows:
+    for row in comparison.rows:
         if row.way != CLASS_NODE or row.classes is None:
             continue
         for far in row.classes.unexplained:

@@ -58,14 +58,14 @@ class ComparisonReport(Comparison, Rendered):
 
     def to_json(self) -> str:
         """One JSON document (comparison.schema.json)."""
-        return comparison_json.render(self, [broken_bound.sentence for broken_bound in self.broken_bounds])
+        return comparison_json.render(self, [violation.sentence for violation in self.broken_bounds])
 
     def document(self) -> Document:
         """The comparison as a document: a section for each way to compare, and one for runs with problems."""
         name = escape(self.model)
 
         def broken(row: Row | None) -> list[str]:
-            return [broken_bound.sentence for broken_bound in self.broken_bounds if broken_bound.row is row]
+            return [violation.sentence for violation in self.broken_bounds if violation.row is row]
 
         sections = [
             Section(f"{name}: {way}", self.file, tuple(_case(row, broken(row)) for row in rows), heads=HEADS)
@@ -95,52 +95,52 @@ class ComparisonReport(Comparison, Rendered):
         )
 
 
-def standing(found: Comparison) -> str:
-    """Whether the model conforms."""
-    if found.unchecked:
+def standing(comparison: Comparison) -> str:
+    """A sentence on whether the model conforms to the edition."""
+    if comparison.unchecked:
         return "UNCHECKED: the model may be outside the profile"
-    return f"the model conforms to edition {found.edition}"
+    return f"the model conforms to edition {comparison.edition}"
 
 
-def summary(found: Comparison) -> str:
+def summary(comparison: Comparison) -> str:
     """The number of identical values, in one sentence."""
-    same = sum(row.distance is not None and not row.differs for row in found.rows)
-    missing = sum(row.distance is None for row in found.rows)
+    same = sum(row.distance is not None and not row.differs for row in comparison.rows)
+    missing = sum(row.distance is None for row in comparison.rows)
     rest = f"; {missing} could not be compared" if missing else ""
-    return f"{same} of {len(found.rows)} values are identical bit for bit{rest}"
+    return f"{same} of {len(comparison.rows)} values are identical bit for bit{rest}"
 
 
-def judgement(found: Comparison) -> Iterator[str]:
+def judgement(comparison: Comparison) -> Iterator[str]:
     """What the comparison says about the runtime: ordinary inputs, others apart, classes, and the bounds if given."""
-    outputs = [row for row in found.rows if row.way == OUTPUT]
+    outputs = [row for row in comparison.rows if row.way == OUTPUT]
     ordinary = [row.ordinary for row in outputs if row.ordinary is not None]
     if ordinary:
-        of = f"{found.ordinary_runs} of {plural(found.runs, 'run')}"
+        of = f"{comparison.ordinary_runs} of {plural(comparison.runs, 'run')}"
         yield f"on ordinary inputs ({of}): {_ordinary_sentence(ordinary)}"
-    elif outputs and found.runs:
+    elif outputs and comparison.runs:
         yield "no run has ordinary inputs"
     special = [kind for row in outputs for kind in _special_kinds(row)]
     if special:
         listed = ", ".join(f"{kind} {number}" for kind, number in _summed(special).items())
         yield f"on other inputs, elements that differ in kind: {listed}"
-    yield from _class_sentences(found)
-    yield from reach_sentences(found)
-    faults = [row for row in found.rows if row.faults]
+    yield from _class_sentences(comparison)
+    yield from reach_sentences(comparison)
+    faults = [row for row in comparison.rows if row.faults]
     if faults:
         values = plural(len(faults), "value", "values")
         yield f"the runtime fails for {values}: {escape(faults[0].faults[0])}"
-    if found.hypotheses:
-        yield _under_hypotheses(found)
-        if found.not_measured:
-            yield escape(found.not_measured)
+    if comparison.hypotheses:
+        yield _under_hypotheses(comparison)
+        if comparison.not_measured:
+            yield escape(comparison.not_measured)
     elif any(row.differs for row in outputs):
         yield "--bound says whether rounding alone explains the differences"
-    yield from (f"warning, estimated by random rounding and not proved: {escape(name)}" for name in found.unusual)
+    yield from (f"warning, estimated by random rounding and not proved: {escape(name)}" for name in comparison.unusual)
 
 
-def _class_sentences(found: Comparison) -> Iterator[str]:
+def _class_sentences(comparison: Comparison) -> Iterator[str]:
     for way, of in ((CLASS_OUTPUT, "outputs of the whole model"), (CLASS_NODE, "nodes alone")):
-        rows = [row for row in found.rows if row.way == way and row.classes is not None]
+        rows = [row for row in comparison.rows if row.way == way and row.classes is not None]
         if not rows:
             continue
         runs = sum(row.classes.runs for row in rows if row.classes and not row.same_as)
@@ -148,7 +148,7 @@ def _class_sentences(found: Comparison) -> Iterator[str]:
         explained = sum(bool(row.classes and row.classes.deviations and not row.classes.unexplained) for row in rows)
         if wrong:
             kinds = dict.fromkeys(
-                class_deviation.kind for row in wrong if row.classes for class_deviation in row.classes.unexplained
+                deviation.kind for row in wrong if row.classes for deviation in row.classes.unexplained
             )
             said = f"{plural(len(wrong), 'value differs', 'values differ')} in kind: {', '.join(kinds)}"
         else:
@@ -156,15 +156,15 @@ def _class_sentences(found: Comparison) -> Iterator[str]:
         yield f"on class inputs, {of} ({plural(runs, 'comparison')}): {said}"
 
 
-def _under_hypotheses(found: Comparison) -> str:
-    exceeded = sum(bool(row.exceeded) for row in found.rows)
+def _under_hypotheses(comparison: Comparison) -> str:
+    exceeded = sum(bool(row.exceeded) for row in comparison.rows)
     if exceeded:
         values = plural(exceeded, "value is", "values are")
-        return f"{values} outside the bound under {found.hypotheses}: rounding does not explain it"
-    if not found.without_bounds:
-        return f"every value is inside the bound under {found.hypotheses}: rounding explains the differences"
-    missing = f"{len(found.without_bounds)} of {plural(found.runs, 'run')} have values without a bound"
-    return f"every value with a bound under {found.hypotheses} is inside it; {missing}"
+        return f"{values} outside the bound under {comparison.hypotheses}: rounding does not explain it"
+    if not comparison.without_bounds:
+        return f"every value is inside the bound under {comparison.hypotheses}: rounding explains the differences"
+    missing = f"{len(comparison.without_bounds)} of {plural(comparison.runs, 'run')} have values without a bound"
+    return f"every value with a bound under {comparison.hypotheses} is inside it; {missing}"
 
 
 def _example(each: ClassDeviation) -> str:
@@ -190,11 +190,7 @@ def _ordinary_sentence(distances: Sequence[Distance]) -> str:
 
 def _special_kinds(row: Row) -> Iterator[tuple[str, int]]:
     """How many elements differ in kind in the runs with special inputs: those of all runs without the ordinary ones."""
-    usual = (
-        {ordinary_special.kind: ordinary_special.number for ordinary_special in row.ordinary.specials}
-        if row.ordinary is not None
-        else {}
-    )
+    usual = {each.kind: each.number for each in row.ordinary.specials} if row.ordinary is not None else {}
     for special in row.distance.specials if row.distance is not None else ():
         if special.number > usual.get(special.kind, 0):
             yield special.kind, special.number - usual.get(special.kind, 0)
@@ -237,10 +233,10 @@ LEGEND = (
 DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
 
 
-def _pictures(found: Comparison) -> Iterator[Picture]:
-    if any(row.way in DRAWN for row in found.rows):
+def _pictures(comparison: Comparison) -> Iterator[Picture]:
+    if any(row.way in DRAWN for row in comparison.rows):
         legend = "Full dots: on equal inputs. Circles: accumulated from the inputs of the model."
-        yield Picture("Largest distance of each node, in ulp", legend, _plot(found.rows))
+        yield Picture("Largest distance of each node, in ulp", legend, _plot(comparison.rows))
 
 
 def _plot(rows: Sequence[Row]) -> str:
@@ -281,54 +277,55 @@ RUNS = "exact-values"
 RUN = "The model has exact values for the inputs of a run, and values of the runtime can be compared with them."
 
 
-def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
-    if found.sha256:
-        yield "SHA-256", found.sha256
-    yield "runtime", escape_once(found.runtime)
-    yield "inputs", f"{plural(found.runs, 'run')}, {escape_once(found.inputs)}"
-    counted = [row.classes for row in found.rows if row.classes is not None and not row.same_as]
+def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    if comparison.sha256:
+        yield "SHA-256", comparison.sha256
+    yield "runtime", escape_once(comparison.runtime)
+    yield "inputs", f"{plural(comparison.runs, 'run')}, {escape_once(comparison.inputs)}"
+    counted = [row.classes for row in comparison.rows if row.classes is not None and not row.same_as]
     if counted:
-        runs, left = sum(class_runs.runs for class_runs in counted), sum(class_runs.left_out for class_runs in counted)
-        without = sum(class_runs.without_value for class_runs in counted)
+        runs, left = sum(each.runs for each in counted), sum(each.left_out for each in counted)
+        without = sum(each.without_value for each in counted)
         said = plural(runs, "comparison", "comparisons")
         said += f"; {plural(left, 'case', 'cases')} left out (--class-runs)" if left else ""
         said += f"; {plural(without, 'case has', 'cases have')} no exact value" if without else ""
         yield "classes", said
-    for reason in found.without_classes:
+    for reason in comparison.without_classes:
         yield "no classes", escape_once(reason)
-    for optimization in found.optimizations:
+    for optimization in comparison.optimizations:
         yield f"optimized graph, {optimization.level}", escape_once(_optimization(optimization))
-    first = found.first_diverging
+    first = comparison.first_diverging
     if first is not None:
         text = "".join(f"; {term} {text}" for term, text in _farthest(first.distance))
         yield "first node that differs on equal inputs", f"{first.place}{text}"
 
 
-def other_function(found: Optimization) -> str:
+def other_function(optimization: Optimization) -> str:
     """The sentence for an optimized graph that is another function."""
-    return f"at level {found.level} the runtime computes another function: {_cut(found)}"
+    return f"at level {optimization.level} the runtime computes another function: {_cut(optimization)}"
 
 
-def _cut(found: Optimization) -> str:
+def _cut(optimization: Optimization) -> str:
     """The first pair of values that does not match."""
-    texts = [f" of {operator}" if operator else "" for operator in found.operators]
-    pair = f"{quote(found.second)}{texts[1]} in its graph and {quote(found.first)}{texts[0]} in the model"
-    return f"the first values that do not match are {pair}: {found.reason}"
+    producers = [f" of {operator}" if operator else "" for operator in optimization.operators]
+    first, second = (f"{quote(optimization.first)}{producers[0]}", f"{quote(optimization.second)}{producers[1]}")
+    pair = f"{second} in its graph and {first} in the model"
+    return f"the first values that do not match are {pair}: {optimization.reason}"
 
 
-def _optimization(found: Optimization) -> str:
+def _optimization(optimization: Optimization) -> str:
     """What is known of the graph of one level."""
-    if not found.answer:
-        return f"not compared: {found.reason}"
-    said = f"{found.answer}, {plural(found.nodes, 'node')}"
-    return f"{said}; {_cut(found)}" if found.first else said
+    if not optimization.answer:
+        return f"not compared: {optimization.reason}"
+    said = f"{optimization.answer}, {plural(optimization.nodes, 'node')}"
+    return f"{said}; {_cut(optimization)}" if optimization.first else said
 
 
 def _case(row: Row, broken: Sequence[str]) -> CaseResult:
     failed = [f"not compared in {row.failures[0]}"] if row.failures else []
-    texts = [_distance_sentence(row.distance)] if row.distance is not None else []
+    distances = [_distance_sentence(row.distance)] if row.distance is not None else []
     more = [f"and {len(broken) - SHOWN_SENTENCES} more"] if len(broken) > SHOWN_SENTENCES else []
-    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *texts)]
+    messages = [escape_once(text) for text in [*broken[:SHOWN_SENTENCES], *more] or (*failed, *distances)]
     if broken:
         verdict, standing_ = "broken", Standing.BAD
     elif row.failures:
@@ -395,9 +392,9 @@ def _farthest(distance: Distance | None) -> Iterator[tuple[str, str]]:
         yield "farthest", f"at {list(distance.at or ())}: {distance.found}, exact {distance.exact}"
 
 
-def _run_cases(found: Comparison, broken: Sequence[str]) -> Iterator[CaseResult]:
+def _run_cases(comparison: Comparison, broken: Sequence[str]) -> Iterator[CaseResult]:
     where = Where("model", "model")
     for sentence in broken:
         yield CaseResult(RUNS, "all runs", "not compared", Standing.BAD, escape_once(sentence), (), where)
-    for reason in found.skipped:
+    for reason in comparison.skipped:
         yield CaseResult(RUNS, reason.partition(":")[0], "skipped", Standing.SKIPPED, escape_once(reason), (), where)

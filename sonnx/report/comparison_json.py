@@ -52,9 +52,11 @@ class ComparisonDocument(Result, frozen=True):
     """With --bound: values within their bound that random rounding rarely makes; an estimate."""
 
 
-def render(found: Comparison, broken: Sequence[str]) -> str:
+def render(comparison: Comparison, broken: Sequence[str]) -> str:
     """The comparison as one JSON document."""
-    first = found.first_diverging
-    named = {name: getattr(found, name) for name in ComparisonDocument.__struct_fields__ if hasattr(found, name)}
+    first = comparison.first_diverging
+    named = {
+        name: getattr(comparison, name) for name in ComparisonDocument.__struct_fields__ if hasattr(comparison, name)
+    }
     named |= {"first_diverging": first.place if first else None, "broken": tuple(broken)}
     return json_text(ComparisonDocument(**named))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.report.check_run import CheckRun
-from sonnx.report.check_text import total
+from sonnx.report.check_text import total_line
 from sonnx.report.phrases import place
 
 
@@ -16,7 +16,7 @@ def render(run: CheckRun) -> str:
     lines = [line for report in run.reports for line in _lines(report)]
     for name, reason in run.unreadable.items():
         lines.append(f"{escape(name)}: {reason_without_verdict(reason).word}: {escape(reason)}")
-    return "".join(f"{line}\n" for line in lines) + total(run)
+    return "".join(f"{line}\n" for line in lines) + total_line(run)
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -37,15 +37,15 @@ def files(name: str | None = None) -> dict[str, str]:
     editions = sorted(catalogue.editions().editions) if name is None else [catalogue.edition_named(name).name]
     different: dict[str, str] = {}
     numbers = count(1)
-    made: dict[str, list[str]] = {}
+    rules_of_calls: dict[str, list[str]] = {}
     for edition in editions:
         for candidate in signatures(edition):
-            made[f"{edition} {candidate.operator} {candidate.version}"] = [
+            rules_of_calls[f"{edition} {candidate.operator} {candidate.version}"] = [
                 different.setdefault(rule, f"rule_{next(numbers)}") if rule not in different else different[rule]
                 for rule in rules(candidate)
             ]
     definitions = "".join(f"Definition {name} := {word}.\n" for word, name in different.items())
-    entries = ";\n".join(f"  ({text(key)}, [{'; '.join(names)}])" for key, names in made.items())
+    entries = ";\n".join(f"  ({text(key)}, [{'; '.join(names)}])" for key, names in rules_of_calls.items())
     text_of_rules = f"{HEAD}{definitions}\nDefinition catalogue : list (string * list rule) := [\n{entries}\n].\n"
     return {RULES: text_of_rules} | ({coq_questions.QUESTIONS: coq_questions.file()} if name is None else {})
 
@@ -59,19 +59,19 @@ def signatures(edition: str) -> Iterator[Signature]:
                 yield candidate
 
 
-def rules(made: Signature) -> Iterator[str]:
+def rules(called: Signature) -> Iterator[str]:
     """The rules about the calls with a signature, in order."""
-    for rule in made.rules:
-        demand = active_condition(rule, made.text, catalogue.editions())
+    for rule in called.rules:
+        demand = active_condition(rule, called.text, catalogue.editions())
         if demand is not None:
-            yield _rule(made, rule, demand)
+            yield _rule(called, rule, demand)
 
 
-def _rule(made: Signature, rule: Rule, demand: Expression) -> str:
-    applies = "None" if rule.when is None else f"(Some {term(rule.when, made.define)})"
-    over = "None" if demand.over is None else f"(Some {term(parse(demand.over[0]), made.define)})"
-    slugs, relies = {candidate.name: candidate.slug for candidate in made.rules}, "nil"
+def _rule(called: Signature, rule: Rule, demand: Expression) -> str:
+    applies = "None" if rule.when is None else f"(Some {term(rule.when, called.define)})"
+    over = "None" if demand.over is None else f"(Some {term(parse(demand.over[0]), called.define)})"
+    slugs, relies = {candidate.name: candidate.slug for candidate in called.rules}, "nil"
     for rely in reversed(rule.relies):
         if rely in slugs:
             relies = f"(cons {text(slugs[rely])} {relies})"
-    return f"(Build_rule {text(rule.slug)} {relies} {applies} {term(demand, made.define)} {over})"
+    return f"(Build_rule {text(rule.slug)} {relies} {applies} {term(demand, called.define)} {over})"

@@ -80,7 +80,7 @@ class CaseResult(Struct, frozen=True):
 
     @property
     def at(self) -> str:
-        """The place in words, or the name."""
+        """The place of the case in words; its name where it has no place."""
         return place(self.where) if self.where else self.name
 
     @property

@@ -94,9 +94,9 @@ def _section(model: ModelDifference, difference: EditionDifference) -> Section:
     return Section(escape(model.name), model.name, (verdict, *results))
 
 
-def _result(finding: Finding, which: str) -> CaseResult:
+def _result(finding: Finding, side: str) -> CaseResult:
     return CaseResult(
-        finding.rule, place(finding.where), which, Standing.NOTE, escape_once(f"{finding.verdict}: {finding.actual}"),
+        finding.rule, place(finding.where), side, Standing.NOTE, escape_once(f"{finding.verdict}: {finding.actual}"),
         where=finding.where, folded=bool(finding.cause),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import write_folder
-from sonnx.base.outward import at_least, at_most
+from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import Result, json_text
 from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
@@ -145,13 +145,18 @@ def _output_text(found: Equivalence, name: str) -> str:
         text = f"{place} is {witness.exact[0]!r} and {witness.exact[1]!r} for the generated input {witness.number}"
         parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
         if witness.apart:
-            parts.append(f"the ideal values there are at least {at_least(witness.apart)} apart")
+            parts.append(f"the ideal values there are at least {lower_bound_text(witness.apart)} apart")
     return "; ".join(parts) or CLAIMS[output.answer]
 
 
 def _constant_case(each: RoundedConstant) -> CaseResult:
-    text = f"on equal inputs x at most {at_most(each.gain)} max |x| + {at_most(each.offset)} apart"
-    cells = (at_most(each.gain), at_most(each.offset), at_most(each.relative), str(each.roundings))
+    text = f"on equal inputs x at most {upper_bound_text(each.gain)} max |x| + {upper_bound_text(each.offset)} apart"
+    cells = (
+        upper_bound_text(each.gain),
+        upper_bound_text(each.offset),
+        upper_bound_text(each.relative),
+        str(each.roundings),
+    )
     name = f"{escape(each.first)} / {escape(each.second)}"
     return CaseResult("constant", name, "explained", Standing.GOOD, text, cells=cells)
 
@@ -159,7 +164,7 @@ def _constant_case(each: RoundedConstant) -> CaseResult:
 def _quantum_text(each: Quantum) -> str:
     return (
         f"{each.first} / {each.second}: on equal inputs at most one quantum apart, at elements whose ideal value is "
-        f"within {at_most(each.reach, 2)} quanta of the middle between two integers"
+        f"within {upper_bound_text(each.reach, 2)} quanta of the middle between two integers"
     )
 
 
@@ -173,14 +178,12 @@ def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
     yield from (("box", text) for text in found.box)
     for output in found.outputs:
         if output.difference is not None:
-            yield (
-                "difference",
-                f"{output.first}: two implementations differ by at most {at_most(output.difference, 6)} on the box",
-            )
+            most = upper_bound_text(output.difference, 6)
+            yield "difference", f"{output.first}: two implementations differ by at most {most} on the box"
     if found.constants:
         worst = max(constant.relative for constant in found.constants)
         many = plural(len(found.constants), "pair of values", "pairs of values")
-        yield "folded", f"the constants of {many}; the largest relative difference is {at_most(worst)}"
+        yield "folded", f"the constants of {many}; the largest relative difference is {upper_bound_text(worst)}"
     yield from (("one quantum", _quantum_text(quantum)) for quantum in found.quanta[:MAX_LISTED])
     if len(found.quanta) > MAX_LISTED:
         yield "one quantum", f"and {plural(len(found.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"

@@ -82,7 +82,7 @@ def explanation(name: str) -> Explanation:
     parts = tuple(label for label in all_labels() if label.subject and matches_tag(name, label.tag))
     if tagged or parts:
         return Explanation(name, rules=tagged, labels=parts)
-    statuses = {edition: known.status(name) for edition, known in catalogue.editions().editions.items()}
+    statuses = {edition: each.status(name) for edition, each in catalogue.editions().editions.items()}
     if name in catalogue.operators_outside():
         return Explanation(name, outside=True)
     theorem = None if any(statuses.values()) else theorem_named(name)
@@ -140,16 +140,16 @@ def _outside(name: str) -> Iterator[str]:
     yield from _wrapped("more", f"sonnx explain {OUTSIDE}; sonnx rules lists the operators of the profile")
 
 
-def _labels(found: Iterable[Label]) -> Iterator[str]:
-    for tag, slug, subject in found:
+def _labels(labels: Iterable[Label]) -> Iterator[str]:
+    for tag, slug, subject in labels:
         decided = f"decided by {slug}" if slug else "states what the operator computes; no rule"
         yield f"{tag.label} in {tag.text}, origin {tag.origin}: {subject}, {decided}"
 
 
 def _errata(rules: Iterable[Rule]) -> list[str]:
     """The errata of some rules, each once."""
-    known = catalogue.errata()
-    return [_erratum(known[name]) for name in dict.fromkeys(name for rule in rules for name in rule.errata)]
+    errata = catalogue.errata()
+    return [_erratum(errata[name]) for name in dict.fromkeys(name for rule in rules for name in rule.errata)]
 
 
 def class_of(rule: Rule) -> str:
@@ -187,11 +187,11 @@ def _versions(rule: Rule) -> Iterator[tuple[str, str]]:
 
 def _editions(rule: Rule) -> Iterator[str]:
     """The editions in which the rule is in force."""
-    known = catalogue.editions()
+    editions = catalogue.editions()
     operator = rule.slug.partition(".")[0] if "." in rule.slug and rule.kind != "project" else ""
-    for name, edition in known.editions.items():
+    for name, edition in editions.editions.items():
         text = edition.text_of(operator) if operator else edition.general
-        if text is not None and (known.in_force(rule, text) or active_condition(rule, text, known) is not None):
+        if text is not None and (editions.in_force(rule, text) or active_condition(rule, text, editions) is not None):
             yield name
 
 
@@ -201,13 +201,9 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from _older(rule, described) if described else ()
     for name in catalogue.editions().editions if described else ():
         candidate = signature(described.name, described.specified_first[0], name) if described else None
-        other = (
-            next((candidate_rule for candidate_rule in candidate.rules if candidate_rule.slug == rule.slug), rule)
-            if candidate
-            else rule
-        )
-        if other.statement != rule.statement:
-            yield f"in {name}", f"({other.kind}) {other.statement}"
+        variant = next((each for each in candidate.rules if each.slug == rule.slug), rule) if candidate else rule
+        if variant.statement != rule.statement:
+            yield f"in {name}", f"({variant.kind}) {variant.statement}"
 
 
 def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str]]:
@@ -215,28 +211,24 @@ def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str
 
     The statement about an element type names its version, so it is left out.
     """
-    default, later, known = catalogue.editions().default, 0, (rule.statement, rule.kind)
+    default, later, last = catalogue.editions().default, 0, (rule.statement, rule.kind)
     for version in sorted(described.versions, reverse=True) if not rule.slug.endswith("-allowed") else ():
         candidate = signature(described.name, version, default)
-        for other in (
-            [candidate_rule for candidate_rule in candidate.rules if candidate_rule.slug == rule.slug]
-            if candidate
-            else ()
-        ):
-            if (other.statement, other.kind) != known:
-                known = other.statement, other.kind
-                yield f"before {later}", f"({other.kind}) {other.statement}"
+        for older in [each for each in candidate.rules if each.slug == rule.slug] if candidate else ():
+            if (older.statement, older.kind) != last:
+                last = older.statement, older.kind
+                yield f"before {later}", f"({older.kind}) {older.statement}"
         later = version
 
 
 def examples(slug: str) -> Iterator[tuple[str, RuleCase]]:
     """A case that passes a rule and one that fails it, each with its word, in the default edition if possible."""
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
-        known = cases_by_rule(*outcomes).get(slug, ())
+        listed = cases_by_rule(*outcomes).get(slug, ())
         default = [
-            case for case in known if any(slug in case.expected.get("", {}).get(outcome, ()) for outcome in outcomes)
+            case for case in listed if any(slug in case.expected.get("", {}).get(outcome, ()) for outcome in outcomes)
         ]
-        yield from ((word, case) for case in (default or known)[:1])
+        yield from ((word, case) for case in (default or listed)[:1])
 
 
 def _model(case: RuleCase) -> Iterator[str]:
@@ -266,10 +258,10 @@ def _operator(described: OperatorDefinition) -> str:
         lines += _wrapped("", f"{version} is equivalent: {reason}", 12)
     for version, reason in sorted(described.refused.items(), reverse=True):
         lines += _wrapped("", f"{version} is refused: {reason}", 12)
-    known = catalogue.editions()
+    editions = catalogue.editions()
     texts = [
         f"{name} ({edition.operators.get(described.name, 'planned')})"
-        for name, edition in known.editions.items()
+        for name, edition in editions.editions.items()
         if edition.status(described.name)
     ]
     lines += _wrapped("editions", ", ".join(texts) + "  (texts in brackets)")
@@ -278,14 +270,14 @@ def _operator(described: OperatorDefinition) -> str:
     for point in described.rounding:
         noted = f"; erratum {', '.join(point.errata)}" if point.errata else ""
         lines += _wrapped("rounding", f"{point.name}: {point.statement} ({point.source}{noted})")
-    for accuracy_formula in accuracy_formulas():
-        if accuracy_formula.operator == described.name:
-            why = "right" if accuracy_formula.holds else f"wrong, erratum {accuracy_formula.erratum}"
+    for stated in accuracy_formulas():
+        if stated.operator == described.name:
+            why = "right" if stated.holds else f"wrong, erratum {stated.erratum}"
             lines += _wrapped(
                 "accuracy",
-                f"{accuracy_formula.formula}  ({accuracy_formula.place}: {why}; theorem {accuracy_formula.theorem})",
+                f"{stated.formula}  ({stated.place}: {why}; theorem {stated.theorem})",
             )
-            lines += _wrapped("", f"sonnx bound: {accuracy_formula.ours}", 12) if accuracy_formula.ours else []
+            lines += _wrapped("", f"sonnx bound: {stated.ours}", 12) if stated.ours else []
     lines += ["  rules", *_table(every_rule(described))]
     return "\n".join(lines)
 

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct, field
 
 from sonnx.base.escaping import escape, plural
-from sonnx.base.outward import at_most
+from sonnx.base.outward import upper_bound_text
 from sonnx.base.reported import ABSENT_IF_EMPTY, ADDED, HIDDEN, OptionalText, Result, as_written, reported, reported_as
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.result import Answer
 from sonnx.profile.definitions import Rule
 from sonnx.profile.text_types import Limit, Number, Sha256, Slug
-from sonnx.profile.toml_files import JSON, read_file
+from sonnx.profile.toml_files import JSON, read_project_file
 
 
 class CountedFindings(Struct, frozen=True):
@@ -158,7 +158,7 @@ class Validation(Struct, frozen=True):
     """Kinds of rewrites that had to be made before the original could be run: they are not compared."""
     because: OptionalText = ""
     """Why the original itself cannot be run."""
-    not_executable: tuple[str, ...] = field(default=(), name="left_out")
+    left_out: tuple[str, ...] = ()
     """Operators that the executor does not know."""
     changing_values: tuple[str, ...] = field(default=(), name="beyond")
     """Rewrites that change values, made after what was compared."""
@@ -179,7 +179,7 @@ class Validation(Struct, frozen=True):
     @reported_as("done")
     def complete(self) -> bool:
         """Whether the values of the original were compared in full, for all inputs that were requested."""
-        return self.inputs > 0 and not self.missing and not (self.after or self.not_executable or self.changing_values)
+        return self.inputs > 0 and not self.missing and not (self.after or self.left_out or self.changing_values)
 
     @property
     @reported_as("summary")
@@ -200,7 +200,9 @@ class Validation(Struct, frozen=True):
         if not self.box:
             return "no difference is bounded: no box of inputs was given" if self.changing_values else ""
         listed = [
-            f"{escape(name)} by at most {at_most(most)}" for name, most in self.bounds.items() if most is not None
+            f"{escape(name)} by at most {upper_bound_text(most)}"
+            for name, most in self.bounds.items()
+            if most is not None
         ]
         without = [escape(name) for name, most in self.bounds.items() if most is None]
         parts = [f"implementations of both models differ in {', '.join(listed)}"] if listed else []
@@ -216,7 +218,7 @@ class Validation(Struct, frozen=True):
             return f"not validated: {self.missing}"
         parts = [
             f"validated: {self.elements} elements of "
-            f"{plural(self.outputs, 'value' if self.not_executable else 'output')} are the same "
+            f"{plural(self.outputs, 'value' if self.left_out else 'output')} are the same "
             f"{'in every bit' if self.bitwise else 'except for the bits of NaNs'}, "
             f"for {plural(self.inputs, 'set')} of generated inputs with special values"
         ]
@@ -224,8 +226,8 @@ class Validation(Struct, frozen=True):
             parts.append(f"{self.without_value} more have no value in either model")
         if self.after:
             parts.append(f"compared after {', '.join(self.after)}: the original cannot be run ({self.because})")
-        if self.not_executable:
-            unknown = ", ".join(map(escape, self.not_executable))
+        if self.left_out:
+            unknown = ", ".join(map(escape, self.left_out))
             parts.append(f"sonnx cannot run {unknown}: inputs of these nodes were compared, for arbitrary outputs")
         if self.changing_values:
             parts.append(f"compared before the rewrites that round in another way: {', '.join(self.changing_values)}")
@@ -280,4 +282,6 @@ def read(path: str | os.PathLike[str]) -> ReadRecord:
     Raises:
         UsageError: the file cannot be read, or is not such a record.
     """
-    return read_file(path, as_written(FixRecord), lambda content, file, digest: ReadRecord(file, digest, content), JSON)
+    return read_project_file(
+        path, as_written(FixRecord), lambda content, file, digest: ReadRecord(file, digest, content), JSON
+    )

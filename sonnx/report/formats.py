@@ -26,6 +26,6 @@ LINKED = frozenset({"text", "sarif", "html"})
 class FormatChoices(tuple[str, ...]):
     """The names of formats as choices of `--format`, each also with a file: `sarif=a.sarif`."""
 
-    def __contains__(self, given: object) -> bool:
-        name, equals, file = str(given).partition("=")
+    def __contains__(self, choice: object) -> bool:
+        name, equals, file = str(choice).partition("=")
         return super().__contains__(name) and bool(file or not equals)

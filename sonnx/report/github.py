@@ -16,26 +16,26 @@ MAX_PLACES = 20
 """More places of one rule are only counted."""
 
 
-def render_document(found: Document) -> str:
+def render_document(document: Document) -> str:
     """A document: files without a result, headlines, then a command for each criterion and verdict that fails."""
     lines = [
         _command("error", name, f"sonnx: {reason_without_verdict(reason).word}", [escape(reason)])
-        for name, reason in found.unreadable.items()
+        for name, reason in document.unreadable.items()
     ]
-    for section in found.sections if found.overview else ():
+    for section in document.sections if document.overview else ():
         head = [
             f"{section.name}: {section.headline}",
             *_terms(section.facts),
             *(f"note: {note}" for note in section.notes),
         ]
         lines.append(_command("notice", section.file, "sonnx: verdict", head))
-    if not found.overview:
-        files = list(dict.fromkeys(section.file for section in found.sections))
-        head = [found.headline, found.numbers, *_terms(found.facts), *found.notes]
-        title = f"sonnx {found.command}: {found.standing}"
+    if not document.overview:
+        files = list(dict.fromkeys(section.file for section in document.sections))
+        head = [document.headline, document.numbers, *_terms(document.facts), *document.notes]
+        title = f"sonnx {document.command}: {document.standing}"
         lines.append(_command("notice", files[0] if len(files) == 1 else "", title, head))
-    for section, cases in found.findings:
-        first, declared = cases[0], found.criteria[cases[0].criterion]
+    for section, cases in document.findings:
+        first, declared = cases[0], document.criteria[cases[0].criterion]
         level = "error" if first.standing is Standing.BAD else "notice"
         places = [
             f"{declared.statement} ({plural(len(cases), 'place')})",

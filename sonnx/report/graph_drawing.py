@@ -36,7 +36,7 @@ class DrawnMarker(Protocol):
     """What gives a box the styles by which a reader's choice of a rule colours it."""
 
     def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
-        """The styles for some rules."""
+        """The CSS classes that mark a box with these rules and verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _marks(report: Report, prefix: str) -> Marks:
     worst: dict[str, str] = {}
     first: dict[str, str] = {}
     rules: dict[str, set[str]] = {}
-    known = anchors(report, prefix)
+    anchor_of = anchors(report, prefix)
     order = ("fail", "open", "deviated")
     for finding in report.findings:
         place = "/".join(finding.where.place.split("/")[:2])
@@ -148,7 +148,7 @@ def _marks(report: Report, prefix: str) -> Marks:
         if not finding.cause:
             rules.setdefault(place, set()).add(finding.rule)
         if place not in worst or order.index(kind) < order.index(worst[place]):
-            worst[place], first[place] = kind, known[finding.where.place]
+            worst[place], first[place] = kind, anchor_of[finding.where.place]
     return Marks(worst, first, {place: frozenset(names) for place, names in rules.items()})
 
 
@@ -188,16 +188,16 @@ def _connected(graph: Outline) -> list[list[tuple[int, int]]]:
     """The edges of each connected part."""
     root = list(range(len(graph.boxes)))
 
-    def found(number: int) -> int:
+    def root_of(number: int) -> int:
         while root[number] != number:
             root[number] = number = root[root[number]]
         return number
 
     for start, end in graph.edges:
-        root[found(end)] = found(start)
+        root[root_of(end)] = root_of(start)
     parts: dict[int, list[tuple[int, int]]] = {}
     for start, end in graph.edges:
-        parts.setdefault(found(start), []).append((start, end))
+        parts.setdefault(root_of(start), []).append((start, end))
     return list(parts.values())
 
 
@@ -285,9 +285,7 @@ def outline_drawing(graph: Outline, prefix: str, styles: Mapping[str, StyledBox]
 
     def draw(box: Box, x: float, y: float) -> DrawnBox:
         listed = [styles[place] for place in (box.place, *box.inner) if place in styles]
-        style = next(
-            (styled_box for styled_box in listed if styled_box.sign), listed[0] if listed else StyledBox("", "")
-        )
+        style = next((each for each in listed if each.sign), listed[0] if listed else StyledBox("", ""))
         return _drawn(box, x, y, [style.style], style.sign, "")
 
     pieces = tuple(_pieces(graph, draw))

@@ -60,8 +60,8 @@ def _templates() -> Environment:
 
 def page(template: str, **context: Any) -> str:
     """A page from a template of the folder, ASCII only, ending in a line feed."""
-    known = {"version": tool_version(), "max_open": MAX_OPEN_PLACES, "max_cases": MAX_OPEN_CASES}
-    text = _templates().get_template(template).render(known | context)
+    constants = {"version": tool_version(), "max_open": MAX_OPEN_PLACES, "max_cases": MAX_OPEN_CASES}
+    text = _templates().get_template(template).render(constants | context)
     return text.rstrip().encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
 
 
@@ -71,17 +71,17 @@ def code(text: str) -> Markup:
 
 
 def slug(text: str) -> str:
-    """A verdict as a part of the name of a style."""
+    """A verdict as part of the name of a CSS class."""
     return text.replace(" ", "-")
 
 
 def colour(verdict: Verdict) -> str:
-    """The style of a verdict: fail, open or pass."""
+    """The CSS class for a verdict: fail, open or pass."""
     return standing_colour(STANDINGS.get(verdict, Standing.GOOD))
 
 
 def standing_colour(standing: Standing) -> str:
-    """The style of a standing."""
+    """The CSS class for a standing."""
     return STANDING_COLOURS.get(standing, "pass")
 
 
@@ -101,10 +101,10 @@ class FindingFilter:
 
     def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
         """The styles by which the filter finds a part of the page; one verdict only can hide it."""
-        known = {name: number for number, (name, _) in enumerate(self.criteria)}
-        found = dict.fromkeys(verdicts)
-        hidden_by = [f"is-{slug(verdict)}" for verdict in found] if len(found) == 1 else []
-        return " ".join([*(f"r{known[name]}" for name in dict.fromkeys(criteria) if name in known), *hidden_by])
+        number_of = {name: number for number, (name, _) in enumerate(self.criteria)}
+        different = dict.fromkeys(verdicts)
+        hidden_by = [f"is-{slug(verdict)}" for verdict in different] if len(different) == 1 else []
+        return " ".join([*(f"r{number_of[name]}" for name in dict.fromkeys(criteria) if name in number_of), *hidden_by])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
 
 
 def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
-    """What the template shows of one report."""
+    """The values that the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
     finding_filter = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()
@@ -221,8 +221,8 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
 def _tiles(report: Report, failures: int, rules: int) -> Iterator[tuple[str, str]]:
     coverage = report.coverage
     yield f"{rules}", f"{'rule fails' if rules == 1 else 'rules fail'}, at {plural(failures, 'place')}"
-    known = f"applicable rules evaluated everywhere; {coverage.known} known"
-    yield f"{coverage.evaluated} of {coverage.applicable}", known
+    evaluated = f"applicable rules evaluated everywhere; {coverage.known} known"
+    yield f"{coverage.evaluated} of {coverage.applicable}", evaluated
     yield f"{coverage.nodes - coverage.nodes_in_profile} of {coverage.nodes}", "nodes outside the profile"
     yield f"{coverage.nodes_not_checked} of {coverage.nodes}", "nodes not checked: no rules of the operator yet"
 
@@ -248,22 +248,22 @@ def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         yield f"{plural(assumed, 'result')} open until run time: see Assumptions", []
 
 
-def _places(section: Section, links: Mapping[str, str], known: FindingFilter) -> Iterator[dict[str, Any]]:
+def _places(section: Section, links: Mapping[str, str], filter_: FindingFilter) -> Iterator[dict[str, Any]]:
     """Each place in the file with all its findings, folded ones included; some have an anchor."""
-    found_at: dict[str, list[CaseResult]] = {}
+    results_at: dict[str, list[CaseResult]] = {}
     for case in section.cases:
         if case.where is not None:
-            found_at.setdefault(case.where.place, []).append(case)
-    for at, results in found_at.items():
+            results_at.setdefault(case.where.place, []).append(case)
+    for at, results in results_at.items():
         node = next((result for result in results if result.where and result.where.kind == "node"), results[0])
         rules = ", ".join(dict.fromkeys(result.criterion for result in results))
         yield {
             "heading": Markup('{}<span class="soft">: {}</span>').format(_case_place(node), rules),
-            "marks": known.marks((result.criterion for result in results), (result.verdict for result in results)),
+            "marks": filter_.marks((result.criterion for result in results), (result.verdict for result in results)),
             "anchor": links.get(at, ""),
             "rows": [
-                (known.marks([result.criterion], [result.verdict]), result, _case_text(result.message, result.details))
-                for result in results
+                (filter_.marks([each.criterion], [each.verdict]), each, _case_text(each.message, each.details))
+                for each in results
             ],
         }  # fmt: skip
 
@@ -281,22 +281,22 @@ def _rules(report: Report) -> Iterator[tuple[str, ...]]:
 # ------------------------------------------------------------------ documents of the other commands
 
 
-def render_document(found: Document) -> str:
+def render_document(shown: Document) -> str:
     """The whole page, ending in a line feed."""
-    listed = [(case.criterion, case.verdict) for _, cases in found.findings for case in cases]
-    numbers = Counter(case.standing for case in found.cases)
+    listed = [(case.criterion, case.verdict) for _, cases in shown.findings for case in cases]
+    numbers = Counter(case.standing for case in shown.cases)
     return page(
         "document.html",
-        title=f"sonnx: {found.subject}",
-        document=found,
+        title=f"sonnx: {shown.subject}",
+        document=shown,
         filter=FindingFilter.of(listed),
-        tiles=found.tiles
+        tiles=shown.tiles
         or [
-            (numbers[Standing.GOOD], f"of {plural(len(found.cases), 'case')} pass"),
+            (numbers[Standing.GOOD], f"of {plural(len(shown.cases), 'case')} pass"),
             (numbers[Standing.BAD], "do not hold"),
             (numbers[Standing.OPEN], "are open"),
         ],
-        groups=[_case_group(found.criteria[cases[0].criterion], cases) for _, cases in found.findings],
+        groups=[_case_group(shown.criteria[cases[0].criterion], cases) for _, cases in shown.findings],
     )
 
 

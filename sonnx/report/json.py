@@ -20,8 +20,8 @@ class JudgedReport(Report, frozen=True):
     @classmethod
     def of(cls, report: Report, accept_assumptions: bool) -> JudgedReport:
         """A report in a run that accepts assumptions on run-time values, or not."""
-        known = {name: getattr(report, name) for name in Report.__struct_fields__}
-        return cls(**known, accept_assumptions=accept_assumptions)
+        values = {name: getattr(report, name) for name in Report.__struct_fields__}
+        return cls(**values, accept_assumptions=accept_assumptions)
 
     @property
     @reported

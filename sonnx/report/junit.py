@@ -24,19 +24,22 @@ XmlCase = tuple[str, str]
 """The element of a case, "" where it passes, and its XML."""
 
 
-def render_document(found: Document) -> str:
+def render_document(document: Document) -> str:
     """A document: a suite for each section, in it a case for each name, and a suite for each file without a result."""
-    shared = {"headline": found.headline, **dict(found.facts), "notes": "; ".join(found.notes)}
+    shared = {"headline": document.headline, **dict(document.facts), "notes": "; ".join(document.notes)}
     suites: list[tuple[str, str, list[XmlCase]]] = []
-    for section in found.sections:
+    for section in document.sections:
         own = {"headline": section.headline, **dict(section.facts), "notes": "; ".join(section.notes)}
         properties = {**(own if section.headline else shared), "note": section.note}
-        suites.append((section.name, _properties(properties), list(_cases(section, found.accepted))))
-    for name, reason in found.unreadable.items():
+        suites.append((section.name, _properties(properties), list(_cases(section, document.accepted))))
+    for name, reason in document.unreadable.items():
         word = reason_without_verdict(reason).word
         suites.append((escape(name), "", [_case(escape(name), "readable", "error", word, escape(reason), ())]))
     every = [case for _, _, cases in suites for case in cases]
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="sonnx {found.command}" {_numbers(every)}>']
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites name="sonnx {document.command}" {_numbers(every)}>',
+    ]
     for name, properties_, cases in suites:
         lines += [f'<testsuite name="{entities(name)}" {_numbers(cases)}>', *filter(None, [properties_])]
         lines += [*(text for _, text in cases), "</testsuite>"]
@@ -58,10 +61,10 @@ def _cases(section: Section, accepted: bool) -> Iterator[XmlCase]:
 
 
 def _numbers(cases: Iterable[XmlCase]) -> str:
-    texts = [element for element, _ in cases]
+    elements = [element for element, _ in cases]
     return (
-        f'tests="{len(texts)}" failures="{texts.count("failure")}" errors="{texts.count("error")}" '
-        f'skipped="{texts.count("skipped")}"'
+        f'tests="{len(elements)}" failures="{elements.count("failure")}" errors="{elements.count("error")}" '
+        f'skipped="{elements.count("skipped")}"'
     )
 
 

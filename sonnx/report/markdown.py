@@ -17,28 +17,28 @@ MAX_PLACES = 100
 """More places of one rule and message are only counted."""
 
 
-def render_document(found: Document) -> str:
+def render_document(document: Document) -> str:
     """A document: headline or a table of its sections, the cases that do not pass, and tables of all cases."""
-    lines = [f"# sonnx {tool_version()}: {escaped(found.title)}", ""]
-    if found.overview:
-        lines += _overview(found.overview)
+    lines = [f"# sonnx {tool_version()}: {escaped(document.title)}", ""]
+    if document.overview:
+        lines += _overview(document.overview)
     else:
-        lines += [f"{code_span(found.subject)}: **{found.standing}**", "", code_span(found.headline), ""]
-        lines += [f"* Results: {escaped(found.numbers)}", *_terms(found.facts)]
-    lines += [f"* Note: {code_span(note)}" for note in found.notes]
-    for section in found.sections:
+        lines += [f"{code_span(document.subject)}: **{document.standing}**", "", code_span(document.headline), ""]
+        lines += [f"* Results: {escaped(document.numbers)}", *_terms(document.facts)]
+    lines += [f"* Note: {code_span(note)}" for note in document.notes]
+    for section in document.sections:
         if section.headline:
             lines += ["", f"## {code_span(section.name)}: {escaped(section.headline)}", "", *_terms(section.facts)]
             lines += [f"* Note: {code_span(escape(note))}" for note in section.notes]
             for cases in section.findings:
-                lines += ["", *_cases(found, cases, "###")]
-    for section, cases in found.findings:
+                lines += ["", *_cases(document, cases, "###")]
+    for section, cases in document.findings:
         if not section.headline:
-            lines += ["", *_cases(found, cases, "##")]
-    for section in found.sections:
+            lines += ["", *_cases(document, cases, "##")]
+    for section in document.sections:
         if not section.headline:
             lines += ["", *_part(section)]
-    for name, reason in found.unreadable.items():
+    for name, reason in document.unreadable.items():
         word = reason_without_verdict(reason).word.capitalize()
         lines += ["", f"## {code_span(escape(name))}", "", f"{word}: {code_span(escape(reason))}"]
     return "\n".join(lines) + "\n"
@@ -63,8 +63,8 @@ def _part(section: Section) -> Iterator[str]:
         yield f"| {table_cell(case.name)} | {escaped(case.verdict)} | {escaped(text)} |"
 
 
-def _cases(found: Document, cases: Sequence[CaseResult], mark: str) -> Iterator[str]:
-    first, declared = cases[0], found.criteria[cases[0].criterion]
+def _cases(document: Document, cases: Sequence[CaseResult], mark: str) -> Iterator[str]:
+    first, declared = cases[0], document.criteria[cases[0].criterion]
     yield f"{mark} {escaped(f'{first.verdict}: {first.criterion} ({len(cases)})')}"
     yield ""
     yield escaped(declared.statement)

@@ -102,79 +102,79 @@ class ModelChangesReport(Rendered):
         return render_document(name, replace(self.document(), pictures=tuple(_pictures(self.result, self.outlines))))
 
 
-def document(found: ModelChanges, code: int) -> Document:
+def document(changes: ModelChanges, code: int) -> Document:
     """What changed as a document: nodes, findings, evidence."""
-    nodes = tuple(_node_case(node) for node in found.nodes if node.status is not NodeStatus.SAME)
-    sections = [Section("nodes", found.second.name, nodes)] if nodes else []
+    nodes = tuple(_node_case(node) for node in changes.nodes if node.status is not NodeStatus.SAME)
+    sections = [Section("nodes", changes.second.name, nodes)] if nodes else []
     findings = tuple(
         CaseResult(
             "finding", f"{change.rule}, {place(_where(change))}", "new" if change.new else "gone",
             _finding_standing(change), escape_once(f"{change.verdict} {change.rule}: {change.message}"),
             where=_where(change),
         )
-        for change in found.findings
+        for change in changes.findings
     )  # fmt: skip
-    sections += [Section("findings", found.second.name, findings)] if findings else []
+    sections += [Section("findings", changes.second.name, findings)] if findings else []
     evidence = tuple(
         CaseResult(
             "evidence", standing.evidence, standing.standing, STANDINGS[standing.standing],
             f"{standing.extent}: {standing.because}", cells=(standing.extent, standing.because),
         )
-        for standing in found.evidence
+        for standing in changes.evidence
     )  # fmt: skip
-    sections.append(Section("evidence", found.second.name, evidence, heads=("for", "because")))
+    sections.append(Section("evidence", changes.second.name, evidence, heads=("for", "because")))
     return Document(
         command="diff",
         title="what changed between two models?",
-        subject=f"{escape(found.first.name)} and {escape(found.second.name)}",
-        headline=headline(found),
+        subject=f"{escape(changes.first.name)} and {escape(changes.second.name)}",
+        headline=headline(changes),
         code=code,
         criteria={name: Criterion(text, "equivalence") for name, text in CRITERIA.items()},
         sections=tuple(sections),
-        facts=tuple((term, escape_once(text)) for term, text in _facts(found)),
-        tiles=tuple(_tiles(found)),
-        hashes={file.name: file.sha256 for file in (found.first, found.second) if file.sha256},
+        facts=tuple((term, escape_once(text)) for term, text in _facts(changes)),
+        tiles=tuple(_tiles(changes)),
+        hashes={file.name: file.sha256 for file in (changes.first, changes.second) if file.sha256},
     )
 
 
-def headline(found: ModelChanges) -> str:
+def headline(changes: ModelChanges) -> str:
     """The number of nodes of each status, and whether both models are the same function."""
-    counted = ((found.number(status), status.value) for status in NodeStatus)
+    counted = ((changes.number(status), status.value) for status in NodeStatus)
     nodes = ", ".join(f"{number} {word}" for number, word in counted if number) or "no nodes"
-    answer = "inputs or outputs differ" if found.answer is None else f"the function is {found.answer.value}"
-    if found.answer is Answer.UNDECIDED:
+    answer = "inputs or outputs differ" if changes.answer is None else f"the function is {changes.answer.value}"
+    if changes.answer is Answer.UNDECIDED:
         answer = "not decided whether the function is the same"
     return f"nodes: {nodes}; {answer}"
 
 
-def _tiles(found: ModelChanges) -> Iterator[tuple[str, str]]:
-    moved = found.number(NodeStatus.MOVED)
+def _tiles(changes: ModelChanges) -> Iterator[tuple[str, str]]:
+    moved = changes.number(NodeStatus.MOVED)
     yield (
-        f"{found.number(NodeStatus.SAME) + moved}",
-        f"of {plural(found.second.nodes, 'node')} unchanged, {moved} moved",
+        f"{changes.number(NodeStatus.SAME) + moved}",
+        f"of {plural(changes.second.nodes, 'node')} unchanged, {moved} moved",
     )
-    yield f"{found.number(NodeStatus.CHANGED)}", "changed"
-    yield f"{found.number(NodeStatus.NEW)} / {found.number(NodeStatus.GONE)}", "new / gone"
-    new = sum(finding_change.new for finding_change in found.findings)
-    yield f"{new} / {len(found.findings) - new}", "findings new / gone"
+    yield f"{changes.number(NodeStatus.CHANGED)}", "changed"
+    yield f"{changes.number(NodeStatus.NEW)} / {changes.number(NodeStatus.GONE)}", "new / gone"
+    new = sum(finding.new for finding in changes.findings)
+    yield f"{new} / {len(changes.findings) - new}", "findings new / gone"
 
 
-def _facts(found: ModelChanges) -> Iterator[tuple[str, str]]:
-    yield "edition", found.edition
-    if found.claim:
-        yield "answer", found.claim
-    yield from (("header", text) for text in found.header)
-    before, after = found.verdicts
+def _facts(changes: ModelChanges) -> Iterator[tuple[str, str]]:
+    yield "edition", changes.edition
+    if changes.claim:
+        yield "answer", changes.claim
+    yield from (("header", text) for text in changes.header)
+    before, after = changes.verdicts
     yield "check", f"{before} in both" if before is after else f"{before} -> {after}"
     for status in (NodeStatus.GONE, NodeStatus.NEW):
-        nodes = [node.second or node.first for node in found.nodes if node.status is status]
+        nodes = [node.second or node.first for node in changes.nodes if node.status is status]
         counted = Counter(node.operator for node in nodes if node is not None)
         if counted:
             yield status.value, ", ".join(f"{number} {operator}" for operator, number in sorted(counted.items()))
-    renamed = sum(node.renamed for node in found.nodes)
+    renamed = sum(node.renamed for node in changes.nodes)
     if renamed:
         yield "renamed", plural(renamed, "node")
-    affected = sum(node.status is NodeStatus.SAME and node.value is Answer.UNDECIDED for node in found.nodes)
+    affected = sum(node.status is NodeStatus.SAME and node.value is Answer.UNDECIDED for node in changes.nodes)
     if affected:
         yield "affected", f"{plural(affected, 'unchanged node')} whose values are not shown equal"
 
@@ -210,12 +210,12 @@ def _sentences(change: NodeChange) -> Iterator[str]:
     if len(change.constants) > MAX_CONSTANTS:
         yield f"and {len(change.constants) - MAX_CONSTANTS} more constants"
     if change.status in (NodeStatus.GONE, NodeStatus.NEW):
-        other = "second" if change.status is NodeStatus.GONE else "first"
+        other_model = "second" if change.status is NodeStatus.GONE else "first"
         if change.counterpart:
             exact = "" if change.value is Answer.IDENTICAL else ", up to rounding"
-            yield f"the {other} model has its values{exact}: {quote(change.counterpart)}"
+            yield f"the {other_model} model has its values{exact}: {quote(change.counterpart)}"
         else:
-            yield f"no value of the {other} model is shown equal"
+            yield f"no value of the {other_model} model is shown equal"
     elif change.value is not None:
         yield VALUES[change.value]
 
@@ -233,27 +233,25 @@ def _constant_text(change: ConstantChange) -> str:
 # ------------------------------------------------------------------ Markdown
 
 
-def markdown(found: ModelChanges) -> str:
+def markdown(changes: ModelChanges) -> str:
     """A comment for a pull request: the headline, tables of nodes and evidence, and the findings by rule."""
-    lines = [f"# {code_span(escape(found.first.name))} and {code_span(escape(found.second.name))}", ""]
-    lines += [f"**{escaped(headline(found))}**", ""]
+    lines = [f"# {code_span(escape(changes.first.name))} and {code_span(escape(changes.second.name))}", ""]
+    lines += [f"**{escaped(headline(changes))}**", ""]
     lines += [
-        f"* {escaped(term[:1].upper() + term[1:])}: {code_span(escape_once(text))}" for term, text in _facts(found)
+        f"* {escaped(term[:1].upper() + term[1:])}: {code_span(escape_once(text))}" for term, text in _facts(changes)
     ]
-    changed = [node for node in found.nodes if node.status is not NodeStatus.SAME]
+    changed = [node for node in changes.nodes if node.status is not NodeStatus.SAME]
     rows = [(change.status.value, table_cell(_node_name(change)), escaped(escape_once("; ".join(_sentences(change)))))
             for change in changed[:MAX_ROWS]]  # fmt: skip
     lines += _table("Nodes", ("change", "node", "what changed"), rows)
     lines += ["", f"and {len(changed) - MAX_ROWS} more nodes, which the JSON report lists"] * (len(changed) > MAX_ROWS)
-    counted = Counter(
-        (finding_change.new, finding_change.verdict.value, finding_change.rule) for finding_change in found.findings
-    )
+    counted = Counter((finding.new, finding.verdict.value, finding.rule) for finding in changes.findings)
     listed = [("new" if new else "gone", verdict, table_cell(rule), str(number))
               for (new, verdict, rule), number in counted.items()]  # fmt: skip
     lines += _table("Findings", ("change", "verdict", "rule", "places"), listed)
     evidence = [
         (standing.standing, standing.evidence, escaped(standing.extent), standing.because)
-        for standing in found.evidence
+        for standing in changes.evidence
     ]
     lines += _table("Evidence about the first model", ("standing", "evidence", "for", "because"), evidence)
     return "\n".join(lines) + "\n"
@@ -269,23 +267,23 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> l
 # ------------------------------------------------------------------ drawings
 
 
-def _pictures(found: ModelChanges, outlines: Outlines) -> Iterator[Picture]:
+def _pictures(changes: ModelChanges, outlines: Outlines) -> Iterator[Picture]:
     if outlines.first is None or outlines.second is None:
         return
     from sonnx.report.graph_drawing import StyledBox, outline_drawing
     from sonnx.report.html import side_by_side
 
     styles: tuple[dict[str, StyledBox], dict[str, StyledBox]] = ({}, {})
-    for change in found.nodes:
-        for node, known in zip((change.first, change.second), styles, strict=True):
+    for change in changes.nodes:
+        for node, styles_of_model in zip((change.first, change.second), styles, strict=True):
             if node is not None:
                 kind = KINDS.get(change.status, "")
                 unlike = " unlike" if change.value is Answer.UNDECIDED else ""
-                known[f"graph/node[{node.index}]"] = StyledBox(kind + unlike, MARKS.get(change.status, ""))
+                styles_of_model[f"graph/node[{node.index}]"] = StyledBox(kind + unlike, MARKS.get(change.status, ""))
     drawings = [
         outline_drawing(graph, prefix, marks, file.name)
         for graph, prefix, marks, file in zip(
-            (outlines.first, outlines.second), ("first", "second"), styles, (found.first, found.second), strict=True
+            (outlines.first, outlines.second), ("first", "second"), styles, (changes.first, changes.second), strict=True
         )
     ]
     yield Picture("Both graphs", LEGEND, side_by_side(drawings[0], drawings[1]))

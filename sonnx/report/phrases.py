@@ -82,9 +82,9 @@ def _alike(findings: Iterable[Finding]) -> Mapping[tuple[str, str, str], int]:
 def correctable(failures: Sequence[Finding]) -> str:
     """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
     alike = _alike(failures)
-    number = sum(extent for key, extent in alike.items() if rewrites_for(*key))
+    number = sum(places for key, places in alike.items() if rewrites_for(*key))
     which = "all" if number == len(failures) else number or "none"
-    more = sum(extent for key, extent in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
+    more = sum(places for key, places in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
     added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
     return f"sonnx fix has rewrites by rule and operator for {which} of them{added}"
 
@@ -133,21 +133,21 @@ def fix_command(report: Report) -> tuple[str, str]:
     for input_name, sizes in report.input_shapes:
         command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
     symbols = tuple(
-        dict.fromkeys(extent for _, shape in report.open_inputs for extent in shape if not _is_number(extent))
+        dict.fromkeys(dimension for _, shape in report.open_inputs for dimension in shape if not _is_number(dimension))
     )
     if "?" in symbols:
-        given, left = _fitting(
+        written, left = _fitting(
             [
-                f"{input_name}={','.join(extent if _is_number(extent) else '1' for extent in shape)}"
+                f"{input_name}={','.join(dimension if _is_number(dimension) else '1' for dimension in shape)}"
                 for input_name, shape in report.open_inputs
             ]
         )
-        for name in given:
+        for name in written:
             command += ["--input-shape", name]
         replaced = [*_fitting(symbols)[0], *([plural(left, "more input")] if left else [])]
     else:
-        given, left = _fitting([f"{symbol}=1" for symbol in symbols])
-        command += ["--bind", ",".join(given)] if given else []
+        written, left = _fitting([f"{symbol}=1" for symbol in symbols])
+        command += ["--bind", ",".join(written)] if written else []
         replaced = [plural(left, "more symbol")] if left else []
     return escape(shlex.join(command)), escape(" and ".join(replaced))
 

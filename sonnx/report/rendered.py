@@ -35,10 +35,10 @@ class Rendered(ShownInNotebooks):
     __slots__ = ()
 
     @classmethod
-    def of(cls, found: Any, **more: Any) -> Self:
+    def of(cls, result: Any, **more: Any) -> Self:
         """The result with its renderings; `found` is of the data class that this class extends."""
-        names = getattr(found, "__struct_fields__", None) or found.__dataclass_fields__
-        return cls(**{name: getattr(found, name) for name in names}, **more)
+        names = getattr(result, "__struct_fields__", None) or result.__dataclass_fields__
+        return cls(**{name: getattr(result, name) for name in names}, **more)
 
     def document(self) -> Document:
         """The result as a document."""

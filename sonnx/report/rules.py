@@ -76,13 +76,13 @@ def rule_list(name: str | None) -> RuleList:
     named = {operator: edition.status(operator) for operator in sorted({*edition.operators, *edition.planned})}
     return RuleList(
         edition=StatedEdition(edition.name, edition.title, edition.consolidated),
-        rules=tuple(_listed(rule, edition) for rule in rules_of(edition)),
+        rules=tuple(_listed_rule(rule, edition) for rule in rules_of(edition)),
         operators=named,  # type: ignore[arg-type]
         unwritten=tuple(sorted(operator for operator in edition.operators if not catalogue.operator(operator))),
     )
 
 
-def _listed(rule: Rule, edition: Edition) -> ListedRule:
+def _listed_rule(rule: Rule, edition: Edition) -> ListedRule:
     require = rule.require.text if rule.require else None
     return ListedRule(rule.slug, rule.kind, rule.statement, require, tags_until(rule, edition))  # type: ignore[arg-type]
 

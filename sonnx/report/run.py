@@ -18,7 +18,7 @@ from sonnx.base.reported import HIDDEN, Result, reported, reported_as
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
-from sonnx.executor.tensor_files import write_folder
+from sonnx.executor.tensor_files import write_tensors
 from sonnx.profile.text_types import EditionName, Number, Text
 from sonnx.report.check import CheckReport
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
@@ -60,8 +60,8 @@ class ExpectedOutput(Struct, frozen=True):
     @reported
     def first(self) -> FirstDifference | None:
         """The first one that differs; null where none does."""
-        found = self.difference
-        return None if found is None else FirstDifference(found.place, found.found, found.wanted)
+        difference = self.difference
+        return None if difference is None else FirstDifference(difference.place, difference.found, difference.wanted)
 
     @property
     def sentence(self) -> str:
@@ -160,7 +160,7 @@ class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=Fa
         Raises:
             OSError: a file cannot be written.
         """
-        return write_folder(folder, dict(self.arrays), form)
+        return write_tensors(folder, dict(self.arrays), form)
 
     def written_to(self, folder: Path, form: str) -> RunReport:
         """Write the outputs to a folder as npz or pb; the report that names the files.

@@ -32,37 +32,37 @@ LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "functi
 """The kind of a logical location for each kind of place; a graph is an object."""
 
 
-def render_document(found: Document) -> str:
+def render_document(document: Document) -> str:
     """A document as one SARIF log with one run: passing cases are declared and counted, all others have a result."""
-    files = dict.fromkeys(section.file for section in found.sections)
+    files = dict.fromkeys(section.file for section in document.sections)
     default = {
-        "command": found.command,
-        "about": found.subject,
-        "headline": found.headline,
-        "answers": dict(Counter(case.verdict for case in found.cases)),
-        "facts": dict(found.facts),
-        "notes": list(found.notes),
+        "command": document.command,
+        "about": document.subject,
+        "headline": document.headline,
+        "answers": dict(Counter(case.verdict for case in document.cases)),
+        "facts": dict(document.facts),
+        "notes": list(document.notes),
     }
     driver = {
         "name": "sonnx",
         "version": tool_version(),
-        "rules": [_descriptor(name, criterion) for name, criterion in found.criteria.items()],
+        "rules": [_descriptor(name, criterion) for name, criterion in document.criteria.items()],
     }
     run = {
         "tool": {"driver": driver},
-        "invocations": [_invocation(found)],
-        "artifacts": [_artifact(file, found.hashes.get(file, "")) for file in (*files, *found.unreadable)],
-        "results": list(_results(found)),
-        "properties": found.properties or default,
+        "invocations": [_invocation(document)],
+        "artifacts": [_artifact(file, document.hashes.get(file, "")) for file in (*files, *document.unreadable)],
+        "results": list(_results(document)),
+        "properties": document.properties or default,
     }
     return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _results(found: Document) -> Iterator[dict[str, Any]]:
+def _results(document: Document) -> Iterator[dict[str, Any]]:
     """The results of all files; equal fingerprints in one file are numbered."""
-    index = {name: number for number, name in enumerate(found.criteria)}
+    index = {name: number for number, name in enumerate(document.criteria)}
     seen: Counter[tuple[str, str]] = Counter()
-    for section in found.sections:
+    for section in document.sections:
         for case in section.cases:
             if case.standing in STANDINGS:
                 where = case.where or Where(case.name, "model")
@@ -90,17 +90,17 @@ def _result(file: str, case: CaseResult, where: Where, index: int, numbered: str
     }
 
 
-def _invocation(found: Document) -> dict[str, Any]:
+def _invocation(document: Document) -> dict[str, Any]:
     notifications = [
         {
             "level": "error",
             "message": _message(escape(reason)),
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(name)}}}],
         }
-        for name, reason in found.unreadable.items()
+        for name, reason in document.unreadable.items()
     ]
-    successful = not found.unreadable
-    return {"executionSuccessful": successful, "exitCode": found.code, "toolExecutionNotifications": notifications}
+    successful = not document.unreadable
+    return {"executionSuccessful": successful, "exitCode": document.code, "toolExecutionNotifications": notifications}
 
 
 def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:

@@ -12,13 +12,13 @@ MAX_RESULTS = 100
 """More different results of a section are counted."""
 
 
-def render_document(found: Document) -> str:
+def render_document(document: Document) -> str:
     """The headline and what it depends on, tables of figures, and each different result that does not pass, once."""
-    facts = list(_terms((*found.facts, *found.advice), 2))
-    lines = [f"{found.subject}: {found.headline}", *([] if found.results_first else facts)]
-    lines += ["", *_columns(found.table)] if found.table else []
+    facts = list(_terms((*document.facts, *document.advice), 2))
+    lines = [f"{document.subject}: {document.headline}", *([] if document.results_first else facts)]
+    lines += ["", *_columns(document.table)] if document.table else []
     explained: set[str] = set()
-    for section in found.sections:
+    for section in document.sections:
         if section.heads:
             rows = [(escape_once(case.name), case.verdict, *case.cells) for case in section.cases]
             lines += [
@@ -26,17 +26,17 @@ def render_document(found: Document) -> str:
                 section.name,
                 *(f"  {line}" for line in _columns([("case", "result", *section.heads), *rows])),
             ]
-        elif len(found.sections) > 1 and not found.table:
+        elif len(document.sections) > 1 and not document.table:
             lines += ["", f"{section.name}: {section.numbers}"]
         alike: dict[tuple[str, str], list[CaseResult]] = {}
         for case in filter(partial(_is_listed, section), section.cases):
             alike.setdefault((case.verdict, case.message), []).append(case)
         for (verdict, message), cases in list(alike.items())[:MAX_RESULTS]:
-            lines += ["", f"{verdict}: {message}", *_cases(found, cases, explained)]
+            lines += ["", f"{verdict}: {message}", *_cases(document, cases, explained)]
         if len(alike) > MAX_RESULTS:
             lines += ["", f"and {len(alike) - MAX_RESULTS} more results (--format json lists them)"]
-    lines += ["", *facts] if found.results_first else []
-    lines += ["", *(f"note: {note}" for note in found.notes)] if found.notes else []
+    lines += ["", *facts] if document.results_first else []
+    lines += ["", *(f"note: {note}" for note in document.notes)] if document.notes else []
     return "\n".join(lines) + "\n"
 
 
@@ -46,14 +46,14 @@ def _is_listed(section: Section, case: CaseResult) -> bool:
     return case.shown or not (case.folded or in_table or case.standing in PASSING)
 
 
-def _cases(found: Document, cases: Sequence[CaseResult], explained: set[str]) -> Iterator[str]:
+def _cases(document: Document, cases: Sequence[CaseResult], explained: set[str]) -> Iterator[str]:
     """Equal results: a line for each criterion with its first place, and what is known of the first one."""
     by_criterion: dict[str, list[CaseResult]] = {}
     for case in cases:
         by_criterion.setdefault(case.criterion, []).append(case)
     width = max(map(len, by_criterion))
     for name, same in by_criterion.items():
-        first, declared = same[0], found.criteria[name]
+        first, declared = same[0], document.criteria[name]
         more = f" and {plural(len(same) - 1, 'more place')}" if len(same) > 1 else ""
         yield f"  {name:<{width}}  {'' if first.at == name else first.at}{more}".rstrip()
         if len(by_criterion) == 1 or first.standing is not Standing.OPEN:

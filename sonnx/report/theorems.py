@@ -12,7 +12,7 @@ from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape_once, plural
 from sonnx.base.reported import HIDDEN, Tool
 from sonnx.checker.report import NoVerdict
-from sonnx.prover.dependencies import functions, page_of
+from sonnx.prover.dependencies import function_names, page_of
 from sonnx.prover.results import KIND_NAMES, KINDS, SOLVERS, STATED_KINDS, ObligationResult, TheoremResult
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
@@ -87,17 +87,17 @@ class TheoremReport(Rendered, Struct, frozen=True):
         )
 
 
-def listing(found: Iterable[Theorem]) -> str:
+def listing(theorems: Iterable[Theorem]) -> str:
     """A line for each theorem, with its domain, size and induction in brackets where they limit it."""
     return "".join(
-        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}{_in_brackets(theorem)}\n" for theorem in found
+        f"{theorem.id:46s} {theorem.expected:8s} {theorem.statement}{_in_brackets(theorem)}\n" for theorem in theorems
     )
 
 
-def listed_counts(found: Sequence[Theorem]) -> str:
+def listed_counts(theorems: Sequence[Theorem]) -> str:
     """How many theorems there are, and how far those reach that are stated to hold."""
-    proved = [theorem for theorem in found if theorem.expected == "proved"]
-    return f"{plural(len(found), 'statement')}, {len(proved)} of them stated to hold{_counted(proved)}"
+    proved = [theorem for theorem in theorems if theorem.expected == "proved"]
+    return f"{plural(len(theorems), 'statement')}, {len(proved)} of them stated to hold{_counted(proved)}"
 
 
 def _in_brackets(theorem: Theorem) -> str:
@@ -113,16 +113,16 @@ def scope(outcomes: Iterable[TheoremResult]) -> str:
     return _counted([outcome.theorem for outcome in outcomes if outcome.kind == "theorem"])
 
 
-def _counted(found: Sequence[Theorem]) -> str:
-    scopes = Counter(theorem.scope for theorem in found)
+def _counted(theorems: Sequence[Theorem]) -> str:
+    scopes = Counter(theorem.scope for theorem in theorems)
     numbers = {
         "of any size": scopes["any size"],
         "for all of a finite domain": scopes["finite domain"],
         "bounded": scopes["bounded"],
-        "about reals": sum(theorem.domain == "reals" for theorem in found),
-        "with an induction in prose": sum(theorem.induction.startswith("prose") for theorem in found),
+        "about reals": sum(theorem.domain == "reals" for theorem in theorems),
+        "with an induction in prose": sum(theorem.induction.startswith("prose") for theorem in theorems),
     }
-    return f" ({', '.join(f'{number} {text}' for text, number in numbers.items() if number)})" if found else ""
+    return f" ({', '.join(f'{number} {text}' for text, number in numbers.items() if number)})" if theorems else ""
 
 
 def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
@@ -131,7 +131,7 @@ def _table(outcomes: Sequence[TheoremResult]) -> Iterator[tuple[str, ...]]:
     for outcome in outcomes:
         topics.setdefault(outcome.theorem.id.partition(".")[0], []).append(outcome)
     yield "topic", *(f"#{head}" for head in (*SHORT_NAMES.values(), "unexpected", "questions", *SOLVERS, "confirmed"))
-    yield from ((topic, *_counts(theorem_results)) for topic, theorem_results in topics.items())
+    yield from ((topic, *_counts(results)) for topic, results in topics.items())
     yield "all", *_counts(outcomes)
 
 
@@ -161,12 +161,12 @@ def disagreement(obligation: ObligationResult) -> str:
     """The answer of each solver to an obligation, or why it says nothing."""
     if obligation.trivial:
         return f" ({obligation.trivial})"
-    found = {answer.solver: answer.result for answer in obligation.answers}
-    return f" ({', '.join(f'{solver}: {result}' for solver, result in found.items())})" if found else ""
+    answers = {answer.solver: answer.result for answer in obligation.answers}
+    return f" ({', '.join(f'{solver}: {result}' for solver, result in answers.items())})" if answers else ""
 
 
 def values(outcome: TheoremResult) -> str:
-    """The counterexample found by the solver."""
+    """The counterexample that the solver found, as text."""
     return ", ".join(f"{name} = {value}" for name, value in outcome.counterexample)
 
 
@@ -202,7 +202,7 @@ def _section(page: str, members: Sequence[TheoremResult], listed: Collection[str
 
 
 def _criterion(theorem: Theorem) -> Criterion:
-    about = ", ".join(functions(theorem))
+    about = ", ".join(function_names(theorem))
     tags = tuple(filter(None, (theorem.id.partition(".")[0], theorem.erratum)))
     kind, subject = STATED_KINDS[theorem.expected], f"about {about}" if about else ""
     return Criterion(theorem.statement, kind, theorem.because, "", subject, tags)

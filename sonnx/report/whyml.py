@@ -66,13 +66,13 @@ def signatures(edition: str) -> Iterator[Signature]:
 
 def _order() -> str:
     """The functions of the order of values, with each local name replaced by what it stands for."""
-    known: dict[str, BuiltIn] = {}
+    by_name: dict[str, BuiltIn] = {}
     for tree in ast.parse(Path(order.__file__).read_text("utf-8")).body:
         if isinstance(tree, ast.FunctionDef):
             locals_ = _Locals()
             tree.body = [locals_.visit(statement) for statement in tree.body if not locals_.takes(statement)]
-            known[tree.name] = read_built_in(tree, ast.unparse(tree), known, order)
-    functions = "\n".join(map(function_text, known.values()))
+            by_name[tree.name] = read_built_in(tree, ast.unparse(tree), by_name, order)
+    functions = "\n".join(map(function_text, by_name.values()))
     return f"module Order\n  use int.Int\n\n{functions}end\n"
 
 
@@ -97,8 +97,8 @@ class _Locals(ast.NodeTransformer):
 def _built_ins() -> str:
     """The built-in functions: first those on numbers alone, which need nothing of the prelude."""
     unknown = "".join(f"  constant {name} : {kind}\n" for kind, name in UNKNOWN.items())
-    texts = {name: function_text(built_in) for name, built_in in built_ins().items()}
-    alone = [name for name, built_in in built_ins().items() if not built_in.built_ins and _plain(built_in)]
+    texts = {name: function_text(function) for name, function in built_ins().items()}
+    alone = [name for name, function in built_ins().items() if not function.built_ins and _plain(function)]
     numbers = "\n".join(texts[name] for name in alone)
     others = "\n".join(text for name, text in texts.items() if name not in alone)
     return (
@@ -114,37 +114,37 @@ def _plain(function: BuiltIn) -> bool:
     return not divides and not any(isinstance(value_type, ListType) for value_type in (*types, result))
 
 
-def module_name(made: Signature) -> str:
+def module_name(called: Signature) -> str:
     """The name of the module of an operator, such as `Conv_11`."""
-    return f"{made.operator}_{made.version}"
+    return f"{called.operator}_{called.version}"
 
 
-def _module(made: Signature) -> Iterator[str]:
-    types = signature_types(made)
-    outputs = {formal.name for formal in made.outputs}
-    yield f"(* {made.operator}, operator set {made.version}, by the text {made.text} *)"
-    yield f"module {module_name(made)}"
+def _module(called: Signature) -> Iterator[str]:
+    types = signature_types(called)
+    outputs = {formal.name for formal in called.outputs}
+    yield f"(* {called.operator}, operator set {called.version}, by the text {called.text} *)"
+    yield f"module {module_name(called)}"
     yield "  use builtins.BuiltIns"
     demanded: list[tuple[str, list[str]]] = []
-    for rule in made.rules:
-        condition = active_condition(rule, made.text, catalogue.editions())
+    for rule in called.rules:
+        condition = active_condition(rule, called.text, catalogue.editions())
         if condition is None:
             continue
         name, used = (
             identifier(f"rule_{rule.name}"),
-            _used(made, [condition, *([rule.when] if rule.when else [])], types),
+            _used(called, [condition, *([rule.when] if rule.when else [])], types),
         )
         yield from ("", f"  (* {_comment(rule)} *)")
         yield f"  predicate {name} {_formals(used, types)} ="
-        yield f"    {_body(made, condition, rule.when, types)}"
+        yield f"    {_body(called, condition, rule.when, types)}"
         if not outputs & {word.removeprefix("given(").removesuffix(")") for word in used}:
             demanded.append((name, used))
-    for output, shape in made.shapes.items():
-        used = _used(made, [shape], types)
+    for output, shape in called.shapes.items():
+        used = _used(called, [shape], types)
         yield from ("", f"  (* the shape of {output} *)")
         text = type_name(type_of(shape, types))
         yield f"  function {identifier(f'shape_of_{output}')} {_formals(used, types)} : {text} ="
-        yield f"    {_with_definitions(made, [shape], types, _text(shape, types))}"
+        yield f"    {_with_definitions(called, [shape], types, _text(shape, types))}"
     every = [name for name in types if any(name in used for _, used in demanded)]
     parts = [" ".join([name, *(identifier(word) for word in used)]) for name, used in demanded]
     together = f" {AND} ".join(parts) or "true"
@@ -155,32 +155,34 @@ def _comment(rule: Rule) -> str:
     return f"{rule.slug}: {rule.statement}".replace("(*", "( *").replace("*)", "* )").replace('"', "'")
 
 
-def _body(made: Signature, condition: Expression, when: Expression | None, types: Mapping[str, RuleType]) -> str:
+def _body(called: Signature, condition: Expression, when: Expression | None, types: Mapping[str, RuleType]) -> str:
     text = _text(condition, types)
     if when is not None:
         text = f"({_text(when, types)} -> {text})"
-    return _with_definitions(made, [condition, *([when] if when else [])], types, text)
+    return _with_definitions(called, [condition, *([when] if when else [])], types, text)
 
 
 def _text(expression: Expression, types: Mapping[str, RuleType]) -> str:
     return written(expression, names_as_written(types)).text
 
 
-def _definitions(made: Signature, expressions: list[Expression]) -> list[str]:
+def _definitions(called: Signature, expressions: list[Expression]) -> list[str]:
     """The definitions that expressions use, directly or through others, in the order of the file."""
-    waiting, texts = [name for expression in expressions for name in expression.names], set[str]()
+    waiting, used = [name for expression in expressions for name in expression.names], set[str]()
     while waiting:
         name = waiting.pop()
-        if name in made.define and name not in texts:
-            texts.add(name)
-            waiting += made.define[name].names
-    return [name for name in made.define if name in texts]
+        if name in called.define and name not in used:
+            used.add(name)
+            waiting += called.define[name].names
+    return [name for name in called.define if name in used]
 
 
-def _with_definitions(made: Signature, expressions: list[Expression], types: Mapping[str, RuleType], text: str) -> str:
-    """The text below the definitions it uses."""
-    definitions = _definitions(made, expressions)
-    heads = [_let(name, written(made.define[name], names_as_written(types))) for name in definitions]
+def _with_definitions(
+    called: Signature, expressions: list[Expression], types: Mapping[str, RuleType], text: str
+) -> str:
+    """The text of an expression, preceded by `let` for each definition that it uses."""
+    definitions = _definitions(called, expressions)
+    heads = [_let(name, written(called.define[name], names_as_written(types))) for name in definitions]
     return "\n    ".join([*heads, text])
 
 
@@ -188,14 +190,14 @@ def _let(name: str, definition: Written) -> str:
     return f"let {identifier(name)} = {definition.text} in"
 
 
-def _used(made: Signature, expressions: list[Expression], types: Mapping[str, RuleType]) -> list[str]:
+def _used(called: Signature, expressions: list[Expression], types: Mapping[str, RuleType]) -> list[str]:
     """The names of facts that expressions depend on, in the order of the signature."""
-    definitions = _definitions(made, expressions)
+    definitions = _definitions(called, expressions)
     names = set().union(
         *(expression.names for expression in expressions),
-        *(made.define[definition].names for definition in definitions),
+        *(called.define[definition].names for definition in definitions),
     )
-    return [name for name in types if name in names - set(made.define)]
+    return [name for name in types if name in names - set(called.define)]
 
 
 def _formals(names: list[str], types: Mapping[str, RuleType]) -> str:

@@ -12,8 +12,9 @@ from math import isfinite
 from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, Stop
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.equivalence.sides import side_of
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.numerics.formats import ELEMENTS, format_of

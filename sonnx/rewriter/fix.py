@@ -16,6 +16,7 @@ from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
 from sonnx.checker.facts_domain import KnownCalls
 from sonnx.checker.report import Report
+from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.executor.preparation import RunDomain
@@ -25,7 +26,7 @@ from sonnx.model.ir import Model
 from sonnx.model.limits import BY_NAME, Limits
 from sonnx.model.reader import read
 from sonnx.model.scopes import is_same, stored_tensors
-from sonnx.model.sources import Source, encoded, name_of
+from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.values_file import ValuesFile, with_file_size, with_values_inside, with_values_outside
 from sonnx.model.writer import Unwritable, write
@@ -59,7 +60,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     """
     if options.box and not options.within_bound:
         raise UsageError("--box requires --within-bound; without it no value changes")
-    file = encoded(source)
+    file = path_or_bytes(source)
     chosen = catalogue.edition_named(options.edition).name
     called, strict_versions = name_of(file, options.name), options.strict_versions
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
@@ -128,8 +129,8 @@ class _Checks:
         return CheckReport.of(report)
 
     def _checked(self, model: Model, rules: ActiveRules, known: KnownCalls | None) -> Report:
-        edition, strict = rules.edition.name, self.strict_versions
-        return evaluate_model(model, self.name, edition, strict_versions=strict, rules=rules, known=known)
+        subject = Subject.of(model, self.name, strict_versions=self.strict_versions)
+        return evaluate_model(model, rules, subject, known)
 
 
 def _enabled(options: FixOptions) -> frozenset[str]:
@@ -294,7 +295,7 @@ def _require_writable(model: Model, report: Report, strict: bool, written: _Writ
         return
     data, values = written.file_of(model)
     checked = written.as_checked(data, values, model.limits)
-    again = evaluate_model(checked, report.name, report.edition, strict_versions=strict)
+    again = _evaluated_alike(checked, report, strict)
     missing = set(report.findings) - set(again.findings)
     lost = next((finding for finding in report.findings if finding in missing), None)
     if lost is not None:
@@ -302,6 +303,12 @@ def _require_writable(model: Model, report: Report, strict: bool, written: _Writ
             f"the model cannot be written back unchanged: {lost.rule} fails at {lost.where.place} ({lost.actual}); "
             "correct this by hand first"
         )
+
+
+def _evaluated_alike(model: Model, report: Report, strict: bool) -> Report:
+    """The report on another model with the name and under the edition of a report."""
+    rules = ActiveRules(catalogue.edition_named(report.edition), strict)
+    return evaluate_model(model, rules, Subject.of(model, report.name, strict_versions=strict))
 
 
 # ------------------------------------------------------------------ binding of symbols
@@ -318,7 +325,7 @@ def _bound(
     if not numbers and not shapes:
         return model, ()
     bound = bind_symbols(model, numbers, shapes)
-    again = evaluate_model(bound, report.name, report.edition, strict_versions=strict)
+    again = _evaluated_alike(bound, report, strict)
     failed = {
         (report_finding.rule, report_finding.where)
         for report_finding in report.findings

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.files import sha256, write_whole, write_with
-from sonnx.base.outward import at_most
+from sonnx.base.outward import upper_bound_text
 from sonnx.base.reported import json_text
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
@@ -157,7 +157,7 @@ def _difference(each: AppliedRewrite) -> str:
     """How far the value is from that of the original, within the hypotheses and on the box of the summary."""
     if each.difference is None:
         return "no bound of the difference is known"
-    return f"implementations of both models differ by at most {at_most(each.difference)} on the box"
+    return f"implementations of both models differ by at most {upper_bound_text(each.difference)} on the box"
 
 
 def _lines(remaining: Iterable[RemainingFindings]) -> Iterator[str]:

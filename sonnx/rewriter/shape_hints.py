@@ -7,7 +7,6 @@ and none is used where one contradicts what sonnx computes (`contradicted`).
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from math import prod
@@ -15,24 +14,24 @@ from math import prod
 import msgspec
 from msgspec.structs import replace
 
-from sonnx.base import child_process
-from sonnx.executor.executor import can_run
 from sonnx.graph.environment import declared_facts
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model.ir import NOT_STATED, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
 from sonnx.model.scopes import Scope, canonical_domain
 from sonnx.model.writer import Unwritable, write
+from sonnx.operators import is_executable
 from sonnx.rewriter.shape_inference import InferredType
+from sonnx.supervise.process import ProcessEnded
+from sonnx.supervise.service import Service, ServiceLimits
 
-CHILD_CODE = "from sonnx.rewriter.shape_inference import main; main()"
-SECONDS = 60
+LIMITS = ServiceLimits(seconds=60, megabytes=8192)
 MAX_ELEMENTS = 1024
 """Elements of an initializer that a shape can depend on; of larger ones the inference gets type and shape only."""
 
 
-def facts_of(inferred: InferredType) -> TensorFacts | None:
-    """A type and a shape as stated facts, None where one is not completely known."""
+def hint_of(inferred: InferredType) -> TensorFacts | None:
+    """An inferred type and shape as stated facts; None where one is not completely known."""
     name = element_names().get(inferred.element)
     return None if name is None or min(inferred.shape, default=0) < 0 else TensorFacts(name, inferred.shape)
 
@@ -43,7 +42,7 @@ DECODER = msgspec.json.Decoder(dict[str, InferredType])
 
 def unknown_nodes(model: Model) -> Iterable[Node]:
     """The nodes of the main graph whose operators are of the standard domain and not known to the executor."""
-    return (node for node in model.graph.nodes if not canonical_domain(node.domain) and not can_run(node))
+    return (node for node in model.graph.nodes if not canonical_domain(node.domain) and not is_executable(node))
 
 
 def hints_of(model: Model) -> Hints:
@@ -97,15 +96,15 @@ def _type_of(tensor: Tensor) -> Type:
 def _inferred(data: bytes) -> Hints:
     """The answer of the child; nothing where it fails."""
     try:
-        child = child_process.start(CHILD_CODE, [])
+        service = Service("sonnx.rewriter.shape_inference", [], LIMITS)
     except OSError:
         return {}
     try:
-        answer, _ = child.process.communicate(data, SECONDS)
-        found = DECODER.decode(answer if child.process.returncode == 0 else b"")
-    except (OSError, subprocess.TimeoutExpired, msgspec.MsgspecError):
+        service.greeting(lambda _: None)
+        found = service.ask(data, DECODER.decode)
+    except ProcessEnded:
         return {}
     finally:
-        child.end()
-    known = ((name, facts_of(inferred)) for name, inferred in found.items())
+        service.end()
+    known = ((name, hint_of(inferred)) for name, inferred in found.items())
     return {name: facts for name, facts in known if facts is not None}

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from sonnx.checker.rules import SubjectResults
 from sonnx.checker.verdicts import Verdict
-from sonnx.executor.executor import can_run
-from sonnx.executor.preparation import PreparedNode
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.call import Call
 from sonnx.graph.environment import NOTHING_STATED, environment
 from sonnx.graph.interpreter import Visit
@@ -21,6 +20,7 @@ from sonnx.language.parser import parse
 from sonnx.language.structure import equalities
 from sonnx.model.ir import Attribute, Node, Tensor
 from sonnx.numerics.application import Application
+from sonnx.operators import StatedOperator, is_executable, operator_facts
 from sonnx.profile.definitions import Input, at
 from sonnx.profile.signature import Signature
 from sonnx.rewriter.context import RewriteContext
@@ -59,6 +59,11 @@ class Site(Struct, frozen=True, dict=True):
     def in_standard_domain(self) -> bool:
         """Whether the node is of the standard domain, "" or "ai.onnx"."""
         return not self.call.domain
+
+    @property
+    def operator_facts(self) -> StatedOperator:
+        """What is known of the operator of the node."""
+        return operator_facts(self.node.operator, self.node.domain)
 
     @property
     def operator_set(self) -> int:
@@ -138,7 +143,11 @@ class Site(Struct, frozen=True, dict=True):
         for operand, given in zip(candidate.inputs if candidate else (), self.inputs, strict=False):
             if operand.name in members and given is not None and not isinstance(given.type, Unknown):
                 return given.type
-        allowed = at(self.call.known.types[formal.type], candidate.version) if candidate and self.call.known else None
+        allowed = (
+            at(self.call.definition.types[formal.type], candidate.version)
+            if candidate and self.call.definition
+            else None
+        )
         return allowed[0] if allowed and len(allowed) == 1 else None
 
     def required_shape(self, name: str) -> Shape | None:
@@ -180,7 +189,7 @@ def site_of(
     failed = [result for result in visit.result.reported if result.verdict is Verdict.FAIL]
     if call.signature is None:
         outputs = [*_executed(context, call, inputs, outputs)]
-        if not can_run(node):
+        if not is_executable(node):
             hints = (context.hints.get(name, NOTHING_STATED) for name in node.outputs)
             outputs = list(map(_completed, outputs, hints))
     return Site(
@@ -227,7 +236,7 @@ def pieces_of(site: Site, known: Mapping[str, Pieces]) -> Pieces:
         return ()
     given = known.get(node.inputs[0], (WholeValue(node.inputs[0], prod(first)),))
     match node.operator:
-        case OperatorName.RESHAPE | OperatorName.FLATTEN:
+        case _ if site.operator_facts.keeps_order:
             return given
         case OperatorName.SLICE:
             cut = _cut(site, first)

@@ -13,16 +13,19 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, quote
-from sonnx.equivalence.decision import compare_models, side_of
+from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.expansion import may_be_random
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
+from sonnx.equivalence.sides import side_of
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, can_run, required_inputs
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import NOT_STATED, Model, Node, Type, ValueInfo, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain, function_key, is_same, scopes
 from sonnx.numerics.formats import Array
+from sonnx.operators import is_executable
 from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
@@ -128,8 +131,8 @@ def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int)
     if list(map(_identity, one.left_out)) != list(map(_identity, other.left_out)):
         names = ", ".join(dict.fromkeys(quote(node.operator) for node in (*one.left_out, *other.left_out)))
         raise _NoValue("", f"sonnx cannot run {names}, and their nodes differ between the models")
-    not_executable = tuple(dict.fromkeys(node.operator for node in one.left_out))
-    validation = Validation(number, outputs=len(one.outputs), not_executable=not_executable)
+    left_out = tuple(dict.fromkeys(node.operator for node in one.left_out))
+    validation = Validation(number, outputs=len(one.outputs), left_out=left_out)
     try:
         runners = [ModelRunner(part.model, unchecked=True, domain=domain) for part in (one, other)]
         same = _computes_alike(one, other)
@@ -263,7 +266,7 @@ def _not_executable(node: Node, functions: set[tuple[str, str, str]]) -> bool:
         subgraphs(node), None
     ) is not None:
         return False
-    return not can_run(node)
+    return not is_executable(node)
 
 
 def _identity(node: Node) -> object:

@@ -95,7 +95,7 @@ class _Rewriting(Struct, dict=True):
     @cached_property
     def taken(self) -> value_names.TakenNames:
         """Names that new values must not have."""
-        return value_names.names_in(self.graph)
+        return value_names.taken_names(self.graph)
 
     @cached_property
     def taken_by_nodes(self) -> value_names.TakenNames:

@@ -268,13 +268,14 @@ class _Translation:
         key = parts[0].get_id(), parts[1].get_id()
         if key not in self.divisions:
             number = len(self.divisions)
-            made = z3.BitVec(f"bits.quotient.{number}", self.width), z3.BitVec(f"bits.remainder.{number}", self.width)
-            self.divisions[key] = made
+            quotient = z3.BitVec(f"bits.quotient.{number}", self.width)
+            remainder = z3.BitVec(f"bits.remainder.{number}", self.width)
+            self.divisions[key] = quotient, remainder
             known = _division(self.intervals.of(parts[0]), self.intervals.of(parts[1]))
-            for variable, (least, most) in zip(made, known, strict=True):
+            for variable, (least, most) in zip((quotient, remainder), known, strict=True):
                 self.defined += [variable >= least, variable <= most]
             magnitude = z3.If(divisor < 0, -divisor, divisor)
-            equal = z3.And(divided == made[0] * divisor + made[1], made[1] < magnitude)
+            equal = z3.And(divided == quotient * divisor + remainder, remainder < magnitude)
             self.defined.append(z3.Or(divisor == 0, equal))
         return self.divisions[key]
 

@@ -110,54 +110,54 @@ def chosen_operators(options: MakeOptions) -> Sequence[OperatorDefinition]:
 
 
 def operator_suite(described: OperatorDefinition, options: MakeOptions) -> OperatorSuite:
-    """The part of one operator."""
+    """What the suite says about the versions of one operator, and their cases."""
     edition, hypotheses = edition_named(options.edition).name, hypotheses_named(options.hypotheses)
     parts: list[Part] = []
     stored: list[Stored] = []
     for family in _families(described, edition, options.every_version):
         options.progress(f"{family.label}")
-        part, storeds = part_of(family, hypotheses, options.pairs)
+        part, cases_of_part = part_of(family, hypotheses, options.pairs)
         parts.append(part)
-        stored += storeds
+        stored += cases_of_part
     return OperatorSuite(tuple(parts), archive_of(stored))
 
 
 def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:
-    found = [candidate for candidate, name in signatures(described) if name == edition]
-    for signature in found if every else found[:1]:
+    in_edition = [candidate for candidate, name in signatures(described) if name == edition]
+    for signature in in_edition if every else in_edition[:1]:
         yield SignatureFamily(described, signature, edition, ((signature.version, edition),))
 
 
 def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[Stored]]:
-    """The cases of one version of an operator in one edition, and what is said about them."""
-    made = structures(family, pairs)
+    """The cases of one version of an operator in one edition, and what the suite says about them."""
+    coverage = structures(family, pairs)
     excluded: Counter[tuple[str, str]] = Counter()
     stored: list[Stored] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
-    for structure in (*made.positive, *made.negative):
+    for structure in (*coverage.positive, *coverage.negative):
         for model in _forms(structure):
             name = f"{start}-{len(stored):04}"
-            row = _stored(name, len(stored), structure, model, made, hypotheses, excluded)
-            if row is not None:
-                stored.append(row)
-    sets = [members for one in stored for members in one.case.sets]
+            case_files = _stored(name, len(stored), structure, model, coverage, hypotheses, excluded)
+            if case_files is not None:
+                stored.append(case_files)
+    sets = [members for each in stored for members in each.case.sets]
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
-        classes=tuple(ClassAnswer(class_.name, class_.rule, class_.answer) for class_ in made.classes),  # type: ignore[arg-type]
+        classes=tuple(ClassAnswer(class_.name, class_.rule, class_.answer) for class_ in coverage.classes),  # type: ignore[arg-type]
         pairs=(
-            None if made.pairs is None
-            else CoveredPairs(made.pairs.covered, made.pairs.unsatisfiable, made.pairs.unknown)
+            None if coverage.pairs is None
+            else CoveredPairs(coverage.pairs.covered, coverage.pairs.unsatisfiable, coverage.pairs.unknown)
         ),
-        unbroken=dict(made.unbroken), labels=_matrix(family, stored),
+        unbroken=dict(coverage.unbroken), labels=_matrix(family, stored),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
-        positive=sum(not one.case.broken for one in stored), negative=sum(bool(one.case.broken) for one in stored),
+        positive=sum(not each.case.broken for each in stored), negative=sum(bool(each.case.broken) for each in stored),
         sets=len(sets), without_bound=sum(members.outputs.count(UNBOUNDED) for members in sets),
     )  # fmt: skip
     return part, stored
 
 
 def _forms(structure: Structure) -> Iterator[Model]:
-    """The model as the checker judged it; of a conforming call also with more graph inputs, and with more constants."""
+    """The model that the checker judged; for a conforming call also models with more graph inputs or more constants."""
     model = _with_elements(structure.call.model())
     yield model
     if structure.broken:
@@ -165,11 +165,11 @@ def _forms(structure: Structure) -> Iterator[Model]:
     signature = structure.call.signature
     fixed = inputs_asked_constant(signature) | {value.name for value in signature.values}
     kept = {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in fixed}
-    moved = [initializer for initializer in model.graph.initializers if initializer.name not in kept]
-    for some in ((moved, moved[:1]) if len(moved) > 1 else (moved,)) if moved else ():
-        given = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in some)
-        constants = tuple(initializer for initializer in model.graph.initializers if initializer not in some)
-        yield _with(model, (*model.graph.inputs, *given), constants)
+    movable = [initializer for initializer in model.graph.initializers if initializer.name not in kept]
+    for promoted in ((movable, movable[:1]) if len(movable) > 1 else (movable,)) if movable else ():
+        as_inputs = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in promoted)
+        constants = tuple(initializer for initializer in model.graph.initializers if initializer not in promoted)
+        yield _with(model, (*model.graph.inputs, *as_inputs), constants)
     if len(model.graph.inputs) > 1:
         specs = specs_of(model)
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
@@ -221,7 +221,7 @@ def _stored(
     number: int,
     structure: Structure,
     model: Model,
-    made: Structures,
+    coverage: Structures,
     hypotheses: Hypotheses,
     excluded: Counter[tuple[str, str]],
 ) -> Stored | None:
@@ -230,20 +230,20 @@ def _stored(
     sets: list[DataSet] = []
     if not structure.broken:
         try:
-            for chosen, inputs, outputs, expected in _data(structure, model, number, made, hypotheses, excluded):
+            for chosen, inputs, outputs, expected in _data(structure, model, number, coverage, hypotheses, excluded):
                 _add(files, len(sets), inputs, outputs, expected)
                 sets.append(DataSet(chosen.name, chosen.detail, tuple(judged.decides for judged in expected)))
         except (NotConforming, Stop) as error:
             excluded[call_text(structure.call), str(error)] += 1
         if not sets:
             return None
-    slugs = {class_.name: class_.rule for class_ in made.classes}
+    slugs = {class_.name: class_.rule for class_ in coverage.classes}
     rules = tuple(dict.fromkeys(filter(None, [structure.broken, *(slugs[class_] for class_ in structure.classes)])))
-    described = [rule for rule in made.family.rules if rule.slug in rules]
-    tags = [] if structure.broken else list(made.family.described.tags)
+    described = [rule for rule in coverage.family.rules if rule.slug in rules]
+    tags = [] if structure.broken else list(coverage.family.described.tags)
     case = Case(
-        id=name, operator=made.family.signature.operator, version=made.family.signature.version,
-        edition=made.family.edition, call=call_text(structure.call), classes=structure.classes, rules=rules,
+        id=name, operator=coverage.family.signature.operator, version=coverage.family.signature.version,
+        edition=coverage.family.edition, call=call_text(structure.call), classes=structure.classes, rules=rules,
         labels=_labels([*tags, *(tag for rule in described for tag in rule.tags)]),
         errata=tuple(dict.fromkeys(text for rule in described for text in rule.errata)),
         constants=tuple(initializer.name for initializer in model.graph.initializers), broken=structure.broken,
@@ -257,20 +257,20 @@ def _data(
     structure: Structure,
     model: Model,
     number: int,
-    made: Structures,
+    coverage: Structures,
     hypotheses: Hypotheses,
     excluded: Counter[tuple[str, str]],
 ) -> Iterator[tuple[ClassCase, dict[str, Array], list[Array], list[Expected]]]:
     """The data sets of a call, by its number in the suite."""
     specs = specs_of(model)
-    runner = ModelRunner(model, None, made.family.edition)
-    tolerances = Tolerances(model, hypotheses, made.family.edition)
-    stands = any(call_instance is structure.call for call_instance in _standing(made))
+    runner = ModelRunner(model, None, coverage.family.edition)
+    tolerances = Tolerances(model, hypotheses, coverage.family.edition)
+    is_standing = any(call_instance is structure.call for call_instance in _standing(coverage))
     constants = {
         initializer.name: decode(initializer, None) for initializer in structure.call.model().graph.initializers
     }
     own = {name: array for name, array in constants.items() if name in specs}
-    for chosen in (*_value_classes(specs, stands, number, _broadcasts(model)), *_classes_of_numbers(own)):
+    for chosen in (*_value_classes(specs, is_standing, number, _broadcasts(model)), *_classes_of_numbers(own)):
         inputs = chosen.drawn(specs, SEED)
         try:
             exact = runner.run(inputs).values
@@ -280,11 +280,11 @@ def _data(
         yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
 
 
-def _value_classes(specs: Mapping[str, TensorSpec], stands: bool, number: int, broadcast: bool) -> list[ClassCase]:
+def _value_classes(specs: Mapping[str, TensorSpec], is_standing: bool, number: int, broadcast: bool) -> list[ClassCase]:
     """The value classes of a call by its number in the suite, so that all calls together have the whole list."""
     listed = cases(specs)
     ordinary = ClassCase("ordinary", "", {})
-    if stands:
+    if is_standing:
         rest = listed[FIRST:]
         further = rest[:: max(1, len(rest) // FURTHER)][:FURTHER]
         boundaries = [
@@ -329,23 +329,23 @@ def _broadcasts(model: Model) -> bool:
         return False
 
 
-def _standing(made: Structures) -> list[CallInstance]:
-    """For all element types of the inputs together the first call whose inputs have two elements or more and whose
-    outputs have four, else that with most.
+def _standing(coverage: Structures) -> list[CallInstance]:
+    """One call for each combination of element types of the inputs: the first whose inputs have two elements or more
+    and whose outputs have four, or else the one with most elements.
     """
-    found: dict[object, tuple[tuple[int, int], CallInstance]] = {}
-    for structure in made.positive:
-        given = [facts for facts in structure.call.inputs if facts is not None]
-        key = tuple(str(facts.type) for facts in given)
-        shapes = [facts.shape for facts in given if isinstance(facts.shape, tuple)]
+    best: dict[object, tuple[tuple[int, int], CallInstance]] = {}
+    for structure in coverage.positive:
+        present = [facts for facts in structure.call.inputs if facts is not None]
+        key = tuple(str(facts.type) for facts in present)
+        shapes = [facts.shape for facts in present if isinstance(facts.shape, tuple)]
         inputs = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
         outputs = [
             facts.shape for facts in structure.call.outputs if facts is not None and isinstance(facts.shape, tuple)
         ]
         elements = inputs, min([4, *(prod(int(str(extent)) for extent in shape) for shape in outputs)])
-        if key not in found or elements > found[key][0]:
-            found[key] = (elements, structure.call)
-    return [call for _, call in found.values()]
+        if key not in best or elements > best[key][0]:
+            best[key] = (elements, structure.call)
+    return [call for _, call in best.values()]
 
 
 def _add(
@@ -373,4 +373,6 @@ def _labels(tags: Iterable[Tag]) -> tuple[str, ...]:
 def _matrix(family: SignatureFamily, stored: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
     """Every label of the operator and its rules, with the cases that test it."""
     tags = [*family.described.tags, *(tag for rule in family.rules for tag in rule.tags)]
-    return {label: tuple(row.case.id for row in stored if label in row.case.labels) for label in sorted(_labels(tags))}
+    return {
+        label: tuple(each.case.id for each in stored if label in each.case.labels) for label in sorted(_labels(tags))
+    }

@@ -14,7 +14,7 @@ from sonnx.base.files import whole_bytes
 from sonnx.base.reported import Result, reported
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
-from sonnx.suite.result import Counts, Deviation, SuiteRun, read_run, sentence, shown
+from sonnx.suite.result import Counts, Deviation, SuiteRun, message_and_details, read_run, sentence
 
 NEW, GONE, MORE, FEWER = "new", "gone", "more often", "less often"
 
@@ -23,7 +23,7 @@ class Change(Struct, frozen=True):
     """A kind of deviation of an operator and element type that one of the runs has more often."""
 
     change: Literal["new", "gone", "more often", "less often"]
-    """What became of it."""
+    """How its number changed."""
     before: int
     """How many deviations the older run has."""
     after: int
@@ -71,11 +71,13 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-def _case(each: Change) -> CaseResult:
-    name = f"{each.example.operator} {each.example.element} {each.example.kind}"
-    standing = each.example.standing if each.change == NEW else Standing.NOTE
-    verdict = f"{each.change}: {plural(each.after, 'time')}, before {each.before}"
-    return CaseResult("change", name, verdict, standing, sentence(each.example), shown(each.example)[1])
+def _case(change: Change) -> CaseResult:
+    name = f"{change.example.operator} {change.example.element} {change.example.kind}"
+    standing = change.example.standing if change.change == NEW else Standing.NOTE
+    verdict = f"{change.change}: {plural(change.after, 'time')}, before {change.before}"
+    return CaseResult(
+        "change", name, verdict, standing, sentence(change.example), message_and_details(change.example)[1]
+    )
 
 
 def run_difference(older: Path, newer: Path) -> RunDifference:
@@ -102,16 +104,18 @@ def _changes(before: SuiteRun, after: SuiteRun, operators: list[str]) -> Iterato
         for run in (before, after)
     )
     for key in [*new, *(key for key in old if key not in new)]:
-        one, other = (known[key].number if key in known else 0 for known in (old, new))
-        if one != other:
-            change = (GONE if not other else FEWER) if one > other else MORE if one else NEW
-            yield Change(change, one, other, new.get(key) or old[key])  # type: ignore[arg-type]
+        times_before, times_after = (known[key].number if key in known else 0 for known in (old, new))
+        if times_before != times_after:
+            change = (
+                (GONE if not times_after else FEWER) if times_before > times_after else MORE if times_before else NEW
+            )
+            yield Change(change, times_before, times_after, new.get(key) or old[key])  # type: ignore[arg-type]
 
 
-def _key(each: Deviation) -> tuple[str, ...]:
+def _key(deviation: Deviation) -> tuple[str, ...]:
     """What makes two deviations the same one; of a call that ONNX forbids also the rule."""
-    broken = each.broken or ""
-    return each.operator, each.element, each.kind, each.explained or "", broken
+    broken = deviation.broken or ""
+    return deviation.operator, deviation.element, deviation.kind, deviation.explained or "", broken
 
 
 def _sets(counts: Counts) -> int:

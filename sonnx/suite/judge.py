@@ -49,18 +49,18 @@ def differences(number: int, actual: Array | None, expected: Array, ends: Ends |
 
 def _exact(number: int, actual: Array, expected: Array) -> list[JudgedDifference]:
     try:
-        far = distance(actual, expected)
+        apart = distance(actual, expected)
     except Incomparable as error:  # pragma: no cover  (type and shape are equal)
         return [JudgedDifference(TYPE, number, (), "", str(error))]
     judged_differences = [
         JudgedDifference(special.kind, number, special.at, special.exact, special.found)
-        for special in far.specials
+        for special in apart.specials
         if special.kind != NAN
     ]
     judged_differences += _not_a_number(number, actual, expected)
-    if far.ulp and far.at is not None:
-        kind = SUBNORMAL if _flushed(actual[far.at], expected[far.at]) else VALUE
-        judged_differences.append(JudgedDifference(kind, number, far.at, far.exact, far.found))
+    if apart.ulp and apart.at is not None:
+        kind = SUBNORMAL if _flushed(actual[apart.at], expected[apart.at]) else VALUE
+        judged_differences.append(JudgedDifference(kind, number, apart.at, apart.exact, apart.found))
     return judged_differences
 
 
@@ -69,8 +69,12 @@ def _not_a_number(number: int, actual: Array, expected: Array) -> list[JudgedDif
     if format_of(expected.dtype) is None and not is_small_float(expected.dtype) and expected.dtype.kind != "c":
         return []
     with np.errstate(invalid="ignore"):  # a signaling NaN
-        given, wanted = np.isnan(widened(actual)), np.isnan(widened(expected))
-    return [_first(NAN, number, mask, actual, expected) for mask in (given & ~wanted, wanted & ~given) if mask.any()]
+        actual_nan, expected_nan = np.isnan(widened(actual)), np.isnan(widened(expected))
+    return [
+        _first(NAN, number, mask, actual, expected)
+        for mask in (actual_nan & ~expected_nan, expected_nan & ~actual_nan)
+        if mask.any()
+    ]
 
 
 def _first(kind: str, number: int, mask: Array, actual: Array, expected: Array) -> JudgedDifference:
@@ -79,7 +83,7 @@ def _first(kind: str, number: int, mask: Array, actual: Array, expected: Array) 
 
 
 def _flushed(actual: Array, expected: Array) -> bool:
-    """A zero where a subnormal number is expected."""
+    """Whether a zero was given where a subnormal number is expected."""
     number_format = format_of(expected.dtype)
     if number_format is None or expected.dtype == TEXT:
         return False
@@ -88,7 +92,7 @@ def _flushed(actual: Array, expected: Array) -> bool:
 
 
 def _within(number: int, actual: Array, expected: Array, ends: Ends) -> list[JudgedDifference]:
-    """A NaN is a NaN; where there are ends the element is between them; of any other nothing is said."""
+    """A NaN must be a NaN, and an element with ends must be between them; any other element passes."""
     wide, exact = widened(actual).astype(np.float64), widened(expected)
     outside = ~np.isnan(ends.lower) & ~((ends.lower <= wide) & (wide <= ends.upper))
     infinite, missing = np.isinf(wide) | np.isinf(exact), np.isnan(wide)

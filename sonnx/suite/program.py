@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import shutil
 import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sonnx.base import lease
-from sonnx.base.budget import MEGABYTE
-from sonnx.base.child_process import ChildProcess
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import plural, quote
+from sonnx.base.files import sha256
 from sonnx.executor.runtimes import Failure, Fault
 from sonnx.executor.tensor_files import read_file
 from sonnx.numerics.formats import Array
 from sonnx.suite.archive import Stored, tensor_file
 from sonnx.suite.options import RunOptions
+from sonnx.supervise.identity import value_hash
+from sonnx.supervise.process import ProcessEnded, start_program
 
 Answer = Callable[[Mapping[str, Array], int], dict[int, Array]]
 """The outputs of a data set by their numbers, from its inputs and its number."""
+SEPARATORS = re.compile(r"[\s=:;,|&<>()'\"]+")
+"""What separates the paths in a word of a command, which may be a script of a shell."""
 MAX_MESSAGE = 1 << 16
 """Bytes at the end of what a program prints that are read."""
 MAX_OUTPUT = 1 << 26
@@ -65,6 +66,15 @@ class Program:
 
         return answer
 
+    def identity(self) -> Mapping[str, str]:
+        """The command, and the content of the files that it names; those that a program loads itself are not known.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        files = {str(path): sha256(path) for path in _named_files(self.words)}
+        return {"command": value_hash(self.words), "program": value_hash(files)}
+
     def restart(self) -> bool:
         """Every data set has a process of its own."""
         return True
@@ -77,27 +87,17 @@ class Program:
             Fault: it took too long, or a signal ended it.
             UsageError: it cannot be started.
         """
-        held, lent = lease.pipe()
         with tempfile.TemporaryFile() as printed:
             try:
-                process = subprocess.Popen(  # noqa: S603
-                    words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=printed, pass_fds=held,
-                    start_new_session=True,
-                    preexec_fn=lambda: lease.hold(held, os.getpid()),  # noqa: PLW1509  (it takes no lock)
-                )  # fmt: skip
+                process = start_program(words, self.options.memory, printed)
             except OSError as error:
-                lease.close(lent)
                 raise UsageError(f"the program {quote(words[0])} cannot be started: {error.strerror}") from None
-            finally:
-                lease.close(held)
-            child = ChildProcess(process, lent)
             try:
-                _limit_memory(process.pid, self.options.memory)
                 code = process.wait(self.options.timeout)
-            except subprocess.TimeoutExpired:
+            except ProcessEnded:
                 raise Fault(f"it did not end within {plural(self.options.timeout, 'second')}") from None
             finally:
-                child.end()
+                process.end()
             if code < 0:
                 raise Fault(f"it ended with signal {-code} ({signal.strsignal(-code)})")
             if code:
@@ -105,13 +105,16 @@ class Program:
                 raise Failure(f"exit code {code}: {said}" if said else f"exit code {code}, nothing on standard error")
 
 
-def _limit_memory(process: int, megabytes: int) -> None:
-    """Limit the addresses of a process that has just started, where the system can; it may have ended already."""
-    if sys.platform == "linux":
-        import resource
-
-        with suppress(ProcessLookupError, PermissionError):
-            resource.prlimit(process, resource.RLIMIT_AS, (megabytes * MEGABYTE, megabytes * MEGABYTE))
+def _named_files(words: Sequence[str]) -> Iterator[Path]:
+    """The files that a command names: the program, words that are paths, and paths in words such as `--lib=PATH`."""
+    program = shutil.which(words[0]) if words else None
+    texts = [text for word in words for text in (word, *SEPARATORS.split(word))]
+    for path in map(Path, [program or "", *texts]):
+        try:
+            if path.is_file():
+                yield path
+        except ValueError:  # a NUL character
+            continue
 
 
 def _last_line(printed: int) -> str:
@@ -144,5 +147,5 @@ def outputs_in(folder: Path) -> dict[int, Array]:
             [outputs[int(number)]] = read_file(path).values()
         except (BadInput, ValueError) as error:
             reason = str(error).replace(quote(str(path)), "it")
-            raise Fault(f"it wrote rubbish: {quote(path.name)}: {reason}") from None
+            raise Fault(f"it wrote a malformed file: {quote(path.name)}: {reason}") from None
     return outputs

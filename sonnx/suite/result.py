@@ -48,7 +48,7 @@ class Counts(Struct, frozen=True):
     """An element of an output has no bound; these sets are counted above too."""
 
     def plus(self, more: Mapping[str, int]) -> Counts:
-        """With further data sets."""
+        """The counts with those of further data sets."""
         return structs.replace(self, **{name: getattr(self, name) + int(number) for name, number in more.items()})
 
 
@@ -84,7 +84,7 @@ class Deviation(Struct, frozen=True):
     size: Annotated[int, HIDDEN] = 0
 
     def with_another(self, other: Deviation) -> Deviation:
-        """With one more; the smaller example is kept."""
+        """The deviations with one more; the smaller example is kept."""
         kept = other if other.size < self.size else self
         return structs.replace(kept, number=self.number + 1)
 
@@ -209,11 +209,11 @@ def _cell(found: Sequence[Deviation]) -> MatrixCell:
 
 
 def _case(each: Deviation) -> CaseResult:
-    message, details = shown(each)
+    message, details = message_and_details(each)
     return CaseResult(each.kind, f"{each.operator} {each.element}", each.kind, each.standing, message, details)
 
 
-def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
+def message_and_details(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     """A deviation in a sentence, and its example."""
     details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
     details += [
@@ -228,7 +228,7 @@ def shown(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def sentence(each: Deviation) -> str:
-    """What came in place of what, as a main clause."""
+    """A deviation as a main clause: what was expected, and what the implementation gave."""
     far = each.difference
     expected, actual = escape(shortened(far.expected)), escape(shortened(far.actual))
     output, place = f"output {far.output}", f" at {[*far.at]}" if far.at else ""

@@ -22,8 +22,8 @@ from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.executor.class_runs import alternative_of, errata_of
-from sonnx.executor.executor import required_inputs
 from sonnx.executor.isolation import IsolatedRuntime
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array, format_of, widened
@@ -32,7 +32,7 @@ from sonnx.suite.archive import EXACT, Case, Stored, Suite, read_cases, read_sui
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
-from sonnx.suite.kept import KeptRuns
+from sonnx.suite.kept_results import KeptResults
 from sonnx.suite.options import RunOptions
 from sonnx.suite.program import Answer, Program, outputs_in
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
@@ -49,6 +49,10 @@ class Implementation(Protocol):
         Raises:
             Failure: it refuses the model.
         """
+        ...
+
+    def identity(self) -> Mapping[str, str]:
+        """What its outputs depend on besides the suite, as names with a version or a hash each."""
         ...
 
     def restart(self) -> bool:
@@ -70,6 +74,9 @@ class _Runtime:
             return {place: values[name] for place, name in enumerate(names) if name in values}
 
         return answer
+
+    def identity(self) -> Mapping[str, str]:
+        return self.inner.identity()
 
     def restart(self) -> bool:
         self.inner.close()
@@ -95,6 +102,9 @@ class _Recorded:
 
         return answer
 
+    def identity(self) -> Mapping[str, str]:
+        return {}  # nothing of outputs made elsewhere is kept
+
     def restart(self) -> bool:
         return False
 
@@ -103,7 +113,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     """Run the cases of a suite and judge the outputs.
 
     Raises:
-        BadInput: the folder is not a suite.
+        BadInput: the folder is not a suite, or the file of --resume is of another run.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     if options.jobs < 1:
@@ -111,8 +121,8 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     suite = read_suite(folder)
     names = _chosen(suite, options.operator)
     first = implementation(options)
-    kept = None if options.resume is None else KeptRuns(options.resume, suite, options, first.title)
-    known = {} if kept is None else {name: kept.known[name] for name in names if name in kept.known}
+    kept = None if options.resume is None else KeptResults(options.resume, suite, options, first.identity())
+    known = {} if kept is None else {name: result for name, result in kept.results.items() if name in names}
     idle: SimpleQueue[Implementation] = SimpleQueue()
     ended = Event()
     idle.put(first)
@@ -131,12 +141,12 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
 
     executor = ThreadPoolExecutor(options.jobs)
     try:
-        coming = {name: executor.submit(run, name) for name in names if name not in known}
-        found = {name: known[name] if name in known else coming[name].result() for name in names}
+        running = {name: executor.submit(run, name) for name in names if name not in known}
+        results = {name: known[name] if name in known else running[name].result() for name in names}
     finally:
         ended.set()
         executor.shutdown(wait=True, cancel_futures=True)
-    return _result(suite, first.title, found)
+    return _result(suite, first.title, results)
 
 
 def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:

@@ -118,7 +118,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
                 both = dict.fromkeys((*positive[known].classes, *names))
                 positive[known] = replace(positive[known], classes=tuple(both))
         for rule in family.rules:
-            reason = _break(family, rule, literals, most, negative)
+            reason = _add_breaking_calls(family, rule, literals, most, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
     classes = tuple(StructureClass(literal.name, literal.rule, answers[n]) for n, literal in enumerate(literals))
@@ -153,8 +153,10 @@ def _pair_answers(
     return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
 
 
-def _break(family: SignatureFamily, rule: Rule, literals: Sequence[Literal], most: int, made: list[Structure]) -> str:
-    """Add calls that break one rule, one for each class of its comparisons that can occur there; why there are none."""
+def _add_breaking_calls(
+    family: SignatureFamily, rule: Rule, literals: Sequence[Literal], most: int, negative: list[Structure]
+) -> str:
+    """Add calls that break one rule alone, one for each class of its comparisons; the reason if there are none."""
     implied = family.implied_by(rule)
     if implied:
         return f"follows from {', '.join(implied)}"
@@ -165,14 +167,14 @@ def _break(family: SignatureFamily, rule: Rule, literals: Sequence[Literal], mos
     own = [literal for literal in literals if literal.rule == rule.slug]
     given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
     search = _Search(given, [*own, forbidden], _filled(family))
-    before = len(made)
+    before = len(negative)
     for values, members in search.cover((index,) for index in range(len(own) + 1))[1] or search.any():
         call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
         fails = any(finding.rule == rule.slug and finding.verdict is Verdict.FAIL for finding in report.findings)
-        if fails and call not in [structure.call for structure in made]:
+        if fails and call not in [structure.call for structure in negative]:
             names = tuple(own[member].name for member in members if member < len(own))
-            made.append(Structure(call, names, rule.slug, len(own) in members))
-    return "" if len(made) > before else f"no call within the bounds ({BOUNDS}) breaks it alone"
+            negative.append(Structure(call, names, rule.slug, len(own) in members))
+    return "" if len(negative) > before else f"no call within the bounds ({BOUNDS}) breaks it alone"
 
 
 class _Search:
@@ -196,22 +198,22 @@ class _Search:
         self.terms = [z3.Bool(f"{CLASS}{number}", self.context) for number in range(len(literals))]
 
     def cover(
-        self, wanted: Iterable[tuple[int, ...]]
+        self, combinations_to_cover: Iterable[tuple[int, ...]]
     ) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
         """For each literal the answer; models in which all satisfiable combinations occur, each with its literals."""
         answers: dict[int, str] = {}
         models: list[tuple[Mapping[str, int], list[int]]] = []
-        for row in wanted:
-            if any(set(row) <= set(members) for _, members in models) or any(
-                answers.get(one) == UNSATISFIABLE for one in row
+        for combination in combinations_to_cover:
+            if any(set(combination) <= set(members) for _, members in models) or any(
+                answers.get(number) == UNSATISFIABLE for number in combination
             ):
                 continue
-            answer = self._preferably([self.terms[one] for one in row])
+            answer = self._preferably([self.terms[number] for number in combination])
             if answer == z3.sat:
                 models.append(self._model())
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
-            elif len(row) == 1:
-                answers[row[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
+            elif len(combination) == 1:
+                answers[combination[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
         return answers, models
 
     def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:

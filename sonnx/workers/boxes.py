@@ -7,14 +7,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
-from itertools import count
 from typing import Any
 
 from msgspec import convert, to_builtins
 
 from sonnx.base.errors import Stop, UsageError
 from sonnx.bounds.split import BisectionProblem, Goal
-from sonnx.bounds.sub_boxes import SubBox, decoded, encoded
+from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.workers.pools import as_completed, worker_pool
 from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
@@ -28,8 +27,8 @@ def prepare() -> None:
 
 def answer(request: Mapping[str, Any]) -> Answer:
     """The halves of a part; none where no interval can be halved."""
-    _, [part] = decoded(base64.b64decode(request["part"]))
-    return {"word": "halved", "halves": _text(_problem(request["problem"]).halves(part))}
+    halves = _problem(request["problem"]).halves(decoded_part(request["part"]))
+    return {"word": "halved", "halves": [encoded_part(half) for half in halves]}
 
 
 @lru_cache(maxsize=1)
@@ -41,10 +40,6 @@ def _problem(text: str) -> BisectionProblem:
         Goal(data["error"], [(first, second) for first, second in data["differences"]], data["argmax"]),
         data["limits"],
     )  # fmt: skip
-
-
-def _text(parts: list[SubBox]) -> str:
-    return base64.b64encode(encoded("", parts)).decode() if parts else ""
 
 
 # ------------------------------------------------------------------ in the parent process
@@ -59,22 +54,20 @@ def halved_in(
         UsageError: the cluster cannot be used.
         Stop: a process ended, or the cluster is lost.
     """
-    about, running, numbers = _request(problem), dict[str, SubBox](), count()
+    text, running = _request(problem), dict[str, SubBox]()
 
     def task(part: SubBox) -> WorkerTask:
-        name = str(next(numbers))
-        running[name] = part
-        return WorkerTask(name, {"problem": about, "part": _text([part])})
+        running[part.path] = part
+        return WorkerTask(part.path, {"problem": text, "part": encoded_part(part)})
 
     work = Work("sonnx.workers.boxes", "halved", packages=("numpy",))
-    with worker_pool(work, place) as pool, closing(as_completed(map(task, parts), pool)) as coming:
-        for done, given in coming:
-            if "misuse" in given:
-                raise UsageError(given["misuse"])
-            if "halves" not in given:
-                raise Stop(f"a part of the box {given['sentence']}; --resume keeps the parts")
-            halves = decoded(base64.b64decode(given["halves"]))[1] if given["halves"] else []
-            yield running.pop(done.name), halves
+    with worker_pool(work, place) as pool, closing(as_completed(map(task, parts), pool)) as completed:
+        for done, answer in completed:
+            if "misuse" in answer:
+                raise UsageError(answer["misuse"])
+            if "halves" not in answer:
+                raise Stop(f"a part of the box {answer['sentence']}; --resume keeps the parts")
+            yield running.pop(done.name), [decoded_part(half) for half in answer["halves"]]
 
 
 def _request(problem: BisectionProblem) -> str:

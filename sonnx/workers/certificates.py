@@ -1,4 +1,4 @@
-"""Making certificates in child processes: the work of a child, and the run in the parent that writes the folder."""
+"""Proof certificates from child processes: the work of a child, and the parent that writes them to a folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sonnx.prover.certificates import (
     questions_of_model,
     summary,
 )
-from sonnx.prover.queries import commented, questions
+from sonnx.prover.queries import commented, questions_of
 from sonnx.prover.solvers import script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
@@ -38,15 +38,15 @@ MEMORY = 8192
 
 
 def write_certificates(
-    found: Sequence[CertifiedQuestion],
+    certified: Sequence[CertifiedQuestion],
     folder: Path,
     place: WorkPlace = HERE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Mapping[str, Any]:
-    """Write every question, its proof where one is made, and the manifest last; an interrupt lists the rest.
+    """Write every question, its proof if there is one, and the manifest last; after an interrupt the rest has none.
 
     Args:
-        found: the questions, with different names.
+        certified: the questions, with different names.
         folder: a folder that is absent or empty.
         place: where the proofs are made.
         progress: called after each question.
@@ -60,23 +60,26 @@ def write_certificates(
     """
     require_usable(folder)
     make_folder(folder)
-    asked = {
+    to_prove = {
         certified_question.name: certified_question
-        for certified_question in found
+        for certified_question in certified
         if certified_question.expected == "proved"
     }
     work = Work("sonnx.workers.certificates", "proved", ("cvc5",), place.bounds(TIMEOUT, MEMORY))
     tasks = [
-        WorkerTask(name, {"name": name, "text": certified_question.text}) for name, certified_question in asked.items()
+        WorkerTask(name, {"name": name, "text": certified_question.text})
+        for name, certified_question in to_prove.items()
     ]
     answers, _ = answers_to(tasks, work, place, progress=progress)
-    made = {name: _decoded(answer) for name, answer in answers.items()}
-    for question in found:
+    certificates = {name: _decoded(answer) for name, answer in answers.items()}
+    for question in certified:
         write_whole(folder / f"{question.name}.smt2", question.text)
-        each = made.setdefault(question.name, Certificate("", 0, "a counterexample is expected"))
-        if each.proof:
-            write_whole(folder / f"{question.name}.cpc", each.proof)
-    document = manifest([(certified_question, made[certified_question.name]) for certified_question in found])
+        certificate_of_it = certificates.setdefault(question.name, Certificate("", 0, "a counterexample is expected"))
+        if certificate_of_it.proof:
+            write_whole(folder / f"{question.name}.cpc", certificate_of_it.proof)
+    document = manifest(
+        [(certified_question, certificates[certified_question.name]) for certified_question in certified]
+    )
     write_whole(folder / MANIFEST, as_text(document))
     return document
 
@@ -91,21 +94,21 @@ def require_usable(folder: Path) -> None:
     require_empty(folder, "older proof")
 
 
-def write_questions(found: Sequence[CertifiedQuestion], folder: Path) -> None:
+def write_questions(certified: Sequence[CertifiedQuestion], folder: Path) -> None:
     """Write questions about a model as SMT-LIB files; `index.txt` states the expected answers.
 
     Raises:
         OSError: the folder cannot be written.
     """
     make_folder(folder)
-    for certified_question in found:
+    for certified_question in certified:
         write_whole(folder / f"{certified_question.name}.smt2", certified_question.text)
-    lines = [f"{question.name}.smt2\t{question.expected}\t{'; '.join(question.decides)}\n" for question in found]
+    lines = [f"{question.name}.smt2\t{question.expected}\t{'; '.join(question.decides)}\n" for question in certified]
     write_whole(folder / "index.txt", "".join(lines))
 
 
-def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
-    """Write every query, and whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
+def write_theorem_questions(theorems: Sequence[Theorem], folder: Path) -> None:
+    """Write every query, and the question whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
 
     An obligation that is computed is listed with the reason, and has no file.
 
@@ -114,8 +117,8 @@ def write_theorem_questions(found: Sequence[Theorem], folder: Path) -> None:
     """
     make_folder(folder)
     index: list[str] = []
-    for theorem in found:
-        for number, question in enumerate(questions(theorem, "z3", theorem.obligations), 1):
+    for theorem in theorems:
+        for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
             name = f"{theorem.id}.{number}"
             if question.obligation.computed:
                 index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
@@ -142,5 +145,5 @@ def prepare() -> None:
 
 def answer(request: Mapping[str, Any]) -> Answer:
     """The certificate of a question."""
-    made = certificate(request["name"], request["text"])
-    return {"word": "proved" if made.proof else "without proof", **made._asdict()}
+    proved = certificate(request["name"], request["text"])
+    return {"word": "proved" if proved.proof else "without proof", **proved._asdict()}

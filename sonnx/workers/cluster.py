@@ -15,8 +15,8 @@ from time import monotonic
 from typing import Any
 
 from sonnx.base.errors import UsageError
-from sonnx.workers.journal import ToolIdentity, difference, identity
-from sonnx.workers.processes import WorkerRun, end_run
+from sonnx.supervise.identity import Identity, tool_identity
+from sonnx.workers.processes import WorkerRun, difference, end_run
 from sonnx.workers.tasks import Work, WorkPlace
 from sonnx.workers.worker_pool import WorkerPool
 
@@ -43,11 +43,11 @@ def cluster_pool(work: Work, place: WorkPlace) -> Iterator[WorkerPool]:
 
 
 @contextmanager
-def _connection(address: str, packages: tuple[str, ...]) -> Iterator[tuple[Any, ToolIdentity, Callable[[], str]]]:
+def _connection(address: str, packages: tuple[str, ...]) -> Iterator[tuple[Any, Identity, Callable[[], str]]]:
     """A client, the identity of the program, and whether the cluster was lost."""
     client = _connected(address)
     try:
-        ours = identity(packages)
+        ours = tool_identity(packages)
         _require_the_same(client, address, packages, ours)
         yield client, ours, _Heartbeat(client, address).lost
     finally:
@@ -76,11 +76,11 @@ def _connected(address: str) -> Any:
         raise UsageError(f"no scheduler of Dask answers at {address!r}: {text}") from None
 
 
-def _require_the_same(client: Any, address: str, packages: tuple[str, ...], ours: ToolIdentity) -> None:
-    found = client.run(identity, packages, on_error="return")
-    if not found:
+def _require_the_same(client: Any, address: str, packages: tuple[str, ...], ours: Identity) -> None:
+    programs = client.run(tool_identity, packages, on_error="return")
+    if not programs:
         raise UsageError(f"the cluster at {address!r} has no worker")
-    for worker, theirs in sorted(found.items()):
+    for worker, theirs in sorted(programs.items()):
         if isinstance(theirs, Exception):
             text = " ".join(str(theirs).split())
             raise UsageError(f"the worker {worker} of the cluster at {address!r} cannot run sonnx: {text}")

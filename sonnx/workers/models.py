@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdict, NoVerdictSentence, Report
-from sonnx.checker.report_data import decode, encode
+from sonnx.checker.report_data import report_as_data, report_from_data
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.checker.tailoring import Tailoring
-from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, map_file, read
 from sonnx.model.scopes import stored_tensors
-from sonnx.workers.journal import Identity, Journal, file_identity
+from sonnx.workers.kept_answers import SUBJECT, KeptAnswers
 from sonnx.workers.pools import answers_to
 from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
 
@@ -49,27 +48,37 @@ def answer(request: Mapping[str, Any]) -> Answer:
     """The report, or why there is none.
 
     Besides the keys of `request_data`, a request has `model`, a path, or with `inline`, the bytes in base64, their
-    name; and optionally `sha256`, the hash that the file must have.
+    name; and optionally `sha256`, the hash that the file must have, and `identified`, whether the answer states the
+    hash of what was read.
 
     Raises:
         UsageError: options that cannot be met.
     """
     rest = dict(request)
     name, inline, hashed, drawn, tailoring = map(rest.pop, ("model", "inline", "hashed", "drawn", "tailoring"))
-    wanted = rest.pop("sha256", None)
+    expected, identified = rest.pop("sha256", None), rest.pop("identified", False)
     check = CheckRequest(**rest, tailoring=_tailoring(tailoring))
+    subject: dict[str, Any] = {}
     try:
-        model, digest = _opened(name if inline is None else base64.b64decode(inline), hashed, check, wanted)
-    except _OtherFile as other:
-        return {"sentence": str(other), "why": NoVerdict.STOPPED}
+        source = name if inline is None else base64.b64decode(inline)
+        if isinstance(source, bytes) or not (identified or expected is not None):
+            model, digest = open_model(source, hashed, check.limits)
+        else:
+            data = map_file(source, repr(source))
+            subject = {SUBJECT: sha256(data)}
+            if expected not in (None, subject[SUBJECT]):
+                sentence = "was not checked: the worker has another file of this name, by its SHA-256"
+                return {"sentence": sentence, "why": NoVerdict.STOPPED}
+            digest = subject[SUBJECT] if hashed else ""
+            model = read(data, repr(source), check.limits, Path(source).parent)
     except Unreadable as error:
-        return {"sentence": str(error), "why": NoVerdict.UNREADABLE}
+        return {"sentence": str(error), "why": NoVerdict.UNREADABLE, **subject}
     if reason := unbound(model, name, check):
-        return {"sentence": reason, "why": NoVerdict.UNREADABLE}
+        return {"sentence": reason, "why": NoVerdict.UNREADABLE, **subject}
     report = check_model(model, digest, check, name, drawn)
     other_files = any(stored_tensor.external for stored_tensor in stored_tensors(model))
-    encoded = encode(replace(report, tailoring=None))  # the parent adds it
-    return {"word": report.verdict, "report": encoded, "other_files": other_files}
+    report_data = report_as_data(replace(report, tailoring=None))  # the parent adds it
+    return {"word": report.verdict, "report": report_data, "other_files": other_files, **subject}
 
 
 def with_hashes(tasks: Iterable[WorkerTask]) -> Iterator[WorkerTask]:
@@ -89,28 +98,14 @@ def _sha256(path: str) -> str:
         return ""
 
 
-class _OtherFile(Exception):
-    """The file has another hash than in the parent process."""
-
-
-def _opened(source: str | bytes, hashed: bool, check: CheckRequest, wanted: str | None) -> tuple[Model, str]:
-    if wanted is None or isinstance(source, bytes):
-        return open_model(source, hashed, check.limits)
-    name = repr(source)
-    data = map_file(source, name)
-    if sha256(data) != wanted:
-        raise _OtherFile("was not checked: the worker has another file of this name, by its SHA-256")
-    return read(data, name, check.limits, Path(source).parent), wanted if hashed else ""
-
-
 def _tailoring(file: Sequence[str] | None) -> Any:
     if file is None:
         return None
     from sonnx.checker import tailoring  # most runs have none
 
-    path, wanted = file
+    path, expected = file
     read_again = tailoring.read(path)
-    if read_again.sha256 != wanted:
+    if read_again.sha256 != expected:
         raise UsageError(f"{path} is not the file with which the run began")
     return read_again
 
@@ -149,23 +144,24 @@ def check_models(
         hashed: state the SHA-256 of each file.
         drawn: add the outline of each graph.
         place: where they are checked, and the limits of each (300 seconds, 4096 megabytes by default).
-        resume: the journal of answers.
+        resume: the file that keeps answers.
         progress: called after each model.
 
     Raises:
         UsageError: options that cannot be met.
-        OSError: the journal cannot be read or written.
+        BadInput: the file that keeps answers is something else, or of another check.
+        OSError: it cannot be read or written.
     """
     bounds = place.bounds(TIMEOUT_SECONDS, MEMORY_MEGABYTES)
     work = Work("sonnx.workers.models", "checked", packages=("onnx", "protobuf", "msgspec"), bounds=bounds)
     data = request_data(request, None if tailoring is None else str(tailoring), hashed, drawn)
-    tasks = [_task(model, data) for model in models]
-    journal = Journal(resume, work, data, _identity, _is_report) if resume else None
+    tasks = [_task(model, data, identified=resume is not None) for model in models]
+    kept = KeptAnswers(resume, work, data, _subject, _is_report) if resume else None
     prepare = with_hashes if place.cluster else iter
-    found, interrupted = answers_to(tasks, work, place, journal=journal, prepare=prepare, progress=progress)
+    answers, interrupted = answers_to(tasks, work, place, kept=kept, prepare=prepare, progress=progress)
     batch_result = BatchResult(interrupted=interrupted)
     for task in tasks:
-        result = _result(task, found.pop(task.name), request.tailoring)
+        result = _result(task, answers.pop(task.name), request.tailoring)
         if isinstance(result, NoVerdictSentence):
             batch_result.without_report[task.name] = result
         else:
@@ -173,27 +169,27 @@ def check_models(
     return batch_result
 
 
-def _task(model: str, data: Mapping[str, Any]) -> WorkerTask:
+def _task(model: str, data: Mapping[str, Any], *, identified: bool) -> WorkerTask:
     if model != "-":
-        return WorkerTask(model, {"model": model, "inline": None, **data})
+        return WorkerTask(model, {"model": model, "inline": None, "identified": identified, **data})
     inline = base64.b64encode(sys.stdin.buffer.read()).decode()
     return WorkerTask(STANDARD_INPUT, {"model": STANDARD_INPUT, "inline": inline, **data})
 
 
-def _identity(task: WorkerTask) -> Identity:
-    return file_identity(task) if task.request["inline"] is None else None
+def _subject(task: WorkerTask) -> str | None:
+    return _sha256(task.name) or None if task.request["inline"] is None else None
 
 
 def _is_report(answer: Answer) -> bool:
     try:
-        return answer.get("word") == decode(answer.get("report")).verdict
+        return answer.get("word") == report_from_data(answer.get("report")).verdict
     except ValueError:
         return False
 
 
 def _result(task: WorkerTask, answer: Answer, tailoring: Tailoring | None) -> ModelResult:
     if "why" not in answer:
-        return replace(decode(answer["report"]), tailoring=tailoring)
+        return replace(report_from_data(answer["report"]), tailoring=tailoring)
     why = NoVerdict(answer["why"])
     sentence = answer["sentence"] if why is NoVerdict.UNREADABLE else f"{task.name!r} {answer['sentence']}"
     return NoVerdictSentence(sentence, why)

@@ -14,7 +14,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict
 from sonnx.profile.profile_data import INSTALLED, in_use
-from sonnx.workers.journal import Journal
+from sonnx.workers.kept_answers import KeptAnswers
 from sonnx.workers.processes import run_task
 from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
 from sonnx.workers.worker_pool import WorkerPool, local_pool
@@ -28,7 +28,7 @@ def answers_to(
     work: Work,
     place: WorkPlace,
     *,
-    journal: Journal | None = None,
+    kept: KeptAnswers | None = None,
     prepare: Callable[[Iterable[WorkerTask]], Iterable[WorkerTask]] = iter,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Answer], bool]:
@@ -38,32 +38,32 @@ def answers_to(
         tasks: tasks with different names.
         work: what is done for each.
         place: where.
-        journal: has answers of earlier runs, and keeps new ones.
+        kept: has answers of earlier runs, and keeps new ones.
         prepare: completes tasks before they are submitted.
         progress: called after each answer.
 
     Raises:
         UsageError: an answer is that the options are wrong, or the cluster cannot be used.
-        OSError: the journal cannot be written.
+        OSError: the file of kept answers cannot be written.
     """
-    made = {} if journal is None else journal.answers(tasks)
-    words = Counter(map(word, made.values()))
-    open_tasks = [task for task in tasks if task.name not in made]
+    answers = {} if kept is None else kept.answers(tasks)
+    words = Counter(map(word, answers.values()))
+    open_tasks = [task for task in tasks if task.name not in answers]
     interrupted = False
-    with worker_pool(work, place, len(tasks)) as pool, closing(as_completed(prepare(open_tasks), pool)) as coming:
+    with worker_pool(work, place, len(tasks)) as pool, closing(as_completed(prepare(open_tasks), pool)) as completed:
         try:
-            for task, answer in coming:
+            for task, answer in completed:
                 if "misuse" in answer:
                     raise UsageError(answer["misuse"])
-                made[task.name] = answer  # first, so that an interrupt during the next line does not lose it
-                if journal is not None:
-                    journal.keep(task, answer)
+                answers[task.name] = answer  # first, so that an interrupt during the next line does not lose it
+                if kept is not None:
+                    kept.keep(task, answer)
                 words[word(answer)] += 1
-                done = counted(len(made), len(tasks), words)
-                progress(f"{progress_bar(len(made), len(tasks))} {done}  {task.name[-50:]}")
+                done = counted(len(answers), len(tasks), words)
+                progress(f"{progress_bar(len(answers), len(tasks))} {done}  {task.name[-50:]}")
         except KeyboardInterrupt:
             interrupted = True
-    return {task.name: made.get(task.name, work.interrupted) for task in tasks}, interrupted
+    return {task.name: answers.get(task.name, work.interrupted) for task in tasks}, interrupted
 
 
 def word(answer: Answer) -> str:

@@ -2,22 +2,22 @@
 
 A child lives as long as it answers.  It is replaced when it dies, when it takes longer than allowed, and when it ran
 out of memory: what a task does to its child costs this task only.  Nothing that a child sends is more than JSON.
-`child.py` is its side of the pipe.
+`task_service.py` is what the child runs.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass, field
 
-from sonnx.base import child_process
-from sonnx.base.child_process import ChildProcess, ending
 from sonnx.checker.report import NoVerdict
-from sonnx.workers.journal import ToolIdentity, difference, identity
-from sonnx.workers.tasks import Answer, Work, WorkerTask
+from sonnx.supervise.identity import TOOL, Identity, differing, tool_identity
+from sonnx.supervise.process import End, ProcessEnded
+from sonnx.supervise.service import Service, ServiceLimits
+from sonnx.workers.tasks import Answer, Work, WorkerTask, decoded_message, encoded_message
 
-CHILD_CODE = "from sonnx.workers.child import main; main()"
+IDLE_SECONDS = 60
+"""Seconds without a task after which a child ends itself: the run it belongs to may be gone."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class WorkerRun:
 
     id: str
     work: Work
-    wanted: ToolIdentity | None = None
+    program: Identity | None = None
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Children:
 
     problem: str = ""
     """Why this process does nothing for the run, "" if it does."""
-    running: dict[int, ChildProcess] = field(default_factory=dict)
+    running: dict[int, Service] = field(default_factory=dict)
 
 
 _RUNS: dict[str, _Children] = {}
@@ -44,31 +44,16 @@ _LOCK = threading.Lock()
 
 def run_task(run: WorkerRun, task: WorkerTask) -> Answer:
     """The answer of the child process of this thread; a failure if it gives none."""
-    children = _children(run)
+    children, work = _children(run), run.work
     if children.problem:
-        return run.work.failure(NoVerdict.FAILED, f": its worker has {children.problem}")
+        return work.failure(NoVerdict.FAILED, f": its worker has {children.problem}")
     try:
-        child = _running(run, children)
+        return _running(run, children).ask(encoded_message(task.request), decoded_message)
     except OSError as error:
         reason = f": no process could be started ({error.filename}: {error.strerror})"
-        return run.work.failure(NoVerdict.FAILED, reason)
-    expired = threading.Event()
-    timer = threading.Timer(run.work.bounds.timeout or 0, _expire, (child, expired))
-    if run.work.bounds.timeout is not None:
-        timer.start()
-    try:
-        answer = _exchange(child, task)
-    finally:
-        timer.cancel()
-    if answer is None or "last" in answer:
-        child.end()
-    if answer is not None:
-        return answer
-    if children.problem:
-        return run.work.interrupted
-    if expired.is_set():
-        return run.work.failure(NoVerdict.STOPPED, f" within {run.work.bounds.timeout:g} seconds (--timeout)")
-    return run.work.failure(NoVerdict.FAILED, f": its process ended with {ending(child.process.returncode)}")
+        return work.failure(NoVerdict.FAILED, reason)
+    except ProcessEnded as ended:
+        return work.interrupted if children.problem else _without_answer(work, ended)
 
 
 def end_run(run: WorkerRun) -> None:
@@ -80,7 +65,7 @@ def end_run(run: WorkerRun) -> None:
     for child in running:
         child.kill()
     for child in running:
-        child.process.wait()
+        child.process.popen.wait()
 
 
 def forget_run(run: WorkerRun) -> None:
@@ -90,44 +75,52 @@ def forget_run(run: WorkerRun) -> None:
         child.end()
 
 
+def difference(theirs: Identity, ours: Identity) -> str:
+    """The first difference between the programs of two machines, which differ."""
+    name = differing(theirs, ours) or TOOL
+    if name == TOOL:
+        return "another version of sonnx, or other rules"
+    package = name.removeprefix("version of ")
+    return f"{package} {theirs.get(name) or '(not installed)'}, not {ours.get(name) or 'none'} as here"
+
+
 def _children(run: WorkerRun) -> _Children:
     with _LOCK:
         if run.id not in _RUNS:
-            ours = None if run.wanted is None else identity(run.work.packages)
-            _RUNS[run.id] = _Children("" if ours == run.wanted else difference(ours or {}, run.wanted or {}))
+            ours = None if run.program is None else tool_identity(run.work.packages)
+            _RUNS[run.id] = _Children("" if ours == run.program else difference(ours or {}, run.program or {}))
         return _RUNS[run.id]
 
 
-def _running(run: WorkerRun, children: _Children) -> ChildProcess:
-    """The child process of this thread, started if it is absent or has ended."""
-    thread = threading.get_ident()
+def _running(run: WorkerRun, children: _Children) -> Service:
+    """The child process of this thread, started if it is absent or has ended.
+
+    Raises:
+        OSError: no process can be started.
+        ProcessEnded: it ended before it was ready.
+    """
+    thread, work = threading.get_ident(), run.work
     child = children.running.get(thread)
-    if child is None or child.process.poll() is not None:
+    if child is None or not child.is_running:
         if child is not None:
             child.end()
-        bounds = [str(run.work.bounds.timeout or 0), str(run.work.bounds.memory or 0)]
-        child = child_process.start(CHILD_CODE, [run.work.module, run.work.done, *bounds], folder=run.work.folder)
+        limits = ServiceLimits(work.bounds.timeout, work.bounds.memory, IDLE_SECONDS)
+        child = Service("sonnx.workers.task_service", [work.module], limits, work.folder)
         with _LOCK:
             children.running[thread] = child
         if children.problem:  # the run ended while it started
             child.kill()
-        assert child.process.stdout is not None  # noqa: S101  (it is a pipe)
-        child.process.stdout.readline()  # it is ready: its start does not count as time of a task
+        child.greeting(lambda _: None)  # its start does not count as time of a task
     return child
 
 
-def _exchange(child: ChildProcess, task: WorkerTask) -> Answer | None:
-    process = child.process
-    assert process.stdin is not None and process.stdout is not None  # noqa: S101  (both are pipes)
-    try:
-        process.stdin.write(json.dumps(task.request).encode("ascii") + b"\n")
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline())
-    except (OSError, ValueError, RecursionError):  # killed while the pipe was in use
-        return None
-    return answer if isinstance(answer, dict) else None
-
-
-def _expire(child: ChildProcess, expired: threading.Event) -> None:
-    expired.set()
-    child.kill()
+def _without_answer(work: Work, ended: ProcessEnded) -> Answer:
+    match ended.end:
+        case End.TIMED_OUT:
+            return work.failure(NoVerdict.STOPPED, f" within {work.bounds.timeout:g} seconds (--timeout)")
+        case End.OUT_OF_MEMORY:
+            return work.failure(NoVerdict.STOPPED, work.bounds.no_memory)
+        case End.FAILED:
+            return work.failure(NoVerdict.FAILED, f": the tool failed ({ended.detail})")
+        case _:
+            return work.failure(NoVerdict.FAILED, f": its process {ended}")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.base.errors import UsageError
-from sonnx.properties.chain_search import ChainTask, Tree, Waiting, decide_chain
+from sonnx.model.reader import read
+from sonnx.properties.chain_search import ChainPart, ChainTask, decide_chain
 from sonnx.properties.chains import Chain
 from sonnx.properties.property import Atom, Task
 from sonnx.properties.search import Decision, Sets, Witness
@@ -48,20 +49,17 @@ def answer(request: Mapping[str, Any]) -> Answer:
     task = ChainTask(
         chain, "", (chain.inputs,), nothing, nothing, Sets(Task({}, unsafe), (chain.outputs_count,)), candidate
     )  # fmt: skip
-    parts = [
-        Waiting(stage, -1.0, place, _numbers(low), _numbers(high), Tree())
-        for place, (stage, low, high) in enumerate(request["parts"])
-    ]
-    found = decide_chain(task, monotonic() + request["seconds"], parts)
+    parts = [ChainPart(stage, -1.0, _numbers(low), _numbers(high), {}) for stage, low, high in request["parts"]]
+    decision = decide_chain(task, monotonic() + request["seconds"], parts)
     return {
-        "word": "bounded", "trees": [part.tree for part in parts], "parts": found.parts, "margin": repr(found.margin),
-        "waiting": found.waiting, "point": _texts(points[0]) if points else None,
+        "word": "bounded", "trees": [part.tree for part in parts], "parts": decision.parts,
+        "margin": repr(decision.margin), "waiting": decision.waiting, "point": _texts(points[0]) if points else None,
     }  # fmt: skip
 
 
 @lru_cache(maxsize=1)
 def _chain(model: str) -> Chain:
-    return Chain(base64.b64decode(model))
+    return Chain(read(base64.b64decode(model)))
 
 
 def _atom(data: Sequence[Any]) -> Atom:
@@ -70,7 +68,7 @@ def _atom(data: Sequence[Any]) -> Atom:
 
 
 def _numbers(texts: Sequence[str]) -> Any:
-    return np.array([float.fromhex(name) for name in texts])
+    return np.array([float.fromhex(text) for text in texts])
 
 
 # ------------------------------------------------------------------ in the parent process
@@ -95,41 +93,41 @@ class PartsElsewhere:
         self.model = base64.b64encode(data).decode()
         self.refuted = 0
 
-    def __call__(self, task: ChainTask, parts: Sequence[Waiting], seconds: float) -> Decision:
+    def __call__(self, task: ChainTask, parts: Sequence[ChainPart], seconds: float) -> Decision:
         """Decide the parts for some seconds.
 
         Raises:
             UsageError: the cluster cannot be used, or a process failed.
         """
         jobs = self.place.jobs or (JOBS_OF_CLUSTER if self.place.cluster else 1)
-        ranked = sorted(parts)
+        ranked = sorted(parts, key=lambda part: part.rank)
         groups = [ranked[first :: GROUPS * jobs] for first in range(min(len(ranked), GROUPS * jobs))]
         tasks = [
             WorkerTask(str(number), {
                 "model": self.model, "unsafe": self.unsafe, "seconds": seconds / GROUPS,
                 "searching": self.refuted < TRIED_POINTS,
-                "parts": [[waiting.stage, _texts(waiting.low), _texts(waiting.high)] for waiting in group],
+                "parts": [[part.stage, _texts(part.low), _texts(part.high)] for part in group],
             })
             for number, group in enumerate(groups)
         ]  # fmt: skip
         answers, interrupted = answers_to(tasks, self.work, self.place)
         if interrupted:
             raise KeyboardInterrupt
-        found = Decision()
+        decision = Decision()
         for number, group in enumerate(groups):
-            given = answers[str(number)]
-            if "trees" not in given:
-                raise UsageError(f"a group of parts {given['sentence']}")
-            found.parts += given["parts"]
-            found.waiting += given["waiting"]
-            found.margin = min(found.margin, float(given["margin"]))
-            for part, tree in zip(group, given["trees"], strict=True):
+            answer = answers[str(number)]
+            if "trees" not in answer:
+                raise UsageError(f"a group of parts {answer['sentence']}")
+            decision.parts += answer["parts"]
+            decision.waiting += answer["waiting"]
+            decision.margin = min(decision.margin, float(answer["margin"]))
+            for part, tree in zip(group, answer["trees"], strict=True):
                 part.tree.clear()
                 part.tree.update(tree)
-            if given["point"] is not None and found.witness is None:
-                found.witness = task.confirmed(_numbers(given["point"])) if self.refuted < TRIED_POINTS else None
-                self.refuted += found.witness is None
-        return found
+            if answer["point"] is not None and decision.witness is None and self.refuted < TRIED_POINTS:
+                decision.witness = task.confirmed(_numbers(answer["point"]))
+                self.refuted += decision.witness is None
+        return decision
 
 
 def _texts(numbers: Any) -> list[str]:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sonnx.base.files import json_value
 from sonnx.checker.report import NoVerdict
 
 Answer = dict[str, Any]
 """The answer to a task, as JSON: the result with its `word`, or `sentence` and `why`, or `misuse` for wrong use."""
+
+
+def encoded_message(data: Mapping[str, Any]) -> bytes:
+    """A request or an answer as it is sent: JSON, which has numbers of any size and names that are not UTF-8."""
+    return json.dumps(data).encode("ascii")
+
+
+def decoded_message(data: bytes | bytearray) -> dict[str, Any]:
+    """The request or answer that was sent.
+
+    Raises:
+        ValueError: the data are something else.
+    """
+    value = json_value(data)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
@@ -37,7 +37,7 @@ def select(names: Sequence[str]) -> tuple[Theorem, ...]:
 
 
 def prove_theorems(
-    found: Sequence[Theorem],
+    theorems: Sequence[Theorem],
     solver: str,
     cache: Path | None,
     place: WorkPlace = HERE,
@@ -50,7 +50,7 @@ def prove_theorems(
     An interrupt ends the run with the results so far.
 
     Args:
-        found: theorems of this installation.
+        theorems: theorems of this installation.
         solver: z3, cvc5, bitwuzla, or all.
         cache: the folder of known answers, or None.
         place: where they are proved; 0 jobs for this process.
@@ -65,21 +65,22 @@ def prove_theorems(
         UsageError: a solver is not installed, or the cluster cannot be used.
     """
     driver.require_solver(solver)
-    if place.jobs == 0 or (len(found) < 2 and place.timeout is None and place.cluster is None):
+    if place.jobs == 0 or (len(theorems) < 2 and place.timeout is None and place.cluster is None):
         entries = _record() if recorded else {}
-        return tuple(driver.prove(found, solver, SolverCache(cache), progress, entries)), False
+        return tuple(driver.prove(theorems, solver, SolverCache(cache), progress, entries)), False
     request = {"solver": solver, "cache": None if cache is None else str(cache), "recorded": recorded}
-    groups = _groups(found, place.timeout)
+    groups = _groups(theorems, place.timeout)
     answers, interrupted = _asked(groups, request, place, progress)
     failed = {name: [name] for name, answer in answers.items() if "why" in answer and name not in groups}
     if failed and not interrupted:
-        again, interrupted = _asked(failed, request, place, progress)  # one may have ended the process of a group
-        answers |= again
-    return tuple(_result(theorem, answers[theorem.id]) for theorem in found), interrupted
+        # One theorem may have ended the process of its group.
+        answers_alone, interrupted = _asked(failed, request, place, progress)
+        answers |= answers_alone
+    return tuple(_result(theorem, answers[theorem.id]) for theorem in theorems), interrupted
 
 
 def question_hashes(
-    found: Sequence[Theorem], place: WorkPlace = HERE, progress: Callable[[str], None] = lambda _: None
+    theorems: Sequence[Theorem], place: WorkPlace = HERE, progress: Callable[[str], None] = lambda _: None
 ) -> Mapping[str, str]:
     """The hash of the questions of each theorem, as in the record; no solver is asked, and 0 jobs are this process.
 
@@ -87,8 +88,8 @@ def question_hashes(
         UsageError: a theorem has no answer.
     """
     if place.jobs == 0:
-        return {theorem.id: _hash(theorem) for theorem in found}
-    answers, _ = _asked(_groups(found, place.timeout), {"hashes": True}, place, progress)
+        return {theorem.id: _hash(theorem) for theorem in theorems}
+    answers, _ = _asked(_groups(theorems, place.timeout), {"hashes": True}, place, progress)
     lacking = next((f"{name} {answer['sentence']}" for name, answer in answers.items() if "why" in answer), None)
     if lacking is not None:
         raise UsageError(lacking)
@@ -105,14 +106,14 @@ def _asked(
         for group, names in sorted(groups.items(), key=lambda item: -len(item[1]))
     ]
     answers, interrupted = answers_to(tasks, work, place, progress=progress)
-    made = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
-    return made, interrupted
+    by_theorem = {name: answers[group].get(name, answers[group]) for group, names in groups.items() for name in names}
+    return by_theorem, interrupted
 
 
-def _groups(found: Sequence[Theorem], timeout: float | None) -> Mapping[str, list[str]]:
+def _groups(theorems: Sequence[Theorem], timeout: float | None) -> Mapping[str, list[str]]:
     """The theorems of one task: where nothing limits each, those about one operator, whose terms are made once."""
     groups: dict[str, list[str]] = {}
-    for name in dict.fromkeys(theorem.id for theorem in found):
+    for name in dict.fromkeys(theorem.id for theorem in theorems):
         together = name.startswith("derived.") and timeout is None
         groups.setdefault(name.partition("-")[0] if together else name, []).append(name)
     return groups
@@ -150,7 +151,9 @@ def answer(request: Mapping[str, Any]) -> Answer:
 
 
 def _hash(theorem: Theorem) -> str:
-    return questions_hash((question.name, question.hash) for question in questions(theorem, "all", theorem.obligations))
+    return questions_hash(
+        (question.name, question.hash) for question in questions_of(theorem, "all", theorem.obligations)
+    )
 
 
 class _Theorems(dict[str, Theorem]):

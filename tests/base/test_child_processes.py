@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.base import lease
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.child_process import ending
 from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.runtimes import Fault
+from sonnx.supervise import lease
+from sonnx.supervise.process import ending
 from tests.support.models import chain
 from tests.support.paths import ROOT
 from tests.support.processes import still_running
@@ -104,13 +104,19 @@ def test_a_copy_of_a_program_does_not_keep_its_runtime(program: subprocess.Popen
         os.kill(copy, signal.SIGKILL)
 
 
-LATE = "import os, sys; from sonnx.base.child_process import hold_lease; sys.stdin.readline(); hold_lease(sys.argv[1:])"
+LATE = """
+import os, sys
+from sonnx.supervise import lease
+sys.stdin.readline()
+lease.hold(map(int, sys.argv[1:]), os.getpid())
+print('alive')
+"""
 
 
 @LINUX
 def test_a_process_ends_whose_parent_has_ended_before_it_could_say_so() -> None:
     held, lent = lease.pipe()
-    code = [sys.executable, "-c", f"{LATE}; print('alive')", *map(str, held)]
+    code = [sys.executable, "-c", LATE, *map(str, held)]
     with subprocess.Popen(
         code, pass_fds=held, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     ) as process:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.base.files import write_whole
+from sonnx.base.files import write_folder, write_whole
 from sonnx.cli.main import run
 from tests.support.models import chain
 
@@ -73,3 +73,19 @@ def test_a_folder_that_is_written_is_usable_whatever_the_umask(
     folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
     assert folders
     assert all(path.stat().st_mode & stat.S_IRWXU == stat.S_IRWXU and path.name[0] != "." for path in folders)
+
+
+def test_what_a_killed_process_left_does_not_stop_a_later_one(tmp_path: Path) -> None:
+    """In a container the later process may have the number of the killed one."""
+    (tmp_path / f".report.{os.getpid()}").write_text("half")
+    (tmp_path / f".folder.{os.getpid()}").mkdir()
+    write_whole(tmp_path / "report", "whole")
+    write_folder(tmp_path / "folder", {"a/b": b"whole"})
+    assert (tmp_path / "report").read_text() == (tmp_path / "folder/a/b").read_text() == "whole"
+    assert len([*tmp_path.iterdir()]) == 4
+
+
+def test_a_name_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    for name in ("x" * 255, "\N{GRINNING FACE}" * 63):
+        write_whole(tmp_path / name, "content")
+        assert (tmp_path / name).read_text() == "content"

@@ -5,14 +5,19 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sonnx.base.outward import at_least, at_most
+from sonnx.base.outward import lower_bound_text, upper_bound_text
 
 
 @example(5e-324, 1)
 @given(st.floats(-1e300, 1e300), st.integers(1, 12))
 def test_the_text_bounds_the_number(number: float, digits: int) -> None:
-    assert Fraction(at_least(number, digits)) <= Fraction(number) <= Fraction(at_most(number, digits))
+    assert Fraction(lower_bound_text(number, digits)) <= Fraction(number) <= Fraction(upper_bound_text(number, digits))
 
 
 def test_the_text_is_short() -> None:
-    assert (at_most(4.1301), at_least(4.139), at_most(0.5), at_most(float("inf"))) == ("4.14", "4.13", "0.5", "inf")
+    assert (
+        upper_bound_text(4.1301),
+        lower_bound_text(4.139),
+        upper_bound_text(0.5),
+        upper_bound_text(float("inf")),
+    ) == ("4.14", "4.13", "0.5", "inf")

@@ -28,7 +28,7 @@ def split(error: float, seconds: float = 600, **more: Any) -> Any:
 @pytest.mark.campaign
 def test_a_cluster_halves_a_box_and_loses_no_part(tmp_path: Path) -> None:
     error = sonnx.bound(MODEL, BOX, unchecked=True).outputs[0].largest_error / 2
-    here, kept = split(error), tmp_path / "parts.npz"
+    here, kept = split(error), tmp_path / "parts.jsonl"
     assert here.split.boxes > 16
 
     def after_the_first(what: Any) -> Any:

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.base.errors import UsageError
-from sonnx.bounds.analysis import decide, shares
+from sonnx.bounds.analysis import decision_bounds, shares
 from sonnx.bounds.result import DecisionBounds
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.numerics.enclosures.values import Value
@@ -26,11 +26,11 @@ def value(low: Any, high: Any, error: Any, unbounded: str = "") -> Value:
 def test_nothing_is_decided_without_bounds() -> None:
     everything = -np.inf, np.inf, np.inf, False
     output = value([0, 1], [0, 1], [0, 0], unbounded="an overflow")
-    assert decide(output, [(0, 1)], argmax=True) == [
+    assert decision_bounds(output, [(0, 1)], argmax=True) == [
         DecisionBounds("0 - 1", *everything),
         DecisionBounds("argmax", *everything),
     ]
-    assert decide(output, [(1, 0)], argmax=False) == [DecisionBounds("1 - 0", *everything)]
+    assert decision_bounds(output, [(1, 0)], argmax=False) == [DecisionBounds("1 - 0", *everything)]
     assert shares(output) == ()
 
 
@@ -43,7 +43,7 @@ def test_nothing_is_decided_without_bounds() -> None:
 )  # fmt: skip
 def test_a_difference_keeps_its_sign_if_its_range_and_error_do(low: Any, high: Any, error: Any, same: bool) -> None:
     """Of an element and the constant 0: the sign is the same in every implementation."""
-    [found] = decide(value([low, 0], [high, 0], [error, 0]), [(0, 1)], argmax=False)
+    [found] = decision_bounds(value([low, 0], [high, 0], [error, 0]), [(0, 1)], argmax=False)
     assert found.same is same
     assert found.what == "0 - 1"
     assert (found.low, found.high, found.error) == pytest.approx((low, high, error), abs=1e-15)
@@ -51,7 +51,7 @@ def test_a_difference_keeps_its_sign_if_its_range_and_error_do(low: Any, high: A
 
 def test_differences_of_several_pairs_are_told_apart() -> None:
     output = value([0, 10, 30], [1, 12, 33], [0.125, 0.25, 0.5])
-    found = decide(output, [(2, 0), (1, 2)], argmax=False)
+    found = decision_bounds(output, [(2, 0), (1, 2)], argmax=False)
     assert [each.what for each in found] == ["2 - 0", "1 - 2"]
     assert [each.low for each in found] == pytest.approx([29, -23])
     assert [each.high for each in found] == pytest.approx([33, -18])
@@ -70,7 +70,7 @@ def test_differences_of_several_pairs_are_told_apart() -> None:
 )
 def test_the_largest_element(low: Any, high: Any, error: Any, expected: Any) -> None:
     """The range of the least sure difference from it, and whether every difference stays above 0."""
-    [found] = decide(value(low, high, error), [], argmax=True)
+    [found] = decision_bounds(value(low, high, error), [], argmax=True)
     assert (found.what, found.same) == (expected[0], expected[3])
     assert (found.low, found.high) == pytest.approx(expected[1:3])
     assert found.error == 0 or len(low) > 1
@@ -79,14 +79,14 @@ def test_the_largest_element(low: Any, high: Any, error: Any, expected: Any) -> 
 @pytest.mark.parametrize("pair", [(-1, 0), (0, -1), (0, 3), (3, 0), (1, 1)])
 def test_the_elements_of_a_difference_are_two_of_the_output(pair: tuple[int, int]) -> None:
     with pytest.raises(UsageError, match="the output has elements 0 to 2"):
-        decide(value([0, 1, 2], [1, 2, 3], [0, 0, 0]), [pair], argmax=False)
+        decision_bounds(value([0, 1, 2], [1, 2, 3], [0, 0, 0]), [pair], argmax=False)
 
 
 def test_the_largest_of_many_elements_that_are_close() -> None:
     """More than one block of pairs is not sure by itself; the decision is about all of them."""
     low, high = np.zeros(40), np.full(40, 0.5)
     low[7], high[7] = 0.25, 2.0
-    [found] = decide(value(low, high, np.full(40, 0.5)), [], argmax=True)
+    [found] = decision_bounds(value(low, high, np.full(40, 0.5)), [], argmax=True)
     assert (found.what, found.same, found.low) == ("argmax = 7", False, pytest.approx(-0.25))
 
 

@@ -133,7 +133,7 @@ def test_the_terms_of_fused_operators_have_factors_of_the_sizes(topic: str) -> N
 
 
 def test_a_transfer_function_that_leaves_out_factors_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonnx.numerics.enclosures.products.as_operand", lambda context, value: sums.term(value))
+    monkeypatch.setattr("sonnx.numerics.enclosures.bilinear.as_operand", lambda context, value: sums.term(value))
     assert not all(collected(record.factors, record.scalings, term) for _, record, term in walks("constants", 60))
 
 

@@ -53,7 +53,7 @@ def without_rounded_constants(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_scales_before_products(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("sonnx.numerics.enclosures.products.as_operand", lambda context, value: sums.term(value))
+    patch.setattr("sonnx.numerics.enclosures.bilinear.as_operand", lambda context, value: sums.term(value))
 
 
 FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, int]] = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.bounds.analysis import Analyser, decide, tightened
+from sonnx.bounds.analysis import Analyser, decision_bounds, tightened
 from sonnx.bounds.box import box_of_arrays
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
@@ -73,7 +73,7 @@ def test_ranges_at_kinks_are_those_that_are_attained(seed: int, activation: str,
     assert widths[32] <= 1.05 * attained, (widths, attained)
     assert widths[32] <= widths[1] <= widths[0]
     pairs = [(0, 1), (1, 2), (0, 2)]
-    decisions = decide(found[32], pairs, argmax=False, rounds=32)
+    decisions = decision_bounds(found[32], pairs, argmax=False, rounds=32)
     for (i, j), each in zip(pairs, decisions, strict=True):
         apart = seen[:, i] - seen[:, j]
         assert each.low <= apart.min()

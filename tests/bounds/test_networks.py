@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.cases import DEEP, crossed, each_case, examples
 from tests.support.ideal import evaluate
+from tests.support.paths import ROOT
 
 ort = pytest.importorskip("onnxruntime")
 CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
@@ -195,7 +199,7 @@ def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(
 ) -> None:
     """A part is halved exactly where it does not show the goal, so neither order nor interruptions change the parts."""
     data, box, (error, once) = SMALL.SerializeToString(), SMALL_BOX, halved
-    kept = tmp_path / "parts.npz"
+    kept = tmp_path / "parts.jsonl"
 
     def split(**more: Any) -> Any:
         return sonnx.bound(data, box, unchecked=True, max_error=error, **more)
@@ -210,11 +214,44 @@ def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(
         assert (found.outputs[0].error == once.outputs[0].error).all()
         assert (found.outputs[0].low == once.outputs[0].low).all()
     assert once.split.boxes > 4
-    with pytest.raises(BadInput, match="keeps the parts of another model, box, goal, hypotheses or version"):
+    with pytest.raises(BadInput, match="was written for another set of hypotheses"):
         sonnx.bound(data, box, "executor", unchecked=True, max_error=error, split=1, resume=kept)
     kept.write_bytes(kept.read_bytes()[:99])
-    with pytest.raises(BadInput, match="is not a file of parts"):
+    with pytest.raises(BadInput, match="is not a --resume journal"):
         split(split=1, resume=kept)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+import sonnx
+from tests.bounds.test_networks import SMALL, SMALL_BOX
+sonnx.bound(
+    SMALL.SerializeToString(), SMALL_BOX, unchecked=True, max_error=float(sys.argv[1]), split=600,
+    resume=Path(sys.argv[2]), jobs=int(sys.argv[3]),
+)
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_bisection_that_is_killed_goes_on(jobs: str, tmp_path: Path, halved: tuple[float, Any]) -> None:
+    error, once = halved
+    kept, lines = tmp_path / "parts.jsonl", 0
+    for _ in range(3):
+        words = [sys.executable, "-c", KILLED, str(error), str(kept), jobs]
+        with subprocess.Popen(words, cwd=ROOT) as process:
+            while process.poll() is None and not (kept.exists() and kept.read_bytes().count(b"\n") > 2 + lines):
+                time.sleep(0.01)
+            process.kill()
+        lines, before = kept.read_bytes().count(b"\n"), lines
+        assert lines > before
+    found = sonnx.bound(SMALL.SerializeToString(), SMALL_BOX, unchecked=True, max_error=error, split=600, resume=kept)
+    assert found.split == once.split
+    assert (found.outputs[0].error == once.outputs[0].error).all()
+    first, *divisions = kept.read_bytes().splitlines(keepends=True)
+    kept.write_bytes(first + divisions[0] + b"".join(divisions[2:]))
+    with pytest.raises(BadInput, match="is a damaged --resume journal"):
+        sonnx.bound(SMALL.SerializeToString(), SMALL_BOX, unchecked=True, max_error=error, split=1, resume=kept)
 
 
 def test_decisions_are_shown_where_they_hold_and_not_where_they_do_not() -> None:

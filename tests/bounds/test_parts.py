@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from typing import Any
 
@@ -12,9 +13,10 @@ from onnx import TensorProto, helper
 import sonnx
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
-from sonnx.bounds.split import Bisection, Goal, _joined, halves
-from sonnx.bounds.sub_boxes import SubBox
+from sonnx.bounds.split import BisectionProblem, Goal, halves, joined
+from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part, is_whole
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.supervise.search import Frontier
 from tests.support.models import graph
 
 GOAL = Goal(error=0.25, differences=((0, 1),), argmax=False)
@@ -31,6 +33,10 @@ def part(volume: float, output: TensorBounds, *decisions: DecisionBounds) -> Sub
     return SubBox({}, volume, output, decisions, {})
 
 
+def frontier(goal: Goal, parts: list[SubBox]) -> Frontier[SubBox]:
+    return Frontier(BisectionProblem(b"", ({}, {}), hypotheses_named("ieee-any"), None, goal, {}), parts)
+
+
 def decision(low: float, high: float, error: float, *, same: bool, what: str = "0 - 1") -> DecisionBounds:
     return DecisionBounds(what, low, high, error, same)
 
@@ -43,20 +49,20 @@ def whole(*tensors: TensorBounds) -> Bounds:
 @pytest.mark.parametrize("second", [True, False])
 def test_a_decision_is_the_same_if_every_part_shows_it(first: bool, second: bool) -> None:
     decisions = decision(1, 2, 0.1, same=first), decision(-1, 1.5, 0.2, same=second)
-    bisection = Bisection(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
-    [found] = _joined(whole(tensor("y", -9, 9, 9)), bisection).decisions
+    bisection = frontier(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
+    [found] = joined(whole(tensor("y", -9, 9, 9)), bisection, GOAL).decisions
     assert found == decision(-1, 2, 0.2, same=first and second)
 
 
 def test_decisions_about_different_elements() -> None:
     decisions = [decision(0, 1, 0.1, same=True, what=what) for what in ("argmax is 0", "argmax is 2")]
-    bisection = Bisection(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
-    assert [each.what for each in _joined(whole(tensor("y", 0, 1, 1)), bisection).decisions] == ["argmax, by part"]
+    bisection = frontier(GOAL, [part(0.5, tensor("y", 0, 1, 0.1), each) for each in decisions])
+    assert [each.what for each in joined(whole(tensor("y", 0, 1, 1)), bisection, GOAL).decisions] == ["argmax, by part"]
 
 
 def test_a_single_part_keeps_what_its_decision_is_about() -> None:
-    bisection = Bisection(GOAL, [part(1.0, tensor("y", 0, 1, 0.1), decision(1, 2, 0.1, same=True, what="argmax = 2"))])
-    assert [each.what for each in _joined(whole(tensor("y", 0, 1, 1)), bisection).decisions] == ["argmax = 2"]
+    bisection = frontier(GOAL, [part(1.0, tensor("y", 0, 1, 0.1), decision(1, 2, 0.1, same=True, what="argmax = 2"))])
+    assert [each.what for each in joined(whole(tensor("y", 0, 1, 1)), bisection, GOAL).decisions] == ["argmax = 2"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +92,7 @@ def test_ranges_and_errors_of_all_parts() -> None:
     parts = [part(1 / 4, outputs[0]), part(1 / 4, outputs[1]), part(1 / 2, outputs[2])]
     other = tensor("t", -5, 5, 5)
     for places in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
-        found = _joined(whole(other, tensor("y", -9, 9, 9)), Bisection(GOAL, [parts[place] for place in places]))
+        found = joined(whole(other, tensor("y", -9, 9, 9)), frontier(GOAL, [parts[place] for place in places]), GOAL)
         y = found.tensors[1]
         assert (y.low, y.high, y.error, y.introduced, y.unbounded) == (-2, 3, 0.2, 0.01, "")
         assert found.tensors[0] is other
@@ -98,7 +104,7 @@ def test_one_part_without_bounds() -> None:
     """The bounds of the whole box stay, and nothing is shown of that part."""
     parts = [part(0.5, tensor("y", 0, 1, 0.1)), part(0.5, tensor("y", 0, 0, 0, unbounded="n overflows"))]
     before = tensor("y", -9, 9, 9)
-    found = _joined(whole(before), Bisection(GOAL, parts))
+    found = joined(whole(before), frontier(GOAL, parts), GOAL)
     assert found.tensors == (before,)
     assert found.split is not None
     assert (found.split.volume, found.split.finished) == (0.5, False)
@@ -110,22 +116,22 @@ def test_one_part_without_bounds() -> None:
 def test_a_split_that_ends_early(goal: Goal, finished: bool) -> None:
     """An error above the goal, or a decision that differs, leaves a part open; without a goal nothing is open."""
     parts = [part(0.75, tensor("y", 0, 1, 0.1)), part(0.25, tensor("y", 0, 1, 0.5))]
-    bisection = Bisection(goal, parts)
-    found = _joined(whole(tensor("y", 0, 1, 1)), bisection).split
+    bisection = frontier(goal, parts)
+    found = joined(whole(tensor("y", 0, 1, 1)), bisection, goal).split
     assert found is not None
     assert found.finished is finished
     stated = goal.is_stated
-    assert found.volume == (sum(each.volume for each in bisection.done) if stated else 0)
+    assert found.volume == (sum(each.volume for each in bisection.decided) if stated else 0)
     assert len(bisection.open) == (2 if not stated else 0 if finished else 1)
 
 
 def test_a_part_that_cannot_be_halved_stays_open() -> None:
-    bisection = Bisection(GOAL, [part(1.0, tensor("y", 0, 1, 0.5))])
-    taken = bisection.next()
+    bisection = frontier(GOAL, [part(1.0, tensor("y", 0, 1, 0.5))])
+    taken = bisection.take()
     assert taken is not None
-    bisection.halved(taken, [])
-    assert bisection.next() is None
-    found = _joined(whole(tensor("y", 0, 1, 1)), bisection).split
+    bisection.replace(taken, None)
+    assert bisection.take() is None
+    found = joined(whole(tensor("y", 0, 1, 1)), bisection, GOAL).split
     assert found is not None
     assert (found.finished, found.volume) == (False, 0)
     assert "cannot be halved" in found.text
@@ -144,11 +150,11 @@ def test_what_is_halved_next() -> None:
     """A part without bounds first, then the one with the largest error; of decisions alone the largest part."""
     parts = [part(0.1, tensor("y", 0, 1, 0.5)), part(0.2, tensor("y", 0, 1, 0.75)), part(0.3, tensor("y", 0, 1, 0.3))]
     parts += [part(0.4, tensor("y", 0, 0, 0, unbounded="n overflows"))]
-    bisection = Bisection(GOAL, parts)
-    assert [each.volume for each in iter(bisection.next, None)] == [0.4, 0.2, 0.1, 0.3]
+    bisection = frontier(GOAL, parts)
+    assert [each.volume for each in iter(bisection.take, None)] == [0.4, 0.2, 0.1, 0.3]
     differing = decision(-1, 1, 0.1, same=False)
-    decided = Bisection(Goal(None, ((0, 1),), False), [part(x, tensor("y", 0, 1, x), differing) for x in (0.2, 0.5)])
-    assert [each.volume for each in iter(decided.next, None)] == [0.5, 0.2]
+    decided = frontier(Goal(None, ((0, 1),), False), [part(x, tensor("y", 0, 1, x), differing) for x in (0.2, 0.5)])
+    assert [each.volume for each in iter(decided.take, None)] == [0.5, 0.2]
 
 
 def test_boxes_without_elements_are_the_same_everywhere() -> None:
@@ -183,3 +189,41 @@ def test_boxes_that_cannot_be_halved() -> None:
     beside = {"a": Interval(np.array([-(2.0**126)]), np.array([3 * 2.0**126])), "b": Interval(empty, empty)}
     below, above = halves(beside, {}) or ({}, {})
     assert below["a"].high == above["a"].low == 2.0**126
+
+
+def test_a_part_is_the_same_after_it_was_kept() -> None:
+    box = {"x": Interval(np.array([[-0.1, 2.0]]), np.array([[0.3, 1e300]])), "n": Interval(np.zeros(()), np.ones(()))}
+    decisions = (decision(-np.inf, 1 / 3, np.inf, same=False), decision(0.1, 2, 5e-324, same=True))
+    for output in (tensor("y", 0.1, 1 / 3, np.inf, 5e-324), tensor("y", 0, 0, 0, unbounded="n overflows")):
+        part = SubBox(box, 1 / 1024, output, decisions, {"x": np.array([[1.5, -0.0]])}, "0110010101")
+        again = decoded_part(json.loads(json.dumps(encoded_part(part))))
+        assert (again.path, again.volume, again.decisions) == (part.path, part.volume, part.decisions)
+        assert json.dumps(encoded_part(again)) == json.dumps(encoded_part(part))
+        assert again.output.error.tolist() == output.error.tolist()
+        assert {name: each.high.tolist() for name, each in again.box.items()} == {"x": [[0.3, 1e300]], "n": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("paths", "whole"),
+    [
+        ([""], True), (["0", "1"], True), (["00", "1", "01"], True), ([], False), (["0"], False), (["00", "1"], False),
+        (["0", "0", "1"], False), (["", "0"], False), (["0", "00", "01"], False), (["0" * 300, "1"], False),
+        ([*("0" * depth + "1" for depth in range(300)), "0" * 300], True),
+    ],
+)  # fmt: skip
+def test_parts_that_are_the_whole_box(paths: list[str], whole: bool) -> None:
+    parts = [SubBox({}, 1.0, tensor("y", 0, 1, 0), (), {}, path) for path in paths]
+    assert is_whole(parts) is whole
+
+
+def test_other_data_are_not_a_part() -> None:
+    good = encoded_part(SubBox({}, 1.0, tensor("y", 0, 1, 0), (), {}, "0"))
+    decoded_part(good)
+    for place in range(len(good)):
+        for damage in (None, [], {}, "x", 7, [["x"]], {"low": [[1], "AAAA"]}, {"x": [[[2], ""], [[0], ""]]}):
+            if good[place] != damage:
+                try:
+                    again = decoded_part([*good[:place], damage, *good[place + 1 :]])
+                except ValueError:
+                    continue
+                assert json.loads(json.dumps(encoded_part(again)))[place] == damage

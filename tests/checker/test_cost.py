@@ -16,7 +16,7 @@ from sonnx.checker import rules
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.domain import Expression
-from sonnx.language.explainer import explain
+from sonnx.language.explainer import explanation_of
 from sonnx.model.limits import DEFAULT_LIMITS
 from tests.support import families
 from tests.support.cases import each_case, examples
@@ -51,9 +51,9 @@ def test_only_listed_results_are_explained(name: str, monkeypatch: pytest.Monkey
 
     def counted_explain(condition: Expression, names: Mapping[str, Any]) -> str:
         explained.append(condition)
-        return explain(condition, names)
+        return explanation_of(condition, names)
 
-    monkeypatch.setattr(rules, "explain", counted_explain)
+    monkeypatch.setattr(rules, "explanation_of", counted_explain)
     data = families.MAKERS[name](20)
     every = sonnx.check(data)
     for_all = len(explained)

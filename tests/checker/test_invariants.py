@@ -16,7 +16,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.reader import read
 from sonnx.model.scopes import scopes
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.catalogue import editions, general_rules, graph_rules
 from tests.support.cases import each_case, examples, spread
 from tests.support.editions import NEWEST
@@ -29,7 +29,7 @@ EDITIONS = (NEWEST, "2025-10", "2025-11")
 def checked():
     """Cases as files, each with its reports by edition; the first is the default."""
     made = []
-    for case in spread(cases(), 150):
+    for case in spread(all_cases(), 150):
         data = model_bytes(case)
         made.append((case.id, data, {edition: sonnx.check(data, edition=edition) for edition in EDITIONS}))
     assert EDITIONS[0] == editions().default
@@ -173,7 +173,7 @@ def test_no_file_and_no_model(tmp_path):
 
 
 SMALL = [GOOD] + [
-    model_bytes(case) for case in cases() if case.title in ("a nested graph captures names", "axes as an input")
+    model_bytes(case) for case in all_cases() if case.title in ("a nested graph captures names", "axes as an input")
 ]
 
 

@@ -24,13 +24,13 @@ from sonnx.model.ir import Function
 from sonnx.model.reader import read
 from sonnx.model.scopes import scopes
 from sonnx.profile import catalogue
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.definitions import Edition, Rule
 from tests.support.cases import examples, spread
 from tests.support.editions import NEWEST
 from tests.support.families import FAMILIES
 
-CASES = spread(cases(), examples(120, 3000))
+CASES = spread(all_cases(), examples(120, 3000))
 
 
 def check_all() -> None:
@@ -107,7 +107,7 @@ def test_the_key_of_a_known_call_has_all_that_a_rule_reads() -> None:
     )
     changes: dict[str, Any] = {
         "operator": "Relu", "domain": "own", "overload": "o", "operator_set": 13, "version": 12, "imported": False,
-        "attributes": other.attributes, "inputs": (True, True, True), "outputs": (False,), "known": None,
+        "attributes": other.attributes, "inputs": (True, True, True), "outputs": (False,), "definition": None,
         "signature": other.signature, "status": "draft", "in_function": True, "strict": True, "ir_version": 9,
     }  # fmt: skip
     assert changes.keys() | {"function"} == set(Call.__struct_fields__)

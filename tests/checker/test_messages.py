@@ -8,7 +8,7 @@ from functools import cache
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import check_case
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 
 INTERNAL = re.compile(
     r"\b(?:written|given|constant|stated)\(|\b(?:parameter|operand)\.|holds_sparse|value_when_absent|\w_input\b|\bnth\b"
@@ -23,7 +23,7 @@ GENERAL = re.compile(r"\b(?:value|input|group)\.\w|\bgroup\[")
 def failures() -> tuple[Finding, ...]:
     """Every failure of a case, in the last edition for which a verdict is stated; texts that differ in numbers once."""
     found: dict[tuple[str, str], Finding] = {}
-    for case in cases():
+    for case in all_cases():
         for finding in check_case(case, case.editions[-1]).findings if case.editions else ():
             if finding.verdict is Verdict.FAIL:
                 found.setdefault((finding.rule, re.sub(r"\d+", "0", finding.actual)), finding)

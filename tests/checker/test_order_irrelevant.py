@@ -10,18 +10,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sonnx.checker.checker import evaluate_model
+from sonnx.checker.request import CheckRequest, check_model
 from sonnx.evidence.verification import model_bytes
-from sonnx.model.ir import NOT_STATED, Model, Type, joined
+from sonnx.model.ir import NOT_STATED, Model, Type, joined_type
 from sonnx.model.reader import read
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from tests.support.cases import spread
 
 
 def verdicts(model: Model) -> Counter[tuple[str, str]]:
     """How often each rule gets each verdict."""
     found = Counter[tuple[str, str]]()
-    for count in evaluate_model(model, "model.onnx").counts:
+    for count in check_model(model, "", CheckRequest(), "model.onnx").counts:
         found[count.rule, str(count.verdict)] += count.number
     return found
 
@@ -48,7 +48,7 @@ def shuffled(parts: Sequence[Any], draw: random.Random) -> tuple[Any, ...]:
 def test_permuted_cases_get_the_same_verdicts():
     draw, different = random.Random(28), []
     # Of an attribute that is written twice, the last value counts.
-    chosen = [case for case in cases() if case.beside is None and "attribute-once" not in case.rules("invalid")]
+    chosen = [case for case in all_cases() if case.beside is None and "attribute-once" not in case.rules("invalid")]
     for case in spread(chosen, 150):
         model = read(model_bytes(case))
         if verdicts(permuted(model, draw)) != verdicts(model):
@@ -63,9 +63,9 @@ def test_declarations_together_have_no_order():
     ]  # fmt: skip
     for one in range(len(types)):
         chosen = [each for index, each in enumerate(types) if index != one]
-        assert len({joined(each) for each in permutations(chosen, 4) if set(each) == set(chosen[:4])}) == 1
+        assert len({joined_type(each) for each in permutations(chosen, 4) if set(each) == set(chosen[:4])}) == 1
 
 
 def test_what_declarations_state_together():
     given = [Type("tensor", None, ("N", 3)), Type("tensor", "float", (2, None)), NOT_STATED]
-    assert joined(given) == Type("tensor", "float", (2, 3))
+    assert joined_type(given) == Type("tensor", "float", (2, 3))

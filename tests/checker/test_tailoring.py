@@ -18,7 +18,7 @@ from sonnx import Verdict
 from sonnx.checker.tailoring import read
 from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from tests.support.cases import spread
 from tests.support.editions import NEWEST
 
@@ -148,7 +148,7 @@ def test_a_node_that_only_the_project_refuses_leaves_its_values(tmp_path: Path) 
 def test_nothing_the_edition_refuses_is_accepted(tmp_path: Path) -> None:
     """Over all cases: without the tailoring's own findings the report is the one of the edition."""
     number = 0
-    for case in spread(cases(), 120):
+    for case in spread(all_cases(), 120):
         source = model_bytes(case)
         whole = sonnx.check(source, NEWEST, strict_versions=True)
         report = judged(tmp_path, EVERYTHING, source)

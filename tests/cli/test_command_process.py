@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from sonnx.base.child_process import ending
+from sonnx.supervise.process import ending
 
 LOOP = "import time\nfor _ in range(300): time.sleep(0.1)\nprint('alive', flush=True)\nreturn 0"
 SCRIPT = """
 import os, signal, sys
-from sonnx.cli.command_process import in_a_process
+from sonnx.supervise.command import in_a_process
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 
@@ -29,16 +29,16 @@ except Exception as error:
 sys.exit(code)
 """
 REAL_TIME = int(getattr(signal, "SIGRTMIN", signal.SIGUSR1))
-ENDED_BY_REAL_TIME = (9, f"RuntimeError its process ended with {ending(-REAL_TIME)}\n")
+ENDED_BY_REAL_TIME = (9, f"ProcessEnded ended with {ending(-REAL_TIME)}\n")
 ENDS = {
     "returns": ("print('text')\nreturn 3", (3, "text\n")),
     "fails": ("print('text')\nraise ValueError('why')", (9, "ValueError why\n")),
-    "aborts": ("os.abort()", (9, "RuntimeError its process ended with SIGABRT\n")),
-    "exits": ("os._exit(7)", (9, "RuntimeError its process ended with exit code 7\n")),
+    "aborts": ("os.abort()", (9, "ProcessEnded ended with SIGABRT\n")),
+    "exits": ("os._exit(7)", (9, "ProcessEnded ended with exit code 7\n")),
     "ends by a signal of real time": (f"os.kill(os.getpid(), {REAL_TIME})", ENDED_BY_REAL_TIME),
-    "is ended by the system": ("os.kill(os.getpid(), signal.SIGKILL)", (9, "EndedEarly memory\n")),
-    "ends for lack of memory": ("os.abort()", (9, "EndedEarly memory\n")),
-    "goes on": (LOOP, (9, "EndedEarly late\n")),
+    "is ended by the system": ("os.kill(os.getpid(), signal.SIGKILL)", (9, "ProcessEnded ran out of memory\n")),
+    "ends for lack of memory": ("os.abort()", (9, "ProcessEnded ran out of memory\n")),
+    "goes on": (LOOP, (9, "ProcessEnded did not answer within 0.05 s\n")),
 }
 
 

@@ -17,8 +17,8 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 import sonnx.equivalence
 from sonnx.cli.main import run
+from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.stated import axioms
 from sonnx.equivalence.terms import OWN
 from sonnx.proofs import equivalence, registry
 from tests.support.cases import examples, spread
@@ -499,9 +499,9 @@ def test_equal_files_with_other_external_data_are_not_one_model(tmp_path: Path) 
 
 def test_a_call_is_compared_once_whatever_its_outputs_are_declared_to_be(monkeypatch):
     asked = []
-    of_call = TermDomain._known
+    defined = TermDomain._defined
     monkeypatch.setattr(
-        TermDomain, "_known", lambda self, call, *rest: asked.append(call) or of_call(self, call, *rest)
+        TermDomain, "_defined", lambda self, call, *rest: asked.append(call) or defined(self, call, *rest)
     )
     texts = [
         f'<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] z) {known} {{ y = Relu(x) z = Abs(y) }}'

@@ -32,7 +32,7 @@ from sonnx.evidence.identity import external_bytes
 from sonnx.model.reader import read
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
-from sonnx.prover.queries import questions
+from sonnx.prover.queries import questions_of
 from sonnx.suite.result import Counts, SuiteRun
 from tests.support.editions import NEWEST
 
@@ -163,7 +163,7 @@ def test_theorems_are_those_of_the_versions_used_with_their_questions(made: Path
 
 def test_the_status_of_a_theorem_is_never_more_than_the_record_says() -> None:
     [theorem] = [each for each in registry.theorems() if each.id == "built-in.clamped"]
-    asked = list(questions(theorem, "z3", theorem.obligations))
+    asked = list(questions_of(theorem, "z3", theorem.obligations))
     [outcome] = driver.prove([theorem], "z3")
     known = {theorem.id: record.entry(outcome)}
     whole = pack_parts.recorded_result(theorem, asked, known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,9 @@ from sonnx.cli.main import run
 from sonnx.evidence.argument import argument
 from sonnx.evidence.requirements_exchange import ATTRIBUTES, NAMESPACE
 from sonnx.evidence.signature import SIGNATURE
+from sonnx.profile.definitions import Rule
 from sonnx.profile.index import rules_by_slug
-from sonnx.profile.requirement_identifiers import register, register_faults, register_gaps
+from sonnx.profile.requirement_identifiers import register, register_faults, requirement_identifier
 from tests.support.exchange_formats import cyclonedx_faults, reqif_faults
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -91,6 +93,16 @@ def test_requirements_follow_the_format(after: Path, tmp_path: Path) -> None:
     for old, new in ((' IDENTIFIER="', ' NAME="'), ("<SPEC-OBJECT-REF>", "<SPEC-OBJECT-REF>no-")):
         changed.write_text(text.replace(old, new, 1), "utf-8")
         assert len(reqif_faults(changed)) == 1
+
+
+def register_gaps(text: str, rules: Iterable[Rule]) -> Iterator[str]:
+    """One sentence for each identifier that the register lacks, or whose rule is gone without being withdrawn."""
+    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    used = {requirement_identifier(rule, "").partition("/")[2] for rule in rules}
+    for name in sorted(used - {name for name, *_ in lines}):
+        yield f"The requirement identifier {name} is not listed in requirement_identifiers.txt."
+    for name in sorted({name for name, *state in lines if not state} - used):
+        yield f"The requirement identifier {name} has no rule; mark it as withdrawn in requirement_identifiers.txt."
 
 
 def test_no_identifier_is_lost_or_used_twice(

@@ -22,7 +22,7 @@ from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.evidence.verification import Procedure, ProcedureResult, requirements, wrong
 from sonnx.evidence.verification import _failed_lines as prepare_by
 from sonnx.evidence.verification import _performed as perform_one
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from tests.support.cases import spread
 from tests.support.exchange_formats import cyclonedx_faults
 from tests.support.paths import ROOT
@@ -34,7 +34,7 @@ def made() -> qualification_kit.Kit:
 
     Other tests run all cases, and `make whole` all procedures.
     """
-    chosen = {case.id for case in spread(cases(), 20)}
+    chosen = {case.id for case in spread(all_cases(), 20)}
     performed = chosen_procedures()
     rewritten = {case.title for case in spread(rewrite_cases(), 4)}
     with pytest.MonkeyPatch.context() as patch:
@@ -84,8 +84,8 @@ def test_the_options_of_the_help_are_required(name: str, capsys: pytest.CaptureF
 
 def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that lets everything pass gets the cases wrong that must fail."""
-    conforming = next(case for case in cases() if case.id == "max.md: two equal shapes")
-    failing = next(case for case in cases() if case.id == "max.md: no input")
+    conforming = next(case for case in all_cases() if case.id == "max.md: two equal shapes")
+    failing = next(case for case in all_cases() if case.id == "max.md: no input")
     report = verification.check_case(conforming, "")
     monkeypatch.setattr(verification, "check_case", lambda *_: report)
     assert wrong(conforming, "") == ""

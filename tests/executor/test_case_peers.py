@@ -14,7 +14,7 @@ import pytest
 
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile import catalogue
-from sonnx.profile.cases import RuleCase, cases
+from sonnx.profile.cases import RuleCase, all_cases
 from tests.executor.test_peer_refusals import RECORDED, each_peer, refused
 
 ACCEPTED = tomllib.loads((Path(__file__).parent.parent / "data" / "peer_acceptances.toml").read_text("utf-8"))[
@@ -27,7 +27,7 @@ EDITION = catalogue.editions().default
 def asked() -> dict[bytes, list[RuleCase]]:
     """The cases of the default edition by their models; those with files beside the model are not asked."""
     found: dict[bytes, list[RuleCase]] = {}
-    for case in cases():
+    for case in all_cases():
         if case.expected_in(EDITION) is not None and case.beside is None:
             found.setdefault(model_bytes(case), []).append(case)
     return found

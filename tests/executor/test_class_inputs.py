@@ -217,7 +217,7 @@ def adapter(name):
     [
         ("Crash", "its process ended with SIGSEGV while it ran the model"),
         ("Hang", "it did not answer within 1 second while it ran the model"),
-        pytest.param("Rubbish", "its process sent rubbish while it ran the model", marks=LONG),
+        pytest.param("Rubbish", "its process sent a malformed message while it ran the model", marks=LONG),
         pytest.param("NoType", "it gave a value with the element type datetime64[s]", marks=LONG),
     ],
 )

@@ -4,7 +4,8 @@ import numpy
 import pytest
 
 from benchmarks.networks import light
-from sonnx.executor.executor import required_inputs, run_model
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.reader import read
 
@@ -26,7 +27,7 @@ def test_network(path):
         value.name: rising([d if isinstance(d, int) else 1 for d in value.type.shape])
         for value in required_inputs(model)
     }
-    [found] = run_model(model, inputs, path, unchecked=True).values.values()
+    [found] = ModelRunner(model, path, unchecked=True).run(inputs).values.values()
     [wanted] = read_file(path.with_name(f"{path.stem}_output_0.pb")).values()
     assert found.shape == wanted.shape
     assert numpy.isfinite(found).all()

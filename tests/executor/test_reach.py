@@ -17,7 +17,7 @@ import sonnx
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.cli.main import run
 from sonnx.executor.reach import InputReach, Reach
-from sonnx.numerics.class_recognition import occurring
+from sonnx.numerics.class_recognition import occurring_classes
 from sonnx.report.class_reach import grouped
 from tests.support.faulty_runtimes import Exact, NaNDroppedAtOnePlace
 
@@ -82,7 +82,7 @@ def test_each_class_has_one_answer_and_the_named_run_shows_it() -> None:
             [text] = found.runs[met.run].inputs
             x = np.array(eval(text.partition(" = ")[2], {"nan": np.nan, "inf": np.inf}), np.float32)
             values = {"x": x, **model.run({"x": x})}
-            assert {*met.classes} <= occurring(values[each.value])
+            assert {*met.classes} <= occurring_classes(values[each.value])
 
 
 def test_a_difference_alone_that_the_network_reaches_is_named() -> None:

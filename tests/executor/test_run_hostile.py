@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 import sonnx
-from sonnx.executor import executor, preparation
+from sonnx.executor import executor, prepared_call
 from sonnx.executor.distance import first_difference
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
@@ -104,7 +104,7 @@ def test_a_run_ends_in_values_or_a_sentence(seed):
 
 def test_a_kernel_that_makes_another_shape_is_found(monkeypatch):
     broken = replace(MAX_OPERATOR, kernel=lambda application: lambda X, out: out[:1])
-    monkeypatch.setattr(preparation, "operator_of", lambda name, domain: broken)
+    monkeypatch.setattr(prepared_call, "find_operator", lambda name: broken)
     with pytest.raises(
         AssertionError, match=r"node 'n' \(Max, graph/node\[0\]\) made float32\(1, 3\), not float32\(2, 3\)"
     ):

@@ -10,7 +10,7 @@ from sonnx.base.errors import BadInput
 from sonnx.cli.main import run
 from sonnx.executor.distance import first_difference
 from sonnx.executor.probes import probe
-from sonnx.executor.tensor_files import as_declared, read_file, write_folder
+from sonnx.executor.tensor_files import as_declared, read_file, write_tensors
 from sonnx.model.ir import Type, ValueInfo
 from sonnx.model.reader import read_tensor
 from sonnx.model.writer import element_number
@@ -36,7 +36,7 @@ def some(element, shape=(3, 5)):
 @each_case("shape", [(3, 5), (), (0, 2)])
 def test_what_is_written_is_read(tmp_path, element, form, shape):
     values = some(element, shape)
-    [name] = write_folder(tmp_path / "out", {"x": values}, form)
+    [name] = write_tensors(tmp_path / "out", {"x": values}, form)
     [(_, found)] = read_file(tmp_path / "out" / name).items()
     found = as_declared(found, element)
     if element == "string":
@@ -47,7 +47,7 @@ def test_what_is_written_is_read(tmp_path, element, form, shape):
 @each_type
 def test_the_onnx_package_reads_what_is_written(tmp_path, element):
     values = some(element)
-    [name] = write_folder(tmp_path / "out", {"x": values}, "pb")
+    [name] = write_tensors(tmp_path / "out", {"x": values}, "pb")
     found = numpy_helper.to_array(onnx.load_tensor(tmp_path / "out" / name))
     assert first_difference(numpy.asarray(found), values, bits=True) is None
 
@@ -100,5 +100,5 @@ def test_strings_on_the_command_line(tmp_path, monkeypatch, capsys):
 
 def test_a_string_that_numpy_would_shorten(tmp_path):
     with pytest.raises(BadInput, match="ends in a zero"):
-        write_folder(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "npz")
-    assert write_folder(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "pb") == ["output_0.pb"]
+        write_tensors(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "npz")
+    assert write_tensors(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "pb") == ["output_0.pb"]

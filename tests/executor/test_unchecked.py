@@ -12,10 +12,11 @@ import pytest
 
 import sonnx
 from sonnx.evidence.verification import model_bytes
-from sonnx.executor.executor import required_inputs, run_model
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.reader import read
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from tests.support.cases import each_case
 from tests.support.models import run_node
 from tests.support.node_tests import node_tests
@@ -36,7 +37,7 @@ def ends(source, number, largest=math.inf):
         inputs = probe(required_inputs(model), 0, number)
         if sum(values.size for values in inputs.values()) > largest:
             return False
-        run_model(model, inputs, unchecked=True)
+        ModelRunner(model, unchecked=True).run(inputs)
     except (sonnx.Stop, sonnx.Unreadable) as stop:
         assert str(stop)
         assert "\n" not in str(stop)
@@ -45,14 +46,14 @@ def ends(source, number, largest=math.inf):
 
 
 def test_a_sample_of_all_models_ends_in_values_or_a_sentence():
-    models = node_models()[::19] + [model_bytes(case) for case in cases()[::9]]
+    models = node_models()[::19] + [model_bytes(case) for case in all_cases()[::9]]
     assert sum(ends(source, number, LARGEST) for number, source in enumerate(models)) > len(models) / 4
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
 def test_all_models_end_in_values_or_a_sentence(number):
-    models = [*node_models(), *map(model_bytes, cases())]
+    models = [*node_models(), *map(model_bytes, all_cases())]
     assert sum(ends(source, number) for source in models) > len(models) / 4
 
 

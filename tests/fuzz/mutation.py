@@ -17,7 +17,7 @@ from google.protobuf.message import EncodeError
 from sonnx.evidence.verification import model_bytes
 from sonnx.language.domain import Expression
 from sonnx.profile import catalogue
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
 from tests.support.model_texts import HOSTILE
 
@@ -57,7 +57,7 @@ class Draw:
 @cache
 def bases() -> tuple[bytes, ...]:
     """The models of the cases, the smallest of each file first."""
-    return tuple(sorted({model_bytes(case) for case in cases()}, key=lambda data: (len(data), data)))
+    return tuple(sorted({model_bytes(case) for case in all_cases()}, key=lambda data: (len(data), data)))
 
 
 def model(data: bytes) -> bytes:

@@ -12,7 +12,7 @@ import numpy as np
 import sonnx
 from sonnx.base.errors import UsageError
 from sonnx.checker.rules import evaluate_rule
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import TensorFacts, Unknown, UnknownCause
 from sonnx.language.parser import parse as parse_rule

@@ -12,8 +12,8 @@ import pytest
 from onnx import numpy_helper
 
 import sonnx
-from sonnx.checker.checker import evaluate_model
 from sonnx.checker.report import Report
+from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.language.evaluator import Evaluator
 from sonnx.language.parser import parse
@@ -209,7 +209,7 @@ def proof_disagrees(seed: int, most: int = 2, bound: int = 3) -> Iterator[str]:
     for values in itertools.product(*ranges):
         binding = dict(zip(proof.symbols, values, strict=True))
         bound_model = bind_symbols(read_once, binding) if binding else read_once
-        found = operator_findings(evaluate_model(bound_model, "model"))
+        found = operator_findings(check_model(bound_model, "", CheckRequest(), "model"))
         failing = {key for key, verdict in found.items() if verdict is Verdict.FAIL}
         if wrong := {rule for _, rule in failing} & proved:
             yield f"{wrong} are proved, and fail for {binding}"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
-from sonnx.language.explainer import Explained, Explainer, explain
+from sonnx.language.explainer import Explained, Explainer, explanation_of
 from sonnx.language.parser import parse
 from tests.support.cases import each_case, examples
 
@@ -71,4 +71,4 @@ def test_a_negated_quotient_keeps_its_brackets() -> None:
     ],
 )  # fmt: skip
 def test_alternatives_are_not_demanded_together(text: str, why: str) -> None:
-    assert explain(parse(text), NAMES) == why
+    assert explanation_of(parse(text), NAMES) == why

@@ -8,7 +8,7 @@ import pytest
 
 from sonnx.language.builtins import broadcast, broadcastable, onnx_broadcastable, widest
 from sonnx.language.evaluator import OF_DIFFERENT_SHAPES, Evaluator, TensorFacts, Unknown, UnknownCause
-from sonnx.language.explainer import explain
+from sonnx.language.explainer import explanation_of
 from sonnx.language.known_numbers import KnownNumbers
 from sonnx.language.parser import parse
 from sonnx.language.steps import OutOfFuel, steps_of_model
@@ -52,7 +52,7 @@ def test_the_answer_is_that_of_a_visit_of_every_number(text: str) -> None:
         expected = rule.evaluate(Evaluator(), plain)
         assert rule.evaluate(Evaluator(), known) == expected
         if text.startswith("all"):
-            assert explain(rule, known) == explain(rule, plain)
+            assert explanation_of(rule, known) == explanation_of(rule, plain)
 
 
 def test_a_long_constant_costs_a_few_steps() -> None:

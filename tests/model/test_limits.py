@@ -284,10 +284,10 @@ def test_both_sides_of_the_size_of_a_project_file(
     for size in (100, 101):
         path.write_text(("" if file_format is toml_files.TOML else "{}").ljust(size))
         if size <= small.max_bytes:
-            assert toml_files.read_file(path, dict, lambda *_: True, small)
+            assert toml_files.read_project_file(path, dict, lambda *_: True, small)
         else:
             with pytest.raises(sonnx.UsageError, match=f"is not a {file_format.name} file"):
-                toml_files.read_file(path, dict, lambda *_: True, small)
+                toml_files.read_project_file(path, dict, lambda *_: True, small)
 
 
 def test_the_documentation_has_the_table() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sonnx.numerics.class_recognition import excluded, occurring, recognized
+from sonnx.numerics.class_recognition import excluded, occurring_classes, recognized
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.numerics.value_classes import cases
 
@@ -21,7 +21,7 @@ def test_an_array_of_a_class_shows_the_class(element: str) -> None:
         shown = set()
         for case in cases({"x": spec}):
             name = case.name.partition(" among ")[0]
-            found = occurring(case.drawn({"x": spec}, 1)["x"])
+            found = occurring_classes(case.drawn({"x": spec}, 1)["x"])
             assert found <= known
             shown |= found
             assert name in found or name not in known, (shape, case.name, found)
@@ -32,13 +32,13 @@ def test_an_array_of_a_class_shows_the_class(element: str) -> None:
 def test_examples_by_hand() -> None:
     nan, inf = np.nan, np.inf
     x = np.array([nan, -0.0, 3.0, inf, inf], np.float32)
-    assert occurring(x) == {
+    assert occurring_classes(x) == {
         "nan first", "-0 between", "+inf between", "+inf last", "nan before +inf", "+inf before +inf",
     }  # fmt: skip
-    assert occurring(np.array([2.5, -7.0, 2.5], np.float32)) == {"greatest twice"}
-    assert occurring(np.array([[4], [4]], np.int32)) == {"greatest twice", "least twice", "all equal"}
-    assert occurring(np.array(-0.0)) == {"-0 alone"}
-    assert not occurring(np.zeros((0, 3), np.float32))
+    assert occurring_classes(np.array([2.5, -7.0, 2.5], np.float32)) == {"greatest twice"}
+    assert occurring_classes(np.array([[4], [4]], np.int32)) == {"greatest twice", "least twice", "all equal"}
+    assert occurring_classes(np.array(-0.0)) == {"-0 alone"}
+    assert not occurring_classes(np.zeros((0, 3), np.float32))
     assert not recognized(((0, 3), ELEMENTS["float"]))
 
 
@@ -56,4 +56,4 @@ def test_what_is_excluded_no_array_shows() -> None:
     random = np.random.default_rng(0)
     for _ in range(300):
         drawn = (low + random.choice([0, 0.5, 1], 3) * (high - low)).astype(np.float32)
-        assert not occurring(drawn) & never
+        assert not occurring_classes(drawn) & never

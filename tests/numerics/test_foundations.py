@@ -20,7 +20,7 @@ from sonnx.numerics.matrix_products import integer_product_into, reserve_memory
 from sonnx.numerics.packing import packed, unpacked
 from sonnx.numerics.patches import WindowPatches
 from sonnx.numerics.reductions import fast_reduce_sum
-from sonnx.numerics.rounding import is_infinite
+from sonnx.numerics.rounding import pattern_is_infinite
 from sonnx.numerics.single_products import PART, _sums_in_two_doubles
 from sonnx.numerics.summation import two_product
 from sonnx.numerics.windows import windows
@@ -85,8 +85,8 @@ def test_the_least_element():
 
 
 def test_an_infinity_is_no_nan():
-    assert [is_infinite(pattern, SINGLE) for pattern in (0x7F800000, 0xFF800000)] == [True, True]
-    assert [is_infinite(pattern, SINGLE) for pattern in (0x7F800001, 0xFFC00000, 0x7F7FFFFF, 0)] == [False] * 4
+    assert [pattern_is_infinite(pattern, SINGLE) for pattern in (0x7F800000, 0xFF800000)] == [True, True]
+    assert [pattern_is_infinite(pattern, SINGLE) for pattern in (0x7F800001, 0xFFC00000, 0x7F7FFFFF, 0)] == [False] * 4
 
 
 @each_case(

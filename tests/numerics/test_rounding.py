@@ -69,13 +69,13 @@ def test_numbers_come_back(name):
     kind = KINDS[name]
     for pattern in range(65536) if kind.itemsize == 2 else special_patterns(name):
         value = number(name, pattern)
-        assert rounding.is_nan(pattern, kind) == math.isnan(value)
-        assert rounding.is_infinite(pattern, kind) == math.isinf(value)
+        assert rounding.pattern_is_nan(pattern, kind) == math.isnan(value)
+        assert rounding.pattern_is_infinite(pattern, kind) == math.isinf(value)
         if math.isfinite(value):
             assert rounding.real(pattern, kind) == value
-            negative = rounding.is_negative(pattern, kind)
+            negative = rounding.pattern_is_negative(pattern, kind)
             assert rounding.nearest(Fraction(value), kind, negative_zero=negative) == pattern
-    assert rounding.is_nan(rounding.nan_of(kind), kind)
+    assert rounding.pattern_is_nan(rounding.nan_of(kind), kind)
 
 
 @each_case("name", FLOATS)
@@ -95,10 +95,10 @@ def test_narrow_rounds_once(name):
         found = bits(rounding.narrow(some, kind)).tolist()
     for value, pattern in zip(some.tolist(), found, strict=True):
         if value != value:
-            assert rounding.is_nan(pattern, kind)
+            assert rounding.pattern_is_nan(pattern, kind)
         elif abs(value) == float("inf"):
-            assert rounding.is_infinite(pattern, kind)
-            assert rounding.is_negative(pattern, kind) == (value < 0)
+            assert rounding.pattern_is_infinite(pattern, kind)
+            assert rounding.pattern_is_negative(pattern, kind) == (value < 0)
         else:
             assert pattern == rounding.nearest(Fraction(value), kind, negative_zero=str(value)[0] == "-")
 

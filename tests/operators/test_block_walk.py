@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from sonnx.numerics.blocks import merged, walk
+from sonnx.numerics.blocks import block_pieces, merged
 from sonnx.numerics.formats import Array
 from tests.support.cases import each_case, spread
 
@@ -40,10 +40,10 @@ def test_each_element_is_visited_once_with_its_operands(rank: int) -> None:
             wanted = 100 * np.broadcast_to(X[0], shape) + np.broadcast_to(X[1], shape)
             for count in (1, 2, 5, size) if rank == 3 else range(1, size + 2):
                 out, visits = np.zeros(fewer, np.int64), np.zeros(fewer, np.int64)
-                for (one, other), target in walk(Z, out, count):
+                for (one, other), target in block_pieces(Z, out, count):
                     assert len(target) == len(one) == len(other)
                     target[...] = 100 * one + other
-                for _, target in walk(Z, visits, count):
+                for _, target in block_pieces(Z, visits, count):
                     target += 1
                 assert (visits == 1).all(), (shape, count)
                 assert np.array_equal(out.reshape(shape), wanted), (shape, count)

@@ -12,7 +12,7 @@ import pytest
 
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.numerics.application import Application
-from sonnx.numerics.blocks import merged, walk
+from sonnx.numerics.blocks import block_pieces, merged
 from sonnx.numerics.formats import ELEMENTS, format_of
 from sonnx.operators import argmax, globalmaxpool, maxpool, reducemax, softmax
 from sonnx.operators import max as max_operator
@@ -146,7 +146,7 @@ def test_an_operand_that_stands_still_on_an_axis():
     for view, size in itertools.product(views, range(1, 25)):
         shape, operands = merged([view, whole], whole.shape)
         out = numpy.zeros(shape)
-        for (one, other), target in walk(operands, out, size):
+        for (one, other), target in block_pieces(operands, out, size):
             target[...] = 100 * one + other
         assert same(out.reshape(whole.shape), 100 * view + whole)
 

@@ -1,8 +1,10 @@
-"""Public types have different names, and the modules of a package do not import each other in circles."""
+"""One name has one meaning in the whole tree, and the modules of a package do not import each other in circles."""
 
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -14,7 +16,12 @@ from tests.support.paths import ROOT
 @cache
 def trees() -> dict[str, ast.Module]:
     """The syntax tree of each module of the package, by name."""
-    paths = (path.relative_to(ROOT) for path in (ROOT / "sonnx").rglob("*.py"))
+    return _trees("sonnx")
+
+
+@cache
+def _trees(folder: str) -> dict[str, ast.Module]:
+    paths = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
     return {_module(path): ast.parse((ROOT / path).read_text("utf-8")) for path in paths}
 
 
@@ -45,6 +52,62 @@ def test_public_types_have_different_names() -> None:
     assert {name for name, number in numbers.items() if number > 1} == set()
 
 
+PROTOCOLS: dict[str, str] = {}
+"""The protocol by each name that several modules define for one purpose, where other modules import it bare."""
+PENDING = {"compare", "decoded", "encoded", "name_of"}
+"""Names that are still to get one meaning."""
+
+
+def test_a_function_that_is_imported_by_its_name_alone_has_one_definition() -> None:
+    """A reader of `facts_of(x)` need not look at the imports to know what it says."""
+    modules = trees() | _trees("proofs")
+    functions = {
+        module: {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        for module, tree in modules.items()
+    }
+    homes: dict[str, set[str]] = {}
+    for tree in modules.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module in functions:
+                for alias in node.names:
+                    if alias.asname is None and alias.name in functions[node.module]:
+                        homes.setdefault(alias.name, set()).add(node.module)
+    several = {name: sorted(defined_in) for name, defined_in in homes.items() if len(defined_in) > 1}
+    assert {name: defined_in for name, defined_in in several.items() if name not in PROTOCOLS.keys() | PENDING} == {}
+    assert several.keys() >= PROTOCOLS.keys(), "a protocol is listed whose name has one definition"
+
+
+def test_no_local_is_named_like_a_class_of_another_meaning() -> None:
+    """Of names of several words: single words such as `text` or `place` say what a value is for, whatever its class."""
+    classes = {node.name for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    class_of = {_snake_case(name): name for name in classes if "_" in _snake_case(name)}
+    misnamed = {
+        (module, name, stated)
+        for module, tree in trees().items()
+        for function in ast.walk(tree) if isinstance(function, ast.FunctionDef)
+        for name, stated in _stated_classes(function)
+        if name in class_of and stated not in (class_of[name], f"_{class_of[name]}")
+    }  # fmt: skip
+    assert misnamed == set()
+
+
+def test_no_local_is_named_like_a_type_variable() -> None:
+    """`value_t` for a value of the type ValueT says nothing: the name is lost where the type is generic."""
+    variables = {
+        _snake_case(node.targets[0].id)
+        for tree in trees().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_type_variable(node.value)
+    }
+    names = {
+        (module, node.id)
+        for module, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in variables and "_" in node.id
+    }
+    assert names == set()
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     known = {module: set(_imports(module)) & trees().keys() - {module} for module in trees()}
     while removed := {module for module, imported in known.items() if not imported}:
@@ -72,7 +135,7 @@ def test_no_function_of_the_library_switches_the_garbage_collector() -> None:
         name for name, nodes in imports().items() if any(alias.name == "gc" for node in nodes for alias in node.names)
     }
     callers = {name for name in trees() if "sonnx.base.garbage" in _imports(name)}
-    assert (switching, callers) == (own_processes, {"sonnx.__main__", "sonnx.workers.child"})
+    assert (switching, callers) == (own_processes, {"sonnx.__main__", "sonnx.supervise.child"})
 
 
 def _reaches(known: dict[str, set[str]], module: str) -> bool:
@@ -85,3 +148,44 @@ def _reaches(known: dict[str, set[str]], module: str) -> bool:
             seen.add(other)
             waiting += known.get(other, ())
     return module in seen
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip("_")).lower()
+
+
+def _is_type_variable(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
+
+
+def _stated_classes(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """The arguments and locals of a function with the class that an annotation or a construction states."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            yield from ((node.arg, stated) for stated in _annotated(node.annotation))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield from ((node.target.id, stated) for stated in _annotated(node.annotation))
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield from ((node.targets[0].id, stated) for stated in _constructed(node.value))
+
+
+def _annotated(annotation: ast.expr | None) -> Iterator[str]:
+    """The class of an annotation that names one, apart from None."""
+    match annotation:
+        case ast.Name(id=name):
+            yield name
+        case ast.Subscript(value=ast.Name(id=name)):
+            yield name
+        case ast.BinOp(left=left, right=ast.Constant(value=None)):
+            yield from _annotated(left)
+
+
+def _constructed(value: ast.expr) -> Iterator[str]:
+    """The class of a literal, and of a call that names a class."""
+    match value:
+        case ast.Call(func=ast.Name(id=name)) if name[:1].isupper() or name in vars(builtins):
+            yield name
+        case ast.List() | ast.ListComp() | ast.Dict() | ast.DictComp() | ast.Set() | ast.SetComp() | ast.JoinedStr():
+            yield type(value).__name__
+        case ast.Constant(value=constant) if constant is not None:
+            yield type(constant).__name__

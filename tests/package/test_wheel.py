@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
 from tests.support.paths import ROOT
 
 TELL = """
 import json, sonnx
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
-print(json.dumps([sonnx.__file__, sorted(rules_by_slug()), sorted(case.id for case in cases())]))
+print(json.dumps([sonnx.__file__, sorted(rules_by_slug()), sorted(case.id for case in all_cases())]))
 """
 
 
@@ -57,7 +57,7 @@ def test_identifiers_equal_the_checkout(installed: Path) -> None:
     file, slugs, ids = json.loads(ask(installed, "-c", TELL))
     assert Path(file).is_relative_to(installed)
     assert slugs == sorted(rules_by_slug())
-    assert ids == sorted(case.id for case in cases())
+    assert ids == sorted(case.id for case in all_cases())
 
 
 def test_it_runs_from_another_folder(installed: Path) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 
 from sonnx.evidence.verification import wrong
 from sonnx.profile import catalogue
-from sonnx.profile.cases import RuleCase, cases
+from sonnx.profile.cases import RuleCase, all_cases
 from sonnx.profile.index import rules_by_slug
 from tests.support.cases import DEEP
 
@@ -37,7 +37,7 @@ def test_every_case_gets_its_verdict() -> None:
     """In every edition that differs for the case in a deep run, else in the first or the last of them, in turns."""
     found = {
         (case.id, edition): wrong(case, edition)
-        for number, case in enumerate(cases())
+        for number, case in enumerate(all_cases())
         for listed in [distinct_editions(case)]
         for edition in (listed if DEEP else [listed[-(number % 2)]])
     }
@@ -45,18 +45,18 @@ def test_every_case_gets_its_verdict() -> None:
 
 
 def test_titles_are_unique() -> None:
-    names = [case.id for case in cases()]
+    names = [case.id for case in all_cases()]
     assert len(names) == len(set(names))
 
 
 def test_cases_name_rules_that_exist() -> None:
     known = rules_by_slug().keys()
-    assert {rule for case in cases() for rule in case.rules("invalid", "violates", "conforms")} <= known
-    assert {edition for case in cases() for edition in case.expected} <= {"", *catalogue.editions().editions}
+    assert {rule for case in all_cases() for rule in case.rules("invalid", "violates", "conforms")} <= known
+    assert {edition for case in all_cases() for edition in case.expected} <= {"", *catalogue.editions().editions}
 
 
 def test_every_rule_has_a_conforming_case() -> None:
-    assert rules_by_slug().keys() - {slug for case in cases() for slug in case.rules("conforms")} == set()
+    assert rules_by_slug().keys() - {slug for case in all_cases() for slug in case.rules("conforms")} == set()
 
 
 NEVER_FAIL = {"operator-conditions", "training-graphs"}
@@ -64,5 +64,5 @@ NEVER_FAIL = {"operator-conditions", "training-graphs"}
 
 
 def test_every_rule_has_a_violating_case() -> None:
-    violated = {slug for case in cases() for slug in case.rules("invalid", "violates")}
+    violated = {slug for case in all_cases() for slug in case.rules("invalid", "violates")}
     assert rules_by_slug().keys() - violated == NEVER_FAIL

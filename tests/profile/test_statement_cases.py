@@ -18,7 +18,7 @@ from onnx.helper import make_tensor_value_info
 import sonnx
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile import catalogue
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.definitions import Formal
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.signature import signature
@@ -33,7 +33,7 @@ OUTCOMES = {"meets": ("conforms",), "breaks": ("invalid", "violates")}
 @cache
 def shown(file: str, edition: str, outcome: str) -> frozenset[str]:
     """The rules that a case of a file meets or breaks in an edition; "" is any file."""
-    stated = [case.expected_in(edition) or {} for case in cases() if case.file == file or not file]
+    stated = [case.expected_in(edition) or {} for case in all_cases() if case.file == file or not file]
     return frozenset(rule for each in stated for word in OUTCOMES[outcome] for rule in each.get(word, ()))
 
 
@@ -82,7 +82,7 @@ SEPARATE = tomllib.loads((DATA / "statement_cases.toml").read_text("utf-8"))
 @each_case("operator", SEPARATE)
 def test_statements_that_share_a_rule_have_cases_of_their_own(operator):
     [page] = [each for each in PAGES if (each.get("operator"), each["text"]) == (operator, "2026-08")]
-    by_title = {case.title: case for case in cases() if case.file == f"{operator.lower()}.md"}
+    by_title = {case.title: case for case in all_cases() if case.file == f"{operator.lower()}.md"}
     broken = {}
     for name, title in SEPARATE[operator].items():
         part, _, label = name.rpartition(" ")
@@ -141,7 +141,7 @@ def with_other_type(operator: str, tensor: str, edition: str) -> Iterator[tuple[
 
     A constant becomes an input of the graph.
     """
-    for case in cases():
+    for case in all_cases():
         stated = case.expected_in(edition)
         if case.file != f"{operator.lower()}.md" or stated is None or set(stated) != {"conforms"}:
             continue

@@ -11,6 +11,7 @@ import onnx.parser
 import pytest
 
 import sonnx
+from sonnx.base.errors import BadInput
 from sonnx.properties import certificate_checker, rounds
 from sonnx.properties.chain_search import open_parts
 from sonnx.properties.result import PropertyAnswer, PropertyResult
@@ -42,7 +43,7 @@ def test_parts_that_are_kept_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("sonnx.properties.verification.monotonic", lambda: 0.0)
     shown, answers = [], []
     for _ in range(60):
-        found = verified(tmp_path, resume=tmp_path / "parts.json", search=1e-9)
+        found = verified(tmp_path, resume=tmp_path / "parts.jsonl", search=1e-9)
         shown.append(found.tasks[0].shown)
         answers.append(found.answer)
         if found.answer is PropertyAnswer.HOLDS:
@@ -76,18 +77,51 @@ def test_a_child_names_a_point_that_seems_to_violate_the_property() -> None:
 @each_case(
     ("content", "sentence"),
     [
-        ("{", "is not a file of parts"),
-        ("[]", "is not a file of parts"),
-        ('{"for": "other", "tasks": []}', "was written for another property"),
-        ('{"for": "other", "tasks": [{"tree": 1, "parts": 1, "margin": "1"}]}', "is not a file of parts"),
+        ("{", "is not a --resume journal"),
+        ("[]\n", "is not a --resume journal"),
+        ('{"sonnx": "journal", "kind": "verify", "of": {}}\n', "was written for another model"),
+        ('{"sonnx": "journal", "kind": "suite run", "of": {}}\n', "was written for another command"),
+        ('{"sonnx": "journal", "kind": "verify", "of": 1}\n', "is not a --resume journal"),
     ],
 )
 def test_other_files_are_not_written_over(content: str, sentence: str, tmp_path: Path) -> None:
-    file = tmp_path / "parts.json"
+    file = tmp_path / "parts.jsonl"
     file.write_text(content)
-    with pytest.raises(sonnx.UsageError, match=sentence):
+    with pytest.raises(BadInput, match=sentence):
         verified(tmp_path, resume=file)
     assert file.read_text() == content
+
+
+@each_case("damage", [
+    1, {"tree": 1, "parts": 1, "margin": "0x1p+0"}, {"tree": {}, "parts": "x", "margin": "0x1p+0"},
+    {"tree": {"axis": 0}, "parts": 1, "margin": "0x1p+0"}, {"tree": {"axis": 9}, "parts": 1, "margin": "0x1p+0"},
+    {"tree": {"axis": 0, "at": "x", "below": {}, "above": {}}, "parts": 1, "margin": "0x1p+0"},
+    {"tree": {"axis": 0, "at": "0", "below": 1, "above": {}}, "parts": 1, "margin": "0x1p+0"},
+    {"tree": {"other": 0}, "parts": 1, "margin": "0x1p+0"}, {"tree": {}, "parts": 1},
+])  # fmt: skip
+def test_a_damaged_tree_is_refused(damage: object, tmp_path: Path) -> None:
+    (tmp_path / "parts.jsonl").unlink(missing_ok=True)
+    verified(tmp_path, resume=tmp_path / "parts.jsonl", search=1e-9)
+    with (tmp_path / "parts.jsonl").open("a") as file:
+        file.write(json.dumps({"set": {"0": damage}}) + "\n")
+    with pytest.raises(BadInput, match="is a damaged --resume journal"):
+        verified(tmp_path, resume=tmp_path / "parts.jsonl")
+
+
+def test_parts_of_a_box_of_many_inputs_are_those_of_this_box(tmp_path: Path) -> None:
+    """The box has more numbers than numpy prints."""
+    model, _ = network(np.random.default_rng(7), (1200, 2, 2))
+    point = np.zeros((1, 1200), np.float32)
+
+    def robust() -> PropertyResult:
+        np.save(tmp_path / "point.npy", point)
+        options = {"robust": tmp_path / "point.npy", "radius": 1e-3, "resume": tmp_path / "kept", "search": 0.1}
+        return sonnx.verify_property(model, None, unchecked=True, **options)  # type: ignore[arg-type]
+
+    assert robust().tasks[0].shown == robust().tasks[0].shown
+    point[0, 600] = 0.5
+    with pytest.raises(BadInput, match="was written for another property"):
+        robust()
 
 
 @each_case("option", ["resume", "jobs", "cluster"])
@@ -96,7 +130,7 @@ def test_models_whose_search_is_not_divided(option: str, tmp_path: Path) -> None
     graph = '<ir_version: 9, opset_import: ["" : 13]> g (float[1,3] x) => (float[1,3] y) { y = Tanh(x) }'
     model.write_bytes(onnx.parser.parse_model(graph).SerializeToString())
     (tmp_path / "p.vnnlib").write_text(vnnlib(3, 3, 0.5, "(<= Y_0 -3)"))
-    value = {"resume": tmp_path / "parts.json", "jobs": 2, "cluster": "tcp://localhost:1"}[option]
+    value = {"resume": tmp_path / "parts.jsonl", "jobs": 2, "cluster": "tcp://localhost:1"}[option]
     with pytest.raises(sonnx.UsageError, match=f"--{option} .* this model"):
         sonnx.verify_property(model, tmp_path / "p.vnnlib", unchecked=True, **{option: value})  # type: ignore[arg-type]
 

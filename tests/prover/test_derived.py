@@ -30,7 +30,7 @@ from tests.support.proved import chosen_operators, derived_from_chosen
 
 def status(obligations: Iterable[Obligation]) -> str:
     """What Z3 says of obligations taken together."""
-    said = {solvers.ask("z3", solvers.export(each)).result for each in obligations}
+    said = {solvers.ask("z3", solvers.question_text(each)).result for each in obligations}
     if "sat" in said:
         return "refuted"
     return "proved" if said == {"unsat"} else "undecided"
@@ -386,7 +386,7 @@ def is_total(described: OperatorDefinition) -> bool:
     family = next(families(described, SignatureFamily.definedness))
     (rule,) = [each for each in family.rules if each.name == "r0"]
     there = any_size.always_there(family)
-    return all(any_size._total(each, there) for each in any_size.texts(family, rule))
+    return all(any_size._total(each, there) for each in any_size.read_expressions(family, rule))
 
 
 def test_what_may_be_without_a_value_has_no_reason_for_every_size() -> None:

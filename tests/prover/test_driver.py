@@ -185,7 +185,7 @@ def test_questions_are_written_for_other_solvers(arguments, tmp_path):
     text = (tmp_path / "questions" / "test.true.1.smt2").read_text()
     assert [solvers.ask(solver, text).result for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
     comments = [line for line in text.splitlines() if line.startswith("; ")]
-    (question,) = queries.questions(TRUE, "z3", TRUE.obligations)
+    (question,) = queries.questions_of(TRUE, "z3", TRUE.obligations)
     assert comments[:4] == [
         f"; {TRUE.id}: {question.name}", f"; {TRUE.statement}", f"; {TRUE.formula}", "; domain: integers",
     ]  # fmt: skip
@@ -244,7 +244,7 @@ def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
     found = driver.select(registry.theorems(), ["built-in", "layout"])
-    asked = [question for theorem in found for question in queries.questions(theorem, "z3", theorem.obligations)]
+    asked = [question for theorem in found for question in queries.questions_of(theorem, "z3", theorem.obligations)]
     forward = [solvers.ask("z3", question.text) for question in asked]
     kept_alive = [z3.Context() for _ in range(3)]
     assert [solvers.ask("z3", question.text) for question in reversed(asked)] == forward[::-1]
@@ -263,7 +263,7 @@ def test_the_source_of_a_theorem_changes_its_hash():
 
 def test_all_solvers_of_a_theory_agree():
     b = z3.BitVec("b", 8)
-    question = solvers.export(Obligation("bits", (z3.UGT(b, 3),), b != 0))
+    question = solvers.question_text(Obligation("bits", (z3.UGT(b, 3),), b != 0))
     assert {solvers.ask(solver, question).result for solver in solvers.PACKAGES} == {"unsat"}
 
 

@@ -8,7 +8,7 @@ import z3
 
 from sonnx.prover import solvers
 from sonnx.prover.expression_claims import SymbolicCall, claims
-from sonnx.prover.smt_lists import listing
+from sonnx.prover.smt_lists import list_of
 from sonnx.prover.theorem import Obligation
 
 
@@ -36,7 +36,7 @@ def test_the_rules_of_a_call_hold_where_they_hold_in_a_check() -> None:
 def test_a_rule_brings_those_it_relies_on() -> None:
     """Also those on which these rely; the general rules among them are no conditions on this call."""
     one, several = arg_max(), SymbolicCall("Concat", 13)
-    several.with_facts(X=listing([several.tensor(f"X.{m}", 2) for m in range(2)]), axis=several.number("axis"))
+    several.with_facts(X=list_of([several.tensor(f"X.{m}", 2) for m in range(2)]), axis=several.number("axis"))
     for call, rule, others in (
         (one, "axis-range", set()),
         (one, "axis-not-empty", {"axis-range"}),
@@ -57,7 +57,7 @@ def test_a_claim_that_is_not_defined_is_not_proved() -> None:
     call.with_facts(A=call.tensor("A", 2), B=call.tensor("B", 2))
     for text in ("A.shape[2] == A.shape[2]", "not (A.shape[2] == 5)", "A.shape[0] // B.shape[0] >= 0"):
         obligation = Obligation("claim", tuple(call.known), call.claim(text))
-        assert solvers.ask("z3", solvers.export(obligation)).result == "sat", text
+        assert solvers.ask("z3", solvers.question_text(obligation)).result == "sat", text
 
 
 def test_that_a_shape_exists_is_asked() -> None:
@@ -65,4 +65,4 @@ def test_that_a_shape_exists_is_asked() -> None:
     for rules, wanted in ((("keepdims-flag",), "sat"), (("keepdims-flag", "axis-range"), "unsat")):
         first = next(iter(claims(arg_max(), rules, [])))
         assert first.name == "Y has a shape"
-        assert solvers.ask("z3", solvers.export(first)).result == wanted, rules
+        assert solvers.ask("z3", solvers.question_text(first)).result == wanted, rules

@@ -14,7 +14,7 @@ import z3
 
 from sonnx.language.evaluator import Evaluator, TensorFacts
 from sonnx.profile.catalogue import editions, operators
-from sonnx.prover.signature_family import active_rules
+from sonnx.prover.signature_family import rules_of_edition
 from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import of_length
@@ -74,7 +74,7 @@ def test_every_expression_was_defined_and_nearly_all_conditions_held_and_failed(
 
 @each_case("edition", editions().editions)
 def test_the_general_rules_agree(edition: str) -> None:
-    chance, found = random.Random(edition), active_rules(edition)
+    chance, found = random.Random(edition), rules_of_edition(edition)
     types = tuple(found.edition.element_types)
     for subject in ("value", "parameter", "input", "group"):
         for rule, demand in found.general_rules_about(subject):

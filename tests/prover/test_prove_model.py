@@ -22,6 +22,7 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.prover import model_walk, solvers
 from sonnx.prover.model_proof import ModelProof, Unprovable
 from sonnx.prover.model_walk import prove_model
+from sonnx.prover.options import ProofOptions
 from sonnx.prover.results import SolverAnswer
 from sonnx.prover.symbols import Symbols
 from sonnx.prover.weakest_condition import weakest_condition
@@ -35,7 +36,7 @@ def model(inputs: str, outputs: str, body: str, operator_set: int = 13) -> bytes
 
 
 def proved(*arguments: str, assume: tuple[str, ...] = (), **options: object) -> ModelProof:
-    return prove_model(model(*arguments), assume=assume, name="m.onnx", **options)  # type: ignore[arg-type]
+    return prove_model(model(*arguments), ProofOptions(assume=assume, name="m.onnx", **options))  # type: ignore[arg-type]
 
 
 TWO = ("float[N, 4] a, float[M, 4] b", "float[N, 4] c", "c = Max(a, b)")
@@ -348,7 +349,7 @@ def test_the_text_begins_with_the_verdict_and_tells_what_is_open_by_reason() -> 
     found = onnx.load_from_string(model("float[N] a, float[M] b", "float[N] c", "t = Max(a, b) u = Max(t) c = Max(u)"))
     for index, node in enumerate(found.graph.node):
         node.name = f"encoder/layers/max_{index}"
-    report = ProofReport.of(prove_model(found.SerializeToString(), name="m.onnx"))
+    report = ProofReport.of(prove_model(found.SerializeToString(), ProofOptions(name="m.onnx")))
     first, *lines = report.to_text().splitlines()
     assert first.startswith("m.onnx: refuted: ")
     assert any(line.startswith("  mend first  sonnx fix m.onnx") for line in lines)

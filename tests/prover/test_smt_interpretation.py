@@ -17,7 +17,7 @@ from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
 from sonnx.language.parser import parse
 from sonnx.prover.smt_functions import FactNotStated
 from sonnx.prover.smt_interpretation import SmtInterpretation
-from sonnx.prover.smt_values import bool_term, folding, real, variable
+from sonnx.prover.smt_values import bool_term, folding, real_constant, variable
 from tests.support.cases import DEEP, each_case
 from tests.support.constructs import ALL, calls, first_difference, stated_names, symbolic_names
 from tests.support.ground_terms import GroundTerms, agree
@@ -103,7 +103,7 @@ def test_a_loop_without_a_bound_leaves_a_condition() -> None:
 @each_case(("left", "right"), [(-8.5, 1.0), (8.5, 1.0), (7.25, 0.5), (-0.75, 0.5), (6.0, 4.0)])
 def test_quotients_of_fractions_are_rounded_down(left: float, right: float) -> None:
     names = {"n": left, "m": right}
-    symbolic = {name: real(value) for name, value in names.items()}
+    symbolic = {name: real_constant(value) for name, value in names.items()}
     for text in ("n // m", "n % m == n - n // m * m", "n % m < m", "n % m >= 0", "-(n // m) <= 9"):
         defined, value = SmtInterpretation().interpret(parse(text), symbolic)
         folded = value if isinstance(value, int) else z3.is_true(z3.simplify(value))

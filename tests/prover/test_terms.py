@@ -24,7 +24,7 @@ A, D = z3.Ints("a d")
 
 def answer(goal, *hypotheses):
     (asked,) = without_divisions([Obligation("asked", hypotheses, goal)])
-    text = solvers.export(asked)
+    text = solvers.question_text(asked)
     assert "(div " not in text
     assert "(mod " not in text
     return solvers.ask("z3", text)
@@ -156,4 +156,4 @@ def test_divisions_as_new_numbers_keep_the_value():
 
 def test_a_quotient_and_a_remainder_are_different_functions():
     (asked,) = without_products([Obligation("asked", (D > 0,), A / D == A % D)])
-    assert solvers.ask("z3", solvers.export(asked)).result == "sat"
+    assert solvers.ask("z3", solvers.question_text(asked)).result == "sat"

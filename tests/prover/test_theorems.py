@@ -34,7 +34,7 @@ def compared():
 @pytest.fixture(scope="module")
 def asked():
     """The questions of each theorem."""
-    return {each.id: [*queries.questions(each, "all", each.obligations)] for each in compared()}
+    return {each.id: [*queries.questions_of(each, "all", each.obligations)] for each in compared()}
 
 
 @pytest.fixture(scope="module")
@@ -159,5 +159,5 @@ def test_the_mutant_is_refuted(theorem, mutant):
 
 def test_the_text_of_a_question_does_not_depend_on_the_run(asked):
     for theorem in compared()[::7]:
-        again = queries.questions(theorem, "z3", theorem.obligations)
+        again = queries.questions_of(theorem, "z3", theorem.obligations)
         assert [q.text for q in again] == [q.text for q in asked[theorem.id]]

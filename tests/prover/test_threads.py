@@ -62,10 +62,10 @@ from concurrent.futures import ThreadPoolExecutor
 import sonnx
 from sonnx.base.errors import Stop, UsageError
 from sonnx.evidence.verification import model_bytes
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 
 
 def inputs(model):
@@ -97,7 +97,7 @@ def result(task):
         return str(refusal)
 
 
-known = list(cases())
+known = list(all_cases())
 number = int(sys.argv[1])
 models = [model_bytes(case) for case in known[:: len(known) // number][:number]]
 tasks = [(name, model) for model in models for name in WORK]

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from sonnx import check
 from sonnx.prover.model_walk import prove_model
+from sonnx.prover.options import ProofOptions
 from sonnx.prover.smt_values import folding
 from sonnx.prover.symbols import Symbols, value_at
 from sonnx.prover.weakest_condition import conjunction_as_text, is_equivalent, weakest_condition
@@ -181,7 +182,7 @@ RESHAPE = pooled(
     ids=["Flatten", "Reshape"],
 )
 def test_a_product_with_a_quotient(data: bytes, condition: str) -> None:
-    proof = prove_model(data, assume=("N >= 3",))
+    proof = prove_model(data, ProofOptions(assume=("N >= 3",)))
     assert (proof.constraint, proof.sufficient) == (condition, True)
     for b, n, m in spread(itertools.product((1, 2, 4), (3, 4, 7), (1, 2, 3, 4, 8)), 20):
         findings = check(data, bind={"B": b, "N": n, "M": m}).findings

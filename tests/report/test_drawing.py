@@ -9,14 +9,13 @@ import onnx
 import onnx.parser
 import pytest
 
-from sonnx.checker.checker import NOT_DRAWN
 from sonnx.checker.graph_outline import Outline, is_drawable, outline
-from sonnx.checker.request import CheckRequest, check_model
+from sonnx.checker.request import NOT_DRAWN, CheckRequest, check_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.report import graph_drawing as drawn
 from sonnx.report.check_run import CheckRun
 from sonnx.report.html import render
@@ -59,7 +58,7 @@ def test_outline_of_a_small_graph() -> None:
 
 def test_outline_holds_every_node_once_and_goes_forward() -> None:
     models = [read(path) for path in sorted(LIGHT.glob("*.onnx"))]
-    models += [read(model_bytes(case)) for case in cases()]
+    models += [read(model_bytes(case)) for case in all_cases()]
     assert len(models) > 300
     for each in models:
         found = outline(each)
@@ -122,7 +121,7 @@ def test_every_piece_fits_a_page() -> None:
 def test_no_case_breaks_the_page() -> None:
     """One page for each drawing: words do not change it, other signs do."""
     seen = set()
-    for case in spread(cases(), 240):
+    for case in spread(all_cases(), 240):
         report = check_model(read(model_bytes(case)), "", CheckRequest(), "m", drawn=True)
         marks = sorted({(each.where.place, each.verdict) for each in report.findings})
         drawing = re.sub(r"\w+", "w", f"{report.outline}", flags=re.ASCII), len(marks), *marks[:1]

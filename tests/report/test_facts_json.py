@@ -11,13 +11,13 @@ import onnx.parser
 import pytest
 
 from sonnx import check
-from sonnx.api.checks import facts_of
 from sonnx.base.reported import json_data
 from sonnx.checker.options import CheckOptions
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.language.evaluator import RUN_TIME, Unknown, UnknownCause
 from sonnx.report.facts_json import fact
+from tests.support.call_facts import document_of
 from tests.support.paths import ROOT
 
 HEAD = '<ir_version: 10, opset_import: ["" : 13]>'
@@ -45,7 +45,7 @@ def test_a_fact_as_json(value: Any, written: Any) -> None:
 
 
 def test_the_document_of_a_model() -> None:
-    made = json_data(facts_of(encoded(FAILING), CheckOptions(edition="2026-11"), "failing.onnx"))
+    made = json_data(document_of(encoded(FAILING), CheckOptions(edition="2026-11"), "failing.onnx"))
     [call] = made["calls"]
     assert (made["edition"], call["operator"], call["version"], call["left_out"]) == ("2026-11", "Max", 13, None)
     assert [each["record"]["shape"] for each in call["facts"]["X"]] == [[{"unknown": "not stated", "symbol": "N"}], [3]]
@@ -54,7 +54,7 @@ def test_the_document_of_a_model() -> None:
 
 
 def test_symbols_are_bound() -> None:
-    [call] = facts_of(encoded(FAILING), CheckOptions(bind={"N": 3}), "").calls
+    [call] = document_of(encoded(FAILING), CheckOptions(bind={"N": 3}), "").calls
     assert set(call.verdicts.values()) == {Verdict.PASS}
 
 
@@ -62,7 +62,7 @@ def test_a_call_with_a_number_that_is_not_finite_is_left_out() -> None:
     text = HEAD + "g (float[2] a) => (float[2] y) { y = LeakyRelu <alpha = 1.5> (a) }"
     model = onnx.parser.parse_model(text)
     model.graph.node[0].attribute[0].f = float("inf")
-    [call] = facts_of(model.SerializeToString(), CheckOptions(), "").calls
+    [call] = document_of(model.SerializeToString(), CheckOptions(), "").calls
     assert (call.left_out, call.facts) == ("a number is not finite", None)
     assert call.verdicts
 

@@ -37,6 +37,7 @@ from sonnx.profile.index import rules_by_slug
 from sonnx.proofs import registry
 from sonnx.prover import driver
 from sonnx.prover.model_walk import prove_model
+from sonnx.prover.options import ProofOptions
 from sonnx.report.comparison import ComparisonReport
 from sonnx.report.document import Document
 from sonnx.report.formats import DOCUMENT_FORMATS, RESULT_FORMATS
@@ -76,7 +77,7 @@ def proof() -> Document:
     model = onnx.load(SYMBOLIC)
     model.graph.node[0].name = HOSTILE
     model.graph.node.append(helper.make_node("Unknown", ["left"], ["more"]))
-    return ProofReport.of(prove_model(model.SerializeToString(), name=HOSTILE, hashed=True)).document()
+    return ProofReport.of(prove_model(model.SerializeToString(), ProofOptions(name=HOSTILE, hashed=True))).document()
 
 
 def distance(

@@ -16,14 +16,13 @@ from benchmarks import fix as table
 from sonnx import fix
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.rewrite_cases import rewrite_cases
-from sonnx.executor.executor import required_inputs
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.reader import read
 from sonnx.profile import catalogue
 from sonnx.profile.index import rules_by_slug
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.passes import every_rewrite
-from sonnx.rewriter.rewrites.explicit_parameters import NEUTRAL_INPUTS
 from sonnx.rewriter.sample_inputs import sample_inputs
 from tests.support.cases import each_case
 
@@ -213,12 +212,6 @@ def test_no_operator_is_named_elsewhere():
             each.value for each in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(each, ast.Constant)
         }
         assert path.name == "operator_names.py" or not known & strings, path
-
-
-def test_neutral_inputs_are_optional_inputs():
-    for operator, name in NEUTRAL_INPUTS:
-        formals = [each for each in catalogue.operator(operator).inputs if each.onnx == name]
-        assert any(formal.optional for formal in formals), (operator, name)
 
 
 # ------------------------------------------------------------------ sparse constants

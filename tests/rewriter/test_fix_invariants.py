@@ -15,14 +15,14 @@ from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable, read
 from sonnx.model.scopes import is_same
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from tests.support import families
 from tests.support.cases import each_case, spread
 from tests.support.invariants import BAD, harmless
 
 ALWAYS = ("split.md: an empty part", "values.md: a sparse constant in a function")
-SOME = spread((case for case in cases() if not case.id.startswith("range")), 100)
-SOME += [case for case in cases() if case.id in ALWAYS and case not in SOME]
+SOME = spread((case for case in all_cases() if not case.id.startswith("range")), 100)
+SOME += [case for case in all_cases() if case.id in ALWAYS and case not in SOME]
 """A part of the cases, from every file except that of Range, whose long lists take the executor a minute."""
 
 

@@ -12,7 +12,7 @@ from sonnx.model.reader import read
 from sonnx.rewriter import fix as fix_module
 from sonnx.rewriter import shape_hints
 from sonnx.rewriter.rewrites.declarations import HINTED
-from sonnx.rewriter.shape_hints import contradicted, facts_of, hints_of
+from sonnx.rewriter.shape_hints import contradicted, hint_of, hints_of
 from sonnx.rewriter.shape_inference import InferredType
 from tests.support.cases import each_case
 
@@ -66,7 +66,7 @@ def test_a_contradiction_is_about_what_both_know():
 
 @each_case("inferred", [InferredType(1, (2, -1)), InferredType(99, (2,)), InferredType(0, ())])
 def test_an_incomplete_hint_says_nothing(inferred):
-    assert facts_of(inferred) is None
+    assert hint_of(inferred) is None
 
 
 @each_case(

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.files import sha256
 from sonnx.base.reported import json_text
 from sonnx.cli.main import run
@@ -26,7 +27,7 @@ from sonnx.suite import archive, standalone
 from sonnx.suite.archive import Stored, Suite, archive_of, read_cases
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
-from sonnx.suite.result import shown
+from sonnx.suite.result import message_and_details
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
 from tests.support.processes import still_running
@@ -65,7 +66,11 @@ OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'"
 @pytest.mark.parametrize(
     ("script", "kind", "said"),
     [
-        ("printf '%70000s' x; printf '\\377\\377' > \"$2/output_0.pb\"", "fault", "it wrote rubbish: 'output_0.pb'"),
+        (
+            "printf '%70000s' x; printf '\\377\\377' > \"$2/output_0.pb\"",
+            "fault",
+            "it wrote a malformed file: 'output_0.pb'",
+        ),
         ("true", "missing output", ""),
         (f'printf {OTHER_TYPE} > "$2/output_0.pb"', "type", "complex64"),
         (f'printf {OTHER_SHAPE} > "$2/output_0.pb"', "type or shape", ""),
@@ -101,7 +106,7 @@ def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, sa
 )
 def test_a_report_says_what_came_in_a_sentence(suite: Path, script: str, sentence: str) -> None:
     found = run_suite(suite, RunOptions(program=program(script), timeout=5))
-    assert all(sentence in shown(deviation)[0] for deviation in found.deviations)
+    assert all(sentence in message_and_details(deviation)[0] for deviation in found.deviations)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +210,85 @@ def test_a_suite_of_another_version_is_refused(suite: Path, tmp_path: Path, caps
         (tmp_path / "suite.json").write_text(changed, "utf-8")
         assert run(["suite", "run", str(tmp_path)]) == 2
         assert said in capsys.readouterr().err
+
+
+TOOL = """#!{python}
+import sys
+from pathlib import Path
+(Path(sys.argv[2]) / "output_0.pb").write_bytes({content!r})
+"""
+COMMANDS = {
+    "the program": "{program} {{model}} {{outputs}}",
+    "a script": "{python} {program} {{model}} {{outputs}}",
+    "a file behind a word of an option": 'env SCRIPT={program} sh -c \'"$SCRIPT" "$0" "$1"\' {{model}} {{outputs}}',
+    "a file in a script of a shell": 'sh -c \'{program} "$0" "$1"\' {{model}} {{outputs}}',
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_program_that_was_replaced_is_run_again(suite: Path, tmp_path: Path, name: str) -> None:
+    """The text of the command is the same, and so are size and time of the file."""
+    path, kept = tmp_path / "tool", tmp_path / "kept"
+    options = RunOptions(program=COMMANDS[name].format(program=path, python=sys.executable), resume=kept)
+
+    def write(content: bytes) -> None:
+        path.write_text(TOOL.format(python=sys.executable, content=content))
+        path.chmod(0o755)
+        os.utime(path, ns=(10**18, 10**18))
+
+    write(b"\x08\x01")
+    first = run_suite(suite, options)
+    assert first.deviations and not first.problems
+    write(b"\x08\x02")
+    with pytest.raises(BadInput, match="kept' was written for another program; name another file"):
+        run_suite(suite, options)
+    write(b"\x08\x01")
+    ran = list[str]()
+    assert run_suite(suite, options, ran.append).to_json() == first.to_json()
+    assert ran == [], "the results of the program are still there"
+
+
+ADAPTER = """import own_helper
+class Runtime:
+    title = "own"
+    def load(self, model, folder):
+        return own_helper.prepared(model)
+"""
+HELPER = """import sonnx
+def prepared(model):
+    run = sonnx.prepare(model, unchecked=True).run
+    return lambda inputs: run(inputs)  # {}
+"""
+
+
+def test_an_adapter_that_was_changed_is_run_again(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its module, and a module beside it that it has loaded."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kept, options = tmp_path / "kept", RunOptions(runtime="own_adapter:Runtime", resume=tmp_path / "kept")
+    (tmp_path / "own_helper.py").write_text(HELPER.format("a"))
+    (tmp_path / "own_adapter.py").write_text(ADAPTER)
+    first = run_suite(suite, options)
+    ran = list[str]()
+    assert run_suite(suite, options, ran.append).to_json() == first.to_json()
+    assert ran == []
+    before = kept.read_bytes()
+    for name, content in (("own_helper", HELPER.format("b")), ("own_adapter", ADAPTER + "\n")):
+        old = (tmp_path / f"{name}.py").read_text()
+        (tmp_path / f"{name}.py").write_text(content)
+        with pytest.raises(BadInput, match="was written for another adapter"):
+            run_suite(suite, options)
+        (tmp_path / f"{name}.py").write_text(old)
+    assert kept.read_bytes() == before
+
+
+def test_an_archive_that_was_changed_is_run_again(suite: Path, tmp_path: Path) -> None:
+    folder, options = tmp_path / "suite", RunOptions(runtime="reference", resume=tmp_path / "kept")
+    shutil.copytree(suite, folder)
+    run_suite(folder, options)
+    content = (folder / "Constant.zip").read_bytes()
+    (folder / "Constant.zip").write_bytes(content + b"x")
+    with pytest.raises(BadInput, match="was written for another suite"):
+        run_suite(folder, options)
 
 
 def full_disk(*_: object) -> None:

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.progress import StatusLine
 from sonnx.checker.report import NoVerdict
-from sonnx.cli.arguments import amount
-from sonnx.workers.journal import Journal
+from sonnx.cli.arguments import amount_argument
+from sonnx.workers.kept_answers import SUBJECT, KeptAnswers
 from sonnx.workers.pools import answers_to, counted, word
 from sonnx.workers.tasks import Answer, TaskLimits, Work, WorkerTask, WorkPlace
 from tests.support.paths import TESTS
@@ -29,6 +29,9 @@ from tests.support.paths import TESTS
 PACKAGES = ("onnx", "numpy", "ml_dtypes", "gmpy2", "z3-solver", "onnxruntime", "pytest")
 MAX_OUTPUT = 4000
 """Characters of what a failed test printed."""
+
+ALL_TESTS = "all tests"
+"""What an answer is about; their hash is one of the options."""
 
 
 class Reports:
@@ -67,7 +70,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
     code, reports, said = pytest_on(request["folder"], f"{request['folder']}/{request['test']}")
     if code or set(reports.outcomes) - {"passed", "skipped"} or not reports.outcomes:
         return {"sentence": f"failed\n{said[-MAX_OUTPUT:]}", "why": NoVerdict.FAILED}
-    return {"word": "skipped" if reports.outcomes["skipped"] else "passed"}
+    return {"word": "skipped" if reports.outcomes["skipped"] else "passed", SUBJECT: ALL_TESTS}
 
 
 # ------------------------------------------------------------------ in the parent
@@ -100,9 +103,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaigns; 0 if all passed, 1 if one failed, 3 if one was not finished, 130 if interrupted."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--select", action="append", metavar="TEXT", help="only the tests whose name has this text")
-    parser.add_argument("--jobs", type=amount("processes"), help="default: the cores")
-    parser.add_argument("--timeout", type=amount("seconds"), default=7200, help="how long one test may take")
-    parser.add_argument("--memory", type=amount("megabytes"), default=8192, help="how much memory one test may take")
+    parser.add_argument("--jobs", type=amount_argument("processes"), help="default: the cores")
+    parser.add_argument("--timeout", type=amount_argument("seconds"), default=7200, help="how long one test may take")
+    parser.add_argument(
+        "--memory", type=amount_argument("megabytes"), default=8192, help="how much memory one test may take"
+    )
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="a Dask cluster; its workers need the repository in PYTHONPATH"
     )
@@ -112,11 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tasks = tasks_of(options.select or [""], options.tests.resolve())
     work = Work("tests.support.campaigns", "finished", PACKAGES, TaskLimits(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
-    journal = Journal(options.resume, work, asked, lambda task: []) if options.resume else None
+    kept = KeptAnswers(options.resume, work, asked, lambda task: ALL_TESTS) if options.resume else None
     with StatusLine() as line:
-        made, interrupted = answers_to(
-            tasks, work, WorkPlace(options.jobs, options.cluster), journal=journal, progress=line
-        )
+        made, interrupted = answers_to(tasks, work, WorkPlace(options.jobs, options.cluster), kept=kept, progress=line)
     for name, each in made.items():
         print(name, each.get("word") or each["sentence"])
     words = Counter(map(word, made.values()))
@@ -127,6 +130,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (UsageError, OSError) as error:
+    except (BadInput, UsageError, OSError) as error:
         print(f"campaigns: {error}", file=sys.stderr)
         sys.exit(2)

@@ -20,7 +20,7 @@ from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCau
 from sonnx.language.parser import parse
 from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
-from sonnx.prover.smt_lists import listing, of_length
+from sonnx.prover.smt_lists import list_of, of_length
 from sonnx.prover.smt_values import (
     INFINITY,
     PartialValue,
@@ -83,7 +83,7 @@ def symbolic_names() -> dict[str, Any]:
     for name in ("S", "T", "X"):
         items = [variable(f"{name}.{i}") for i in range(ITEMS)]
         names[name] = of_length(variable(f"{name}.length", 0, ITEMS), items)
-    names["F"] = listing([variable(f"F.{i}", -2, 3) for i in range(ITEMS)])
+    names["F"] = list_of([variable(f"F.{i}", -2, 3) for i in range(ITEMS)])
     names["G"] = of_length(variable("S.length", 0, ITEMS), [less(variable("n"), variable(f"S.{i}")) for i in range(3)])
     names["X"] = RecordValue({"shape": names["X"], "type": SymbolicString(z3.Int("X.type"))})
     names["p"] = PartialValue(names["n"], bool_term(less(0, names["m"])), "m is not positive")

@@ -11,6 +11,7 @@ import numpy
 from sonnx.executor.executor import active_rules, execute
 from sonnx.executor.plan import build_plan
 from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedCall
 from sonnx.model.reader import read
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import Array
@@ -30,8 +31,8 @@ def run_in_blocks(
     """The outputs, as `sonnx.run(source, inputs, edition, unchecked=True)` gives them, by blocks of a few elements."""
 
     class Domain(RunDomain):
-        def _application(self, *arguments: Any) -> Application:
-            return replace(super()._application(*arguments), block_elements=elements)
+        def application(self, prepared: PreparedCall) -> Application:
+            return replace(super().application(prepared), block_elements=elements)
 
     domain = Domain(active_rules(None), conforming=False)
     made = {name: numpy.array(values) for name, values in inputs.items()}

@@ -17,7 +17,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner, required_inputs
+from sonnx.executor.executor import ModelRunner
+from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import probe
 from sonnx.model.reader import read
 from sonnx.model.symbols import bind_symbols

@@ -7,6 +7,7 @@ this tool reports nothing that is not valid ONNX, unless tests/data/onnx_refusal
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 import subprocess
@@ -30,7 +31,7 @@ from sonnx.checker.deviations import apply
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
 from tests.support.node_tests import node_tests
 
@@ -58,7 +59,7 @@ for line in sys.stdin:
 def bases() -> tuple[bytes, ...]:
     """The light networks and the node tests of the onnx package, the small ones, and the models of conforming cases."""
     networks = [path.read_bytes() for path in sorted((DATA / "light").glob("*.onnx"))]
-    conforming = [model_bytes(case) for case in cases() if case.expected.get("", {}).keys() == {"conforms"}]
+    conforming = [model_bytes(case) for case in all_cases() if case.expected.get("", {}).keys() == {"conforms"}]
     listed = [*networks, *networks, *(each.model.SerializeToString() for each in node_tests()), *conforming]
     return tuple(data for data in listed if len(data) < 1 << 14)
 
@@ -351,14 +352,15 @@ def add_function(draw: random.Random, model: Model) -> None:
 
 
 def unname(draw: random.Random, model: Model) -> None:
-    draw.choice((model.graph, draw.choice([*model.graph.input, *model.graph.output, model.graph]))).name = ""
+    named: list[Any] = [model.graph, *model.graph.input, *model.graph.output]
+    draw.choice(named).name = ""
 
 
 def default_of_input(draw: random.Random, model: Model) -> None:
     graph = _graph(draw, model)
     for value in graph.input[:1]:
         shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        number = max(0, min(100, onnx.numpy_helper.np.prod(shape, dtype=int)))
+        number = max(0, min(100, math.prod(shape)))
         graph.initializer.append(helper.make_tensor(value.name, TensorProto.FLOAT, [number], [1.0] * number))
 
 

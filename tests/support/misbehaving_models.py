@@ -28,7 +28,7 @@ def judge(report):
         return report(model, digest, request, name, *more)
     return check
 
-if "sonnx.workers.child" in " ".join(sys.orig_argv):
+if "sonnx.supervise.child" in " ".join(sys.orig_argv):
     sonnx.checker.request.check_model = judge(sonnx.checker.request.check_model)
 """
 """What models of these names do to the process that checks them: a sitecustomize.py for child processes only."""

@@ -9,7 +9,8 @@ import numpy
 
 from sonnx.executor.executor import active_rules
 from sonnx.executor.plan import interpreted
-from sonnx.executor.preparation import PreparedNode, RunDomain
+from sonnx.executor.preparation import RunDomain
+from sonnx.executor.prepared_call import PreparedNode
 from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
 from tests.support.models import run_node

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
-from sonnx.profile.cases import RuleCase, cases
+from sonnx.profile.cases import RuleCase, all_cases
 
 Kind: TypeAlias = tuple[int, tuple[int, ...]]
 """ONNX's number of an element type, and a shape."""
@@ -50,7 +50,7 @@ class SampleCall:
 def sample_calls() -> Mapping[str, tuple[SampleCall, ...]]:
     """The calls of the cases in which every rule of their operator holds, by operator."""
     found = defaultdict[str, list[SampleCall]](list)
-    for case in cases():
+    for case in all_cases():
         if _conforms(case):
             for call in _calls(case):
                 found[call.node.op_type].append(call)

@@ -21,12 +21,12 @@ import onnx.backend.test
 import onnx.parser
 from google.protobuf import text_format
 
-from sonnx.api.checks import facts_of
 from sonnx.base.reported import json_text
 from sonnx.checker.options import CheckOptions
 from sonnx.model.reader import Unreadable
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.report.facts_json import CallFacts, FactsDocument
+from tests.support.call_facts import document_of
 from tests.support.paths import ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
 
@@ -44,7 +44,7 @@ class Documents:
     def add(self, data: bytes) -> None:
         """Add the calls of a model; an unreadable one has none."""
         try:
-            document = facts_of(data, CheckOptions(), "model")
+            document = document_of(data, CheckOptions(), "model")
         except Unreadable:
             return
         self.models += 1
@@ -62,7 +62,7 @@ def models(count: int) -> Iterator[bytes]:
     """The models of all cases, of the examples and of the onnx package, and random ones: correct, with one part
     changed, with symbolic dimensions.
     """
-    for case in cases():
+    for case in all_cases():
         if case.beside is None:
             text_form = onnx.parser.parse_model if case.language.startswith("onnx") else _text_model
             yield text_form(case.text).SerializeToString()

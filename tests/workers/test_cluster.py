@@ -20,10 +20,10 @@ from sonnx.base.resources import own_files, own_hash
 from sonnx.checker.report import NoVerdict
 from sonnx.checker.request import CheckRequest
 from sonnx.cli.main import run
-from sonnx.workers import child, processes
-from sonnx.workers.journal import difference, identity
+from sonnx.supervise.identity import tool_identity
+from sonnx.workers import processes
 from sonnx.workers.models import answer, request_data, with_hashes
-from sonnx.workers.processes import WorkerRun, end_run, forget_run, run_task
+from sonnx.workers.processes import WorkerRun, difference, end_run, forget_run, run_task
 from sonnx.workers.tasks import Work, WorkerTask
 from tests.support.dask_cluster import ENVIRONMENT, Cluster, cluster_of, needs_dask
 from tests.support.editions import NEWEST
@@ -140,7 +140,9 @@ def test_an_interrupt_leaves_a_report_and_no_process(
     document = json.loads(out)
     assert len(document["reports"]) >= 2
     assert {each["reason"].partition(": ")[2] for each in document["unreadable"]} == {"the run was interrupted"}
-    deadline = time.monotonic() + 2.5 * child.IDLE_SECONDS  # at once, but for a worker that joins while the run ends
+    deadline = (
+        time.monotonic() + 2.5 * processes.IDLE_SECONDS
+    )  # at once, but for a worker that joins while the run ends
     while children_in(tmp_path):
         assert time.monotonic() < deadline, "children of the workers go on"
         time.sleep(0.1)
@@ -151,7 +153,10 @@ def children_in(folder: Path) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if b"sonnx.workers.child" in (process / "cmdline").read_bytes() and (process / "cwd").readlink() == folder:
+            if (
+                b"sonnx.supervise.child" in (process / "cmdline").read_bytes()
+                and (process / "cwd").readlink() == folder
+            ):
                 found.append(process.name)
     return found
 
@@ -266,13 +271,12 @@ NO_MODEL = WorkerTask(
 )
 
 
-def test_an_idle_child_process_ends_and_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import sonnx.workers.child\nsonnx.workers.child.IDLE_SECONDS = 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+def test_an_idle_child_process_ends_and_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "IDLE_SECONDS", 1)
     run = WorkerRun("idle", Work("sonnx.workers.models", "checked"))
     assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
     [child] = processes._RUNS["idle"].running.values()
-    assert child.process.wait(timeout=20) == -signal.SIGALRM
+    assert child.process.popen.wait(timeout=20) == -signal.SIGALRM
     assert run_task(run, NO_MODEL)["why"] == NoVerdict.UNREADABLE
     end_run(run)
     assert run_task(run, NO_MODEL)["sentence"] == "was not checked: its worker has ended the run"
@@ -291,10 +295,12 @@ def test_a_folder_the_worker_has_not() -> None:
 def test_a_worker_that_joins_later_is_asked_for_its_version() -> None:
     """`run_task` is what runs in a worker; the answers of the run would otherwise be of two programs."""
     work = Work("sonnx.workers.models", "checked", packages=("protobuf",))
-    said = run_task(WorkerRun("a run", work, {**identity(work.packages), "protobuf": "0.1"}), WorkerTask("x", {}))
+    said = run_task(
+        WorkerRun("a run", work, {**tool_identity(work.packages), "version of protobuf": "0.1"}), WorkerTask("x", {})
+    )
     assert said["why"] is NoVerdict.FAILED
     assert re.fullmatch(r"was not checked: its worker has protobuf \S+, not 0.1 as here", said["sentence"])
-    other = WorkerRun("another run", work, identity(work.packages))
+    other = WorkerRun("another run", work, tool_identity(work.packages))
     assert "the tool failed (KeyError: 'model')" in run_task(other, WorkerTask("x", {}))["sentence"], (
         "a child was asked"
     )
@@ -318,9 +324,9 @@ def test_the_identity_is_that_of_the_whole_program(tmp_path: Path) -> None:
         "sonnx/prover/solvers.py",
     ):
         assert named[name].read_bytes() == (ROOT / name).read_bytes()
-    assert identity(())["sonnx"] == own_hash()
-    ours = identity(("protobuf", "no-such-package"))
-    assert ours["no-such-package"] == ""
-    assert difference({**ours, "protobuf": "0.1"}, ours).startswith("protobuf 0.1, not ")
-    assert difference({**ours, "protobuf": ""}, ours).startswith("protobuf (not installed), not ")
-    assert difference({**ours, "sonnx": "x"}, ours) == "another version of sonnx, or other rules"
+    assert tool_identity(())["version of sonnx"] == own_hash()
+    ours = tool_identity(("protobuf", "no-such-package"))
+    assert ours["version of no-such-package"] == ""
+    assert difference({**ours, "version of protobuf": "0.1"}, ours).startswith("protobuf 0.1, not ")
+    assert difference({**ours, "version of protobuf": ""}, ours).startswith("protobuf (not installed), not ")
+    assert difference({**ours, "version of sonnx": "x"}, ours) == "another version of sonnx, or other rules"

@@ -19,14 +19,14 @@ import pytest
 from google.protobuf.message import DecodeError
 
 import sonnx
-from sonnx.checker.report_data import decode, encode
+from sonnx.checker.report_data import report_as_data, report_from_data
 from sonnx.cli.main import run
 from sonnx.evidence.verification import model_bytes
 from sonnx.model import reader
-from sonnx.profile.cases import cases
+from sonnx.profile.cases import all_cases
 from sonnx.report.check import CheckReport, render
 from sonnx.report.check_run import CheckRun
-from sonnx.workers.journal import Journal
+from sonnx.workers.kept_answers import KeptAnswers
 from sonnx.workers.models import _is_report
 from sonnx.workers.tasks import Work, WorkerTask
 from tests.support.cases import each_case
@@ -125,11 +125,11 @@ def test_jobs_do_not_change_a_byte(zoo: Path, form: str) -> None:
     }
 
 
-@each_case("case", cases()[::30], ids=lambda case: case.id)
+@each_case("case", all_cases()[::30], ids=lambda case: case.id)
 def test_a_stored_report_is_the_report(case) -> None:
     for edition in (None, "2025-10"):
         report = sonnx.check(model_bytes(case), edition)
-        again = decode(json.loads(json.dumps(encode(report))))
+        again = report_from_data(json.loads(json.dumps(report_as_data(report))))
         assert CheckReport.of(again) == report
         assert render("json", CheckRun([again])) == render("json", CheckRun([report]))
 
@@ -137,7 +137,7 @@ def test_a_stored_report_is_the_report(case) -> None:
 @each_case("data", [{}, {"report": {}, "shared": [], "findings": []}, {"report": {"x": {"y": 1}}}, None])
 def test_other_data_are_refused(data: object) -> None:
     with pytest.raises(ValueError, match="not the data of a report"):
-        decode(data)
+        report_from_data(data)
 
 
 # ------------------------------------------------------------------ which models
@@ -242,29 +242,51 @@ def test_kept_answers_are_taken(zoo: Path) -> None:
     assert (zoo / "kept").read_text().count("\n") == 3
 
 
+def test_a_changed_file_of_equal_size_and_time_is_checked_again(zoo: Path) -> None:
+    """And one that is as it was is not, whatever its time."""
+    path, changed = zoo / "fine.onnx", model_of(FINE.replace("float[2] y", "float[3] y"))
+    assert len(changed) == path.stat().st_size
+    assert check(zoo, "fine.onnx", "open.onnx", "--resume", "kept").returncode == 3
+    status, content, kept = path.stat(), path.read_bytes(), (zoo / "kept").read_text()
+    path.write_bytes(changed)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    done = check(zoo, "fine.onnx", "open.onnx", "--resume", "kept")
+    assert done.returncode == 1
+    assert done.stdout == check(zoo, "fine.onnx", "open.onnx").stdout
+    (zoo / "kept").write_text(kept)
+    path.write_bytes(content)
+    os.utime(path, ns=(1, 1))
+    assert check(zoo, "fine.onnx", "open.onnx", "--resume", "kept").returncode == 3
+    assert (zoo / "kept").read_text() == kept, "nothing was checked"
+
+
 @pytest.mark.parametrize(
     "damage",
-    [b'{"answer": {}}', b'{"answer": null}', b'{"answer": {"word": "pass", "report": {}}}', b'{"task": [1]}',
-     b'{"answer": {"why": 2}}', b'{"answer": {"why": 77, "sentence": "x"}}', b"[" * 100_000, b"\xff"],
-    ids=range(8),
+    [{}, None, {"word": "pass", "report": {}}, {"why": 2}, {"why": 77, "sentence": "x"}, [1], b"[" * 100_000, b"\xff",
+     b'{"set": 1}', b'{"set": {"fine.onnx": {}}, "drop": 3}', b'{"drop": ["fine.onnx"], "set": {}}'],
+    ids=range(11),
 )  # fmt: skip
 def test_a_damaged_line_of_the_journal_is_ignored(
-    zoo: Path, damage: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    zoo: Path, damage: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line that keeps task and identity and has another answer, and one that is nothing at all."""
+    """A line that keeps task and subject and has another answer, and one that is nothing at all."""
     monkeypatch.chdir(zoo)
     work, data = Work("sonnx.workers.models", "checked"), {"an": "option"}
-    journal, task = Journal(Path("kept"), work, data), WorkerTask("fine.onnx", {"inline": None})
-    assert journal.answers([task]) == {}
-    journal.keep(task, {"word": "pass", "report": encode(sonnx.check("fine.onnx"))})
+
+    def kept() -> KeptAnswers:
+        return KeptAnswers(Path("kept"), work, data, lambda task: "the hash", _is_report)
+
+    answers, task = kept(), WorkerTask("fine.onnx", {"inline": None})
+    assert answers.answers([task]) == {}
+    report = report_as_data(sonnx.check("fine.onnx"))
+    answers.keep(task, {"word": "pass", "report": report, "subject": "the hash"})
     head, entry = Path("kept").read_bytes().splitlines()
-    assert Journal(Path("kept"), work, data, understood=_is_report).answers([task])
-    try:
-        changed = json.dumps({**json.loads(entry), **json.loads(damage)}).encode()
-    except (ValueError, RecursionError):
-        changed = damage
-    Path("kept").write_bytes(b"\n".join([head, changed, b""]))
-    assert Journal(Path("kept"), work, data, understood=_is_report).answers([task]) == {}
+    assert kept().answers([task])
+    answer = {**damage, "subject": "the hash"} if isinstance(damage, dict) else damage
+    line = damage if isinstance(damage, bytes) else json.dumps({"set": {"fine.onnx": answer}}).encode()
+    lines = [head, entry, line, b""] if b"drop" in line and b"3" not in line else [head, line, b""]
+    Path("kept").write_bytes(b"\n".join(lines))
+    assert kept().answers([task]) == {}
 
 
 def test_a_journal_that_never_ends_is_refused(zoo: Path) -> None:

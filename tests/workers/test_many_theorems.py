@@ -38,7 +38,7 @@ def outcome(prove):
         return prove(theorem, solver, cache)  # the record does not answer
     return proved
 
-if "sonnx.workers.child" in " ".join(sys.orig_argv):
+if "sonnx.supervise.child" in " ".join(sys.orig_argv):
     sonnx.prover.driver.prove_theorem = outcome(sonnx.prover.driver.prove_theorem)
 """
 SAID = {

@@ -9,7 +9,7 @@ from sonnx.base.escaping import plural
 from sonnx.language.domain import RuleError
 from sonnx.language.parser import parse
 from sonnx.profile import catalogue
-from sonnx.prover.dependencies import DERIVED, bears_on, functions, page_of
+from sonnx.prover.dependencies import DERIVED, bears_on, function_names, page_of
 from sonnx.prover.recorded_answers import Entry
 from sonnx.prover.results import KIND_NAMES, KINDS, STATED_KINDS
 from sonnx.prover.theorem import Theorem
@@ -68,8 +68,8 @@ def _lines(theorem: Theorem, known: Entry | None) -> Iterator[str]:
         yield f"Mutants: {'; '.join(results)}."
     if theorem.erratum:
         yield f"Erratum: `{theorem.erratum}`."
-    if functions(theorem):
-        yield f"About the functions {', '.join(f'`{name}`' for name in functions(theorem))}."
+    if function_names(theorem):
+        yield f"About the functions {', '.join(f'`{name}`' for name in function_names(theorem))}."
     texts = [source for source in theorem.sources if isinstance(source, str)]
     if texts:
         yield f"About {'; '.join(map(_quoted, texts))}."

@@ -91,9 +91,9 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
 """The function of each rule, by subject and slug."""
 
 
-def decide(rule: Rule) -> Decision:
+def decision_of(rule: Rule) -> Decision:
     """The function that decides a rule of graph.toml."""
     return DECISIONS[rule.subject][rule.slug]
 
 
-__all__ = ["DECISIONS", "Decision", "Violation", "decide"]
+__all__ = ["DECISIONS", "Decision", "Violation", "decision_of"]

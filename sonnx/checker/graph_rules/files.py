@@ -106,7 +106,8 @@ def subgraph_initializers(model: Model, editions: Editions) -> Iterator[Violatio
     for scope in scopes(model):
         if scope.outer is None:
             continue
-        constants = {tensor.name for tensor in (*scope.graph.initializers, *scope.graph.sparse_initializers)}
+        constants = {tensor.name for tensor in scope.graph.initializers}
+        constants |= {tensor.name for tensor in scope.graph.sparse_initializers}
         both = [value.name in constants for value in scope.graph.inputs]
         for index, value in enumerate(scope.graph.inputs):
             place = f"{scope.place}/input[{index}]"

@@ -33,14 +33,14 @@ def names_defined_once(scope: Scope) -> Iterator[Violation]:
     graph = scope.graph
     inputs, initializers = [value.name for value in graph.inputs], [tensor.name for tensor in _constants(scope)]
     produced = [name for node in graph.nodes for name in node.outputs]
-    given = {*inputs, *initializers}
-    seen = given | set(produced)
+    stated = {*inputs, *initializers}
+    seen = stated | set(produced)
     outer = scope.outer
     clean = len(inputs) == len(set(inputs)) and len(initializers) == len(set(initializers))
     if (
         clean
         and outer is None
-        and len(seen) - ("" in seen and "" in produced) == len(given) + len(produced) - produced.count("")
+        and len(seen) - ("" in seen and "" in produced) == len(stated) + len(produced) - produced.count("")
     ):
         return
     for kind, names in (("graph input", inputs), ("initializer", initializers)):
@@ -96,8 +96,8 @@ def value_info_once(scope: Scope) -> Iterator[Violation]:
 
 def outputs_produced(scope: Scope) -> Iterator[Violation]:
     for index, value in enumerate(scope.graph.outputs):
-        known = value.name in scope.defined_at
-        if value.name and not known and not (scope.outer and scope.outer.visible(value.name, scope.position)):
+        defined = value.name in scope.defined_at
+        if value.name and not defined and not (scope.outer and scope.outer.visible(value.name, scope.position)):
             yield Violation(f"nothing produces the output {quote(value.name)}", f"output[{index}]", value.name)
 
 
@@ -136,12 +136,12 @@ def no_unused_value(scope: Scope) -> Iterator[Violation]:
             for name in filter(None, node.outputs):
                 if name not in used:
                     yield Violation(f"no node uses the output {quote(name)} of a node", f"node[{index}]", name)
-    made = scope.defined_at
-    unmade = {value.name for value in graph.value_info if value.name not in made}
-    unmade -= {value.name for value in graph.outputs}
-    for index, value in enumerate(graph.value_info if unmade else ()):
+    defined = scope.defined_at
+    undefined = {value.name for value in graph.value_info if value.name not in defined}
+    undefined -= {value.name for value in graph.outputs}
+    for index, value in enumerate(graph.value_info if undefined else ()):
         if (
-            value.name in unmade
+            value.name in undefined
             and value.name
             and not (scope.outer and scope.outer.visible(value.name, scope.position))
         ):

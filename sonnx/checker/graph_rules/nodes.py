@@ -48,18 +48,18 @@ def operator_in_profile(call: Call) -> Iterator[Violation]:
 
 
 def _alternative(call: Call) -> str:
-    return f"; until it is, {call.known.instead}" if call.known and call.known.instead else ""
+    return f"; until it is, {call.definition.instead}" if call.definition and call.definition.instead else ""
 
 
 def operator_version(call: Call) -> Iterator[Violation]:
-    known = call.known
-    if known is None or call.operator_set is None:
+    definition = call.definition
+    if definition is None or call.operator_set is None:
         return
     if call.version is None:  # fails operator-exists
         return
-    specified = known.specified_by(call.signature.text if call.signature else "")
-    if call.version in known.refused:
-        reason = known.refused[call.version]
+    specified = definition.specified_by(call.signature.text if call.signature else "")
+    if call.version in definition.refused:
+        reason = definition.refused[call.version]
         yield Violation(f"version {call.version} is in force, the text specifies {specified}: {reason}")
     elif call.strict and specified not in (None, call.version):
         yield Violation(f"version {call.version} is in force; the text specifies {specified}")
@@ -157,7 +157,7 @@ def output_count(call: Call) -> Iterator[Violation]:
         yield from _surplus(call.outputs, len(call.function.outputs), "output", "gives")
     elif schema := _schema(call):
         yield from _outside(call.outputs, schema.outputs, "output", "gives")
-    counts = at(call.known.output_counts, call.version) if call.known and call.version else None
+    counts = at(call.definition.output_counts, call.version) if call.definition and call.version else None
     if counts and len(call.outputs) not in counts:
         shown = " or ".join(map(str, counts))
         yield Violation(f"the node lists {plural(len(call.outputs), 'output')}, the operator allows {shown}")
@@ -191,7 +191,7 @@ def _counted(
 
 def _schema(call: Call) -> OnnxSchema | None:
     """What ONNX says of an operator that has no operator file, None where nothing is known of it."""
-    if call.known is not None or call.function is not None or call.operator_set is None:
+    if call.definition is not None or call.function is not None or call.operator_set is None:
         return None
     schema = schema_at(call.domain, call.operator, call.operator_set)
     return None if schema is None or schema.deprecated else schema

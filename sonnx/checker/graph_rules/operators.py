@@ -22,7 +22,7 @@ def operator_exists(call: Call) -> Iterator[Violation]:
     operator_set = call.operator_set
     if call.calls_function or not call.operator or operator_set is None or not has_domain(call.domain):
         return
-    if call.known is not None and call.version is not None and operator_set <= catalogue.editions().operator_set:
+    if call.definition is not None and call.version is not None and operator_set <= catalogue.editions().operator_set:
         return  # most nodes; the table of all operators is not read for them
     name, domain = quote(call.operator), f" of the domain {quote(call.domain)}" if call.domain else ""
     newest = catalogue.editions().operator_set if call.domain == "" else newest_version(call.domain)
@@ -39,7 +39,7 @@ def operator_exists(call: Call) -> Iterator[Violation]:
 
 
 def operator_conditions(call: Call) -> Iterator[Violation]:
-    if call.known is not None or call.calls_function or not call.operator:
+    if call.definition is not None or call.calls_function or not call.operator:
         return  # the operator file has them; nothing is known of them beyond the nodes of a function
     if call.status not in ("specified", "draft"):  # of these operator-in-profile itself is not checked
         yield Violation(

@@ -14,7 +14,7 @@ from struct import iter_unpack
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.verdicts import Verdict, Violation
-from sonnx.language.explainer import show
+from sonnx.language.explainer import value_text
 from sonnx.model.external_data import leaves_folder
 from sonnx.model.ir import DATA_FIELD, WIDTH, External, SparseTensor, Tensor, byte_size
 from sonnx.model.scopes import Scope
@@ -22,7 +22,7 @@ from sonnx.model.scopes import Scope
 
 def tensor_data(tensor: Tensor) -> Iterator[Violation]:
     if min(tensor.dims, default=0) < 0:
-        yield Violation(f"the dimensions are {show(tensor.dims)}")
+        yield Violation(f"the dimensions are {value_text(tensor.dims)}")
         return
     if tensor.element is None or tensor.element.startswith("type "):
         yield Violation(f"the element type is {tensor.element or 'not stated'}")
@@ -43,7 +43,7 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
     elif len(tensor.stored) <= 1:
         need = _needed_size(tensor)
         if need:
-            yield Violation(f"the dimensions {show(tensor.dims)} of type {tensor.element} need {need}")
+            yield Violation(f"the dimensions {value_text(tensor.dims)} of type {tensor.element} need {need}")
         if tensor.element == "bool" or tensor.strings:
             yield from _unlawful(tensor)
 
@@ -68,7 +68,7 @@ def _sparse_defects(sparse: SparseTensor) -> Iterator[str]:
     """What is wrong with a sparse tensor: its dimensions, its values, its indices, or how these go together."""
     values, indices, dims = sparse.values, sparse.indices, sparse.dims
     if not dims or min(dims) <= 0:
-        yield f"the dimensions are {show(dims)}"
+        yield f"the dimensions are {value_text(dims)}"
         return
     if values is None or values.element is None:
         yield "the values are not stored"
@@ -86,8 +86,8 @@ def _sparse_defects(sparse: SparseTensor) -> Iterator[str]:
     elif indices.element != "int64":
         yield f"the indices are {indices.element}, not int64"
     elif indices.dims not in ((values.dims[0],), (values.dims[0], len(dims))):
-        number = values.dims[0]
-        yield f"the indices have the shape {show(indices.dims)}, not {show((number,))} or {show((number, len(dims)))}"
+        fitting = [value_text((values.dims[0],)), value_text((values.dims[0], len(dims)))]
+        yield f"the indices have the shape {value_text(indices.dims)}, not {' or '.join(fitting)}"
     elif indices.data is not None:
         yield from _index_defects(indices, dims)
 
@@ -100,9 +100,9 @@ def _index_defects(indices: Tensor, dims: tuple[int, ...]) -> Iterator[str]:
     before: tuple[int, ...] = ()
     for place in range(0, len(numbers), len(extents)):
         index = tuple(numbers[place : place + len(extents)])
-        shown = show(index) if len(indices.dims) == 2 else str(index[0])
+        shown = value_text(index) if len(indices.dims) == 2 else str(index[0])
         if not all(0 <= number < extent for number, extent in zip(index, extents, strict=True)):
-            yield f"the index {shown} is outside the dimensions {show(dims)}"
+            yield f"the index {shown} is outside the dimensions {value_text(dims)}"
             return
         if index <= before:
             yield f"the index {shown} does not come after the index before it"
@@ -173,7 +173,9 @@ def _description(tensor: Tensor, external: External) -> Iterator[Violation]:
     if external.length is not None and _has_size(tensor):
         wanted = byte_size(tensor.element or "", tensor.dims)
         if external.length != wanted:
-            yield Violation(f"length is {external.length}, the dimensions {show(tensor.dims)} need {_bytes(wanted)}")
+            yield Violation(
+                f"length is {external.length}, the dimensions {value_text(tensor.dims)} need {_bytes(wanted)}"
+            )
 
 
 def _has_size(tensor: Tensor) -> bool:
@@ -195,5 +197,5 @@ def _file(tensor: Tensor, external: External) -> Iterator[Violation]:
         wanted, rest = byte_size(tensor.element or "", tensor.dims), max(external.file - offset, 0)
         if rest != wanted:
             after = f" from byte {offset} on" if offset else ""
-            need = f"the dimensions {show(tensor.dims)} need {_bytes(wanted)}"
+            need = f"the dimensions {value_text(tensor.dims)} need {_bytes(wanted)}"
             yield Violation(f"{file} has {plural(rest, 'byte')}{after}, {need}")

@@ -13,7 +13,7 @@ from sonnx.base.files import require_empty
 from sonnx.base.progress import clock
 from sonnx.cli.arguments import with_date
 from sonnx.cli.budget import add_budget_arguments, within_budget
-from sonnx.cli.options import add_options, keywords_of, written
+from sonnx.cli.options import add_options, keywords_of, written_options
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.signature import SIGNATURE, require_key
 from sonnx.report.phrases import headline
@@ -45,18 +45,18 @@ def audit_command(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    if options.sign is not None or {*written(AuditOptions, options)} - {"--derived-from"}:
+    if options.sign is not None or {*written_options(AuditOptions, options)} - {"--derived-from"}:
         raise UsageError("--verify excludes options of the pack, which states them")
     from sonnx.api.evidence import verify
 
     with clock(f"making {options.verify} again"):
-        texts = verify(options.verify, options.model, options.signers, options.derived_from)
+        faults = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
-    if not texts:
+    if not faults:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
         sys.stdout.write(f"{name}: verified, all {files} files match{_about_signature(options)}\n")
         return 0
-    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in texts))
+    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in faults))
     return 1
 
 

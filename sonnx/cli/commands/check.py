@@ -5,21 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sonnx.api.checks import check_models
+from sonnx.api.checks import check_files, facts_document
 from sonnx.base.escaping import escape
+from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
+from sonnx.base.reported import json_text
+from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.options import BatchOptions
 from sonnx.cli.arguments import with_date
 from sonnx.cli.check_reports import (
     add_report_options,
     check_outputs,
-    deliver_facts,
     deliver_reports,
     require_facts,
+    require_report_effect,
 )  # fmt: skip
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
 from sonnx.cli.reports import has_format
+from sonnx.model.files import models_of
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import DRAWN, HASHED
 
@@ -45,16 +49,20 @@ def check_command(parsed: argparse.Namespace) -> int:
         return check_and_fix(parsed, values, project)
     values["tailoring"] = values["tailoring"] or project.table.tailoring
     values["ignore"] += tuple(ignored.rule for ignored in project.table.ignore)
-    outputs = check_outputs(parsed)
+    require_report_effect(parsed)
+    files = models_of(parsed.models)
+    outputs = check_outputs(parsed, files)
     values |= {"hashed": has_format(outputs, HASHED) or parsed.facts is not None, "drawn": has_format(outputs, DRAWN)}
-    if parsed.facts is not None:
-        require_facts(parsed, BatchOptions(**values), outputs)
+    calls = None if parsed.facts is None else list[CheckedCall]()
     with StatusLine() as line:
-        results = check_models(parsed.models, **values, progress=line)
+        options = BatchOptions(**values, progress=line)
+        if calls is not None:
+            require_facts(parsed, files, options, outputs)
+        results = check_files(parsed.models, files, options, calls)
     for sentence in results.sentences() if has_format(outputs, {"text"}) else ():
         print(f"sonnx: {escape(sentence)}", file=sys.stderr)
-    if parsed.facts is not None and results.reports:
-        deliver_facts(parsed, BatchOptions(**values), results.reports[0].sha256)
+    if calls is not None and results.reports:
+        deliver(json_text(facts_document(results.reports[0], calls)), parsed.facts)
     results.reports = project.stated(results.reports)
     code = results.exit_code(parsed.accept_assumptions)
     run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, parsed.docs)

@@ -9,7 +9,7 @@ from pathlib import Path
 from sonnx.base.errors import UsageError
 from sonnx.base.progress import status_line
 from sonnx.base.threads import MAX_THREADS, set_threads
-from sonnx.cli.arguments import amount
+from sonnx.cli.arguments import amount_argument
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.executor.options import ExecutionOptions
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="DIR", help="write the values to files in this folder")
     add("-f", "--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
-    add("--jobs", type=amount("threads", largest=MAX_THREADS), metavar="N",
+    add("--jobs", type=amount_argument("threads", largest=MAX_THREADS), metavar="N",
         help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
     add_budget_arguments(parser)
     parser.set_defaults(command=run_command)

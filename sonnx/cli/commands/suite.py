@@ -66,8 +66,8 @@ def _report(parsed: argparse.Namespace, chosen: Mapping[str, object]) -> int:
     from sonnx.api import suites
 
     function, _, subjects, _ = SUBCOMMANDS[parsed.subcommand]
-    given = [getattr(parsed, subject) for subject in subjects]
-    outputs = outputs_of(parsed, *map(str, given))
-    report = getattr(suites, function)(*given, **chosen)
+    arguments = [getattr(parsed, subject) for subject in subjects]
+    outputs = outputs_of(parsed, *map(str, arguments))
+    report = getattr(suites, function)(*arguments, **chosen)
     deliver_report(report, outputs)
     return int(report.exit_code)

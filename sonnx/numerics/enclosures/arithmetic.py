@@ -104,7 +104,7 @@ def product_above(multiply: Callable[[Array, Array], Array], a: Single, b: Singl
     return np.asarray(array)
 
 
-def times(factor: Any, error: Array) -> Array:
+def scaled_error(factor: Any, error: Array) -> Array:
     """At least factor · error, and 0 where the error is 0."""
     return np.where(error == 0, 0.0, grown(factor * error, 1))
 
@@ -224,8 +224,8 @@ class Factors:
     def or_(self, other: Factors) -> Factors:
         """Of the terms of both."""
         count = max(len(self.sizes), len(other.sizes))
-        one, two = (factors.sizes + (1.0,) * (count - len(factors.sizes)) for factors in (self, other))
-        sizes = tuple(map(max, one, two))
+        both = [factors.sizes + (1.0,) * (count - len(factors.sizes)) for factors in (self, other)]
+        sizes = tuple(map(max, *both))
         return Factors(sizes, max(self.constants, other.constants), max(self.operand, other.operand))
 
     @property
@@ -269,7 +269,7 @@ def flushed_operands(terms: int, factors: float, lost: float) -> float:
 
 
 def sum_error(
-    made: RoundingFormat,
+    rounding_format: RoundingFormat,
     order: SumOrder,
     terms: int,
     scalings: float,
@@ -299,7 +299,7 @@ def sum_error(
     Where no term passes more than `depth` additions the error is also at most γ_(r + depth) S, plus the same last term.
 
     Args:
-        made: the format of products and partial sums.
+        rounding_format: the format of products and partial sums.
         order: the order of the additions.
         terms: n.
         scalings: r.
@@ -308,7 +308,7 @@ def sum_error(
         least: W times the absolute error of a rounding that underflows, times its `enlargement`.
         depth: the additions a term passes at most, `inf` where not limited.
     """
-    u, n, r = made.unit, terms, scalings
+    u, n, r = rounding_format.unit, terms, scalings
     g = (n + r) * u / (1 - (n + r) * u) if (n + r) * u < 1 else inf
     if g == inf:
         return np.full(np.shape(absolute), inf)
@@ -322,14 +322,14 @@ def sum_error(
     return grown(bound + roundings(n, r) * least * (1 + g), 12, over=True)
 
 
-def rounding_error(made: RoundingFormat, values: Array, least: float) -> Array:
+def rounding_error(rounding_format: RoundingFormat, values: Array, least: float) -> Array:
     """The error of one rounding of a number of at most this absolute value: u |v| or `least`, whichever counts."""
-    return grown(made.unit * values + least, 2)
+    return grown(rounding_format.unit * values + least, 2)
 
 
-def steps_error(made: RoundingFormat, values: Array, steps: float, absolute: float, least: float) -> Array:
+def steps_error(rounding_format: RoundingFormat, values: Array, steps: float, absolute: float, least: float) -> Array:
     """The error of a function that is within `steps` units in the last place, or an absolute error, of its value.
 
     A unit in the last place of a number v is at most 2 u |v|, and at least the least subnormal number.
     """
-    return grown(2 * steps * made.unit * values + (steps * made.tiny + absolute + least), 6)
+    return grown(2 * steps * rounding_format.unit * values + (steps * rounding_format.tiny + absolute + least), 6)

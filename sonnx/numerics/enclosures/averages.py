@@ -107,7 +107,18 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
     absolute = grown(sums(X.computed) / number, n + 2)
     part = _mean_record(context, X, n, absolute, absolute * number, error)
     sum_ = Sum(
-        low, high, [part], n, 2, part.depth, (X,), (pull,), n + 2, error, 0.0, Linear(nothing(out), nothing(out))
+        low,
+        high,
+        parts=[part],
+        terms=n,
+        scalings=2,
+        depth=part.depth,
+        inputs=(X,),
+        pulls=(pull,),
+        pull_terms=n + 2,
+        propagated=error,
+        residual=0.0,
+        relaxed=Linear(nothing(out), nothing(out)),
     )
     return finished(context, sum_)
 
@@ -116,10 +127,19 @@ def _mean_record(context: Context, X: Value, n: int, absolute: Array, sums: Arra
     """A mean of n terms; `sums` bounds the partial sums before the division."""
     factors = Factors.of(X.largest).scaled(1.0, everywhere=True, steps=2)
     depth = context.hypotheses.order.depth(n)
-    return SumRecord(absolute, n, 2, depth, factors, error, nothing(absolute.shape), grown(sums, 1))
+    return SumRecord(
+        absolute=absolute,
+        terms=n,
+        scalings=2,
+        depth=depth,
+        factors=factors,
+        propagated=error,
+        introduced=nothing(absolute.shape),
+        reach=grown(sums, 1),
+    )
 
 
-def reduced_axes(context: Context) -> tuple[int, ...]:
+def constant_axes(context: Context) -> tuple[int, ...]:
     """The axes that are reduced, ascending, as the data file of the operator names them.
 
     Raises:
@@ -136,7 +156,7 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
 
     def reduce(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         [X] = required(inputs, 1)
-        axes = reduced_axes(context)
+        axes = constant_axes(context)
         keep = bool(context.parameter("keepdims", 1))
         n = max(1, prod(X.shape[axis] for axis in axes))
         share = float(n) if mean else 1.0
@@ -159,11 +179,33 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
         error, absolute = grown(sums(X.error), n + 2), grown(sums(X.computed), n + 2)
         scalings, depth = 2 if mean else 0, context.hypotheses.order.depth(n)
         part = (
-            _mean_record(context, X, n, absolute, absolute * share, error) if mean
-            else SumRecord(absolute, n, 0, depth, Factors.of(X.largest), error, nothing(low.shape))
-        )  # fmt: skip
+            _mean_record(context, X, n, absolute, absolute * share, error)
+            if mean
+            else SumRecord(
+                absolute=absolute,
+                terms=n,
+                scalings=0,
+                depth=depth,
+                factors=Factors.of(X.largest),
+                propagated=error,
+                introduced=nothing(low.shape),
+            )
+        )
         fixed = Linear(nothing(low.shape), nothing(low.shape))
-        sum_ = Sum(low, high, [part], n, scalings, part.depth, (X,), (pull,), 2, error, 0.0, fixed)
+        sum_ = Sum(
+            low,
+            high,
+            parts=[part],
+            terms=n,
+            scalings=scalings,
+            depth=part.depth,
+            inputs=(X,),
+            pulls=(pull,),
+            pull_terms=2,
+            propagated=error,
+            residual=0.0,
+            relaxed=fixed,
+        )
         return [finished(context, sum_)]
 
     return reduce

@@ -13,11 +13,11 @@ from math import prod
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
+from sonnx.numerics.enclosures import sums
 from sonnx.numerics.enclosures.elementwise import SIGMOID, TANH, transfer
 from sonnx.numerics.enclosures.layout import taken
 from sonnx.numerics.enclosures.products import matmul, multiply
 from sonnx.numerics.enclosures.rectifiers import between, relu
-from sonnx.numerics.enclosures.sums import add, subtract
 from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, constant
 from sonnx.numerics.formats import ELEMENTS, Array
 
@@ -68,7 +68,7 @@ class RecurrentCell:
             else:
                 terms = [matmul(self.inner, [joined, matrix]), *[multiply(self.inner, pair) for pair in pairs]]
                 steps = [self.inner.step(term[0], readers=1) for term in terms]
-                value = self.context.step(add(self.context, steps)[0])
+                value = self.context.step(sums.add(self.context, steps)[0])
             return value if clip is None else self.within(value, clip)
 
         return of
@@ -94,16 +94,16 @@ class RecurrentCell:
     def rest(self, z: Value, h: Value, g: Value) -> Value:
         """(1 - z) h + z g; where z is between 0 and 1, a number between h and g."""
         one = self.row(np.ones(z.shape))
-        left = self.inner.step(subtract(self.inner, [one, z])[0])
-        made = self._mixed(left, h, z, g)
+        left = self.inner.step(sums.subtract(self.inner, [one, z])[0])
+        mixed = self._mixed(left, h, z, g)
         if (z.low >= 0).all() and (z.high <= 1).all():
             low, high = np.minimum(h.low, g.low), np.maximum(h.high, g.high)
-            made = replace(made, low=np.maximum(made.low, low), high=np.minimum(made.high, high))
-        return self.context.step(made)
+            mixed = replace(mixed, low=np.maximum(mixed.low, low), high=np.minimum(mixed.high, high))
+        return self.context.step(mixed)
 
     def _mixed(self, f: Value, c: Value, i: Value, g: Value) -> Transfer:
         terms = [self.inner.step(multiply(self.inner, values)[0], readers=1) for values in ([f, c], [i, g])]
-        return add(self.context, terms)[0]
+        return sums.add(self.context, terms)[0]
 
     def over_time(
         self, X: Value, states: States, step: Callable[[Value, States], States], backwards: bool
@@ -111,21 +111,24 @@ class RecurrentCell:
         """The outputs of all steps, in the order of X of shape (steps, batch, inputs), and the last states."""
         numbers = np.arange(prod(X.shape)).reshape(X.shape)
         order = list(range(X.shape[0]))
-        made: dict[int, Value] = {}
+        outputs: dict[int, Value] = {}
         for t in reversed(order) if backwards else order:
             states = step(self.part(X, numbers[t]), states)
-            made[t] = states[0]
-        return [made[t] for t in order], states
+            outputs[t] = states[0]
+        return [outputs[t] for t in order], states
 
     def arranged(self, outputs: list[list[Value]], last: list[States], arrange: Arrange) -> list[Transfer]:
         """The outputs of the operator: the elements of the steps' outputs and last states."""
-        values = [*[value for own in outputs for value in own], *[value for own in last for value in own]]
-        own = iter(_numbered(values))
+        values = [
+            *[value for outputs_of_direction in outputs for value in outputs_of_direction],
+            *[value for states_of_direction in last for value in states_of_direction],
+        ]
+        numbers = iter(_numbered(values))
         Y = [
-            np.array([next(own) for _ in output], np.intp).reshape(len(output), *states[0].shape)
+            np.array([next(numbers) for _ in output], np.intp).reshape(len(output), *states[0].shape)
             for output, states in zip(outputs, last, strict=True)
         ]
-        states = [tuple(next(own) for _ in each) for each in last]
+        states = [tuple(next(numbers) for _ in states_of_direction) for states_of_direction in last]
         return [taken(np.ascontiguousarray(array), values) for array in arrange(Y, states)]
 
 

@@ -26,7 +26,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     function_below,
     grown,
     magnitude,
-    times,
+    scaled_error,
 )
 from sonnx.numerics.enclosures.values import (
     ARGUMENT,
@@ -89,16 +89,16 @@ def transfer(function: RealFunction) -> TransferFunction:
             limit = function.modulus(X.error)
             steep = ~(np.maximum(np.abs(s_low), np.abs(s_high)) * X.error < limit)
             c, r = np.where(steep, 0.0, c), np.where(steep, 0.0, r)
-            residual = np.where(steep, limit, times(r, X.error))
+            residual = np.where(steep, limit, scaled_error(r, X.error))
         else:
-            residual = times(r, X.error)
+            residual = scaled_error(r, X.error)
         if context.flushed:
             steepest = np.maximum(np.abs(s_low), np.abs(s_high))
             change = grown(np.minimum(steepest, 1e300) * context.flushed, 2)
             if function.modulus is not None:
                 change = np.minimum(change, function.modulus(np.array(context.flushed)))
             residual = residual + change
-        propagated = times(np.abs(c), X.error)
+        propagated = scaled_error(np.abs(c), X.error)
         value = grown(magnitude(low, high) + propagated + residual, 2)
         introduced = _introduced(context, function, X, value)
         if not context.is_integer:
@@ -110,7 +110,19 @@ def transfer(function: RealFunction) -> TransferFunction:
             return rows * c
 
         lines = partial(_lines, context, function, X)
-        return [Transfer(low, high, introduced, (X,), (pull,), 1, propagated, residual, lines)]
+        return [
+            Transfer(
+                low,
+                high,
+                introduced,
+                inputs=(X,),
+                pulls=(pull,),
+                terms=1,
+                propagated=propagated,
+                residual=residual,
+                relaxed=lines,
+            )
+        ]
 
     return apply
 
@@ -135,7 +147,12 @@ def _lines(context: Context, function: RealFunction, X: Value) -> Lines:
     slope = np.where(np.isfinite(slope), slope, 0.0)
     f_low = function.image(context, X.low, X.low)[0]
     f_high = function.image(context, X.high, X.high)[1]
-    return Lines(slope, below(f_low - above(slope * X.low)), slope, above(f_high - below(slope * X.high)))
+    return Lines(
+        lower_slope=slope,
+        lower_offset=below(f_low - above(slope * X.low)),
+        upper_slope=slope,
+        upper_offset=above(f_high - below(slope * X.high)),
+    )
 
 
 def _clamped(f: Callable[[Array], Array], least: float, most: float) -> Callable[[Context, Array, Array], Bounds]:

@@ -105,9 +105,9 @@ class Hypotheses:
         """For the steps of an operator before its last one: not rounded where each operator is rounded once."""
         return self.unrounded() if self.once else self
 
-    def least(self, made: RoundingFormat) -> float:
+    def least(self, rounding_format: RoundingFormat) -> float:
         """The absolute error of a rounding that underflows."""
-        return made.normal if self.flush else made.tiny
+        return rounding_format.normal if self.flush else rounding_format.tiny
 
     def accumulator(self, element: str) -> RoundingFormat:
         """The format of products and partial sums."""
@@ -194,10 +194,10 @@ def hypotheses_named(name: str) -> Hypotheses:
     path = Path(name)
     if path.suffix != ".toml":
         raise UsageError(f"unknown hypotheses {quote(name)}; known are {', '.join(predefined())}, or a .toml file")
-    found = _read(path)
-    if len(found) != 1:
-        raise UsageError(f"the hypotheses {quote(name)} have {len(found)} tables; one is used")
-    return next(iter(found.values()))
+    tables = _read(path)
+    if len(tables) != 1:
+        raise UsageError(f"the hypotheses {quote(name)} have {len(tables)} tables; one is used")
+    return next(iter(tables.values()))
 
 
 def _read(path: Path) -> dict[str, Hypotheses]:
@@ -228,22 +228,26 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
     for element, wide in accumulators.items():
         if element not in FORMATS or wide not in FORMATS or not _holds(FORMATS[wide], FORMATS[element]):
             raise refuse(f"the accumulator of {quote(str(element))} is not a format with all its numbers")
-    functions = {each: _accuracy(value, refuse) for each, value in table.get("functions", {}).items()}
+    functions = {function: _accuracy(value, refuse) for function, value in table.get("functions", {}).items()}
     functions.setdefault("default", Accuracy(0.5 if order == "once" else 1.0, 0.0))
     excludes = table.get("excludes", [])
     if not isinstance(excludes, list) or not all(isinstance(exclude, str) for exclude in excludes):
         raise refuse("excludes is a list of sentences")
     measured = table.get("measured", {})
     versions = list(measured.values()) if isinstance(measured, dict) else [None]
-    if not all(isinstance(some, list) and some and all(isinstance(one, str) for one in some) for some in versions):
+    if not all(map(_are_versions, versions)):
         raise refuse("measured has a list of versions for each runtime")
     statement = table.get("statement", "")
     if not isinstance(statement, str):
         raise refuse("statement is a sentence")
     return Hypotheses(
         name, statement, SumOrder(order, lanes), fused, flush, running, dict(accumulators), functions, tuple(excludes),
-        {runtime: tuple(some) for runtime, some in measured.items()},
+        {runtime: tuple(listed) for runtime, listed in measured.items()},
     )  # fmt: skip
+
+
+def _are_versions(listed: Any) -> bool:
+    return isinstance(listed, list) and bool(listed) and all(isinstance(version, str) for version in listed)
 
 
 def _holds(wide: RoundingFormat, element: RoundingFormat) -> bool:

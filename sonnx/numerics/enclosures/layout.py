@@ -41,11 +41,11 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         places = range(len(inputs)) if moved is None else moved
         held = [(index, value) for index in places if index < len(inputs) and (value := inputs[index]) is not None]
-        given: list[Any] = []
+        arguments: list[Any] = []
         for index, value in enumerate(inputs):
             if index not in places and value is not None and value.exact is None:
                 raise NotExecutable(f"{context.application.operator} has a bound for constant parameters only")
-            given.append(None if value is None else value.exact)
+            arguments.append(None if value is None else value.exact)
         parameters = tuple(
             None
             if operand is None or index in places or operand.exact is None
@@ -55,16 +55,18 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
         shapes = tuple(operand.shape for _, operand in held)
         attributes = tuple(context.application.attributes.items())
         key = context.application.operator, attributes, parameters, shapes, context.outputs
-        found = context.cache.get(key)
-        if found is None:
+        sources = context.cache.get(key)
+        if sources is None:
             start = 0
             for index, value in held:
-                given[index] = np.arange(start, start + prod(value.shape), dtype=np.int64).reshape(value.shape)
+                arguments[index] = np.arange(start, start + prod(value.shape), dtype=np.int64).reshape(value.shape)
                 start += prod(value.shape)
-            found = context.cache[key] = [np.asarray(array, order="C") for array in define(context.application, given)]
+            sources = context.cache[key] = [
+                np.asarray(array, order="C") for array in define(context.application, arguments)
+            ]
         return [
             replace(taken(source, [operand for _, operand in held], one_to_one), element=held[0][1].element)
-            for source in found
+            for source in sources
         ]
 
     return apply
@@ -104,9 +106,17 @@ def taken(source: Array, values: Sequence[Value], one_to_one: bool = False) -> T
     if len(values) == 1 and most == 1 and source.size == values[0].low.size:
         record = _moved_record(values[0], lambda array: array.reshape(-1)[source])
     return Transfer(
-        low, high, nothing(low.shape), tuple(used), tuple(pulls), most, error, 0.0, Linear(fixed_low, fixed_high),
-        record,
-    )  # fmt: skip
+        low,
+        high,
+        nothing(low.shape),
+        inputs=tuple(used),
+        pulls=tuple(pulls),
+        terms=most,
+        propagated=error,
+        residual=0.0,
+        relaxed=Linear(fixed_low, fixed_high),
+        sum=record,
+    )
 
 
 def _in_order(source: Array) -> bool:
@@ -124,9 +134,17 @@ def _reshaped(X: Value, shape: Sequence[int]) -> Transfer:
         return array.reshape(shape)
 
     return Transfer(
-        turned(X.low), turned(X.high), nothing(shape), (X,), (pull,), 0, turned(X.error), 0.0,
-        Linear(nothing(shape), nothing(shape)), _moved_record(X, turned),
-    )  # fmt: skip
+        turned(X.low),
+        turned(X.high),
+        nothing(shape),
+        inputs=(X,),
+        pulls=(pull,),
+        terms=0,
+        propagated=turned(X.error),
+        residual=0.0,
+        relaxed=Linear(nothing(shape), nothing(shape)),
+        sum=_moved_record(X, turned),
+    )
 
 
 def _moved_record(X: Value, move: Callable[[Array], Array]) -> SumRecord | None:
@@ -174,23 +192,33 @@ def padding(define: Definition) -> TransferFunction:
         value = 0.0 if filling is None else float(filling.low.reshape(-1)[0])
         if filling is None and "value" in context.application.attributes:
             value = float(context.application.attributes["value"].value)  # type: ignore[arg-type]
-        given: list[Any] = [None if operand is None else operand.exact for operand in inputs]
-        given[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
-        if len(given) > 2 and given[2] is not None:
-            given[2] = np.zeros(given[2].shape, np.int64)
-        source = np.asarray(define(context.application, given)[0], order="C")
+        arguments: list[Any] = [None if operand is None else operand.exact for operand in inputs]
+        arguments[0] = np.arange(1, 1 + prod(X.shape), dtype=np.int64).reshape(X.shape)
+        if len(arguments) > 2 and arguments[2] is not None:
+            arguments[2] = np.zeros(arguments[2].shape, np.int64)
+        source = np.asarray(define(context.application, arguments)[0], order="C")
         if filling is None and value:
             raise NotExecutable("Pad has a bound for a padding of 0 or an input only")
 
-        def take(array: Array, other: float) -> Array:
-            part: Array = np.concatenate([[other], array.reshape(-1)])[source]
+        def take(array: Array, beside: float) -> Array:
+            part: Array = np.concatenate([[beside], array.reshape(-1)])[source]
             return part
 
         fixed = np.where(source == 0, value, 0.0)
         pull = _spread(source, 1, X.shape)
         low, high = take(X.low, value), take(X.high, value)
         return [
-            Transfer(low, high, nothing(low.shape), (X,), (pull,), 1, take(X.error, 0.0), 0.0, Linear(fixed, fixed))
+            Transfer(
+                low,
+                high,
+                nothing(low.shape),
+                inputs=(X,),
+                pulls=(pull,),
+                terms=1,
+                propagated=take(X.error, 0.0),
+                residual=0.0,
+                relaxed=Linear(fixed, fixed),
+            )
         ]
 
     return apply

@@ -14,8 +14,9 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import UNIT, above, below, function_above, function_below, grown, magnitude
+from sonnx.numerics.enclosures.bilinear import Product, multiplied
 from sonnx.numerics.enclosures.elementwise import EXP, LOG, Bounds, RealFunction, transfer
-from sonnx.numerics.enclosures.products import Product, multiplied, multiply
+from sonnx.numerics.enclosures.products import multiply
 from sonnx.numerics.enclosures.sums import factors_of, finite, not_known, scaled, unbroadcast
 from sonnx.numerics.enclosures.values import (
     ARGUMENT,
@@ -42,10 +43,10 @@ def power_range(low: Array, high: Array, p: Array) -> Bounds:
     least, most = np.minimum(*ends), np.maximum(*ends)
     even = np.equal(np.mod(p, 2), 0)
     least = np.where(even & (p > 0) & (low <= 0) & (high >= 0), 0.0, least)
-    made = function_below(least), function_above(most)
+    outward = function_below(least), function_above(most)
     known = (p == 0) | (p == 1)
     fixed = np.where(p == 0, 1.0, low), np.where(p == 0, 1.0, high)
-    least, most = np.where(known, fixed[0], made[0]), np.where(known, fixed[1], made[1])
+    least, most = np.where(known, fixed[0], outward[0]), np.where(known, fixed[1], outward[1])
     least = np.where((even & (p > 0)) | (low >= 0), np.maximum(least, 0.0), least)
     return least, most
 
@@ -58,8 +59,8 @@ def power(p: Array) -> RealFunction:
         # p - 1 is rounded, so a power is off by a factor x^d with |d| <= UNIT |p - 1|, and |(p - 1) ln x| < 750
         least, most = least - np.abs(least) * EXPONENT_ROUNDED, most + np.abs(most) * EXPONENT_ROUNDED
         ends = p * least, p * most
-        made = below(np.minimum(*ends)), above(np.maximum(*ends))
-        return np.where(p == 0, 0.0, made[0]), np.where(p == 0, 0.0, made[1])
+        outward = below(np.minimum(*ends)), above(np.maximum(*ends))
+        return np.where(p == 0, 0.0, outward[0]), np.where(p == 0, 0.0, outward[1])
 
     return RealFunction("Pow", lambda _, low, high: power_range(low, high, p), slopes)
 
@@ -80,8 +81,7 @@ def pow_(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     if context.is_integer:
         if not context.require(EXPONENT, bool((whole & (p >= 0)).all()), "exponents are whole and not negative"):
             return [not_known(shape)]
-        made = _of_integers(context, A, p)
-        return [made]
+        return [_of_integers(context, A, p)]
     inside = (whole & (p >= 0)) | (below(A.low - off) > 0) | (whole & (above(A.high + off) < 0))
     if not context.require(ARGUMENT, bool(inside.all()), "a base is above 0 where its exponent is not whole, and "
                            "not 0 where its exponent is negative"):  # fmt: skip
@@ -102,9 +102,16 @@ def repeated(X: Value, shape: tuple[int, ...]) -> Transfer:
     fixed = (X.low, X.high) if X.is_point else (nothing(X.shape), nothing(X.shape))
     count = int(np.prod(shape)) // max(1, X.low.size) + 1
     return Transfer(
-        spread(X.low, shape), spread(X.high, shape), nothing(shape), (X,), (unbroadcast(X.shape),), count,
-        spread(X.error, shape), 0.0, Linear(spread(fixed[0], shape), spread(fixed[1], shape)),
-    )  # fmt: skip
+        spread(X.low, shape),
+        spread(X.high, shape),
+        nothing(shape),
+        inputs=(X,),
+        pulls=(unbroadcast(X.shape),),
+        terms=count,
+        propagated=spread(X.error, shape),
+        residual=0.0,
+        relaxed=Linear(spread(fixed[0], shape), spread(fixed[1], shape)),
+    )
 
 
 def _exponential(context: Context, A: Value, B: Value) -> Transfer:
@@ -142,11 +149,11 @@ def carried(context: Context, sums: Transfer, squares: Value) -> Transfer:
     factors, result = factors_of(squares), grown(magnitude(sums.low, sums.high) + sums.propagated + sums.residual, 2)
     introduced = context.hypotheses.sum(context.element, 2 * count, 1, absolute, result, factors)
     finite(context, absolute, absolute, introduced, 2 * count)
-    made = replace(sums, introduced=introduced)
+    transfer = replace(sums, introduced=introduced)
     if sums.sum is None:
-        return made
+        return transfer
     record = replace(sums.sum, absolute=absolute, terms=2 * count, depth=inf, introduced=introduced)
-    return replace(made, sum=record)
+    return replace(transfer, sum=record)
 
 
 def response_normalization(

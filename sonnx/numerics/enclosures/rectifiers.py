@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import optional, required
-from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, representable, times
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, representable, scaled_error
 from sonnx.numerics.enclosures.elementwise import Bounds, RealFunction
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
 from sonnx.numerics.enclosures.selection import extremum
@@ -56,8 +56,8 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
     c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
     residual: Array | float = 0.0
     if kink.any():
-        residual = times(kink * (abs(0.5 - 0.5 * alpha) + 2.0**-50 * (1 + abs(alpha))), error)
-    propagated = times(np.abs(c), error) if alpha or np.ndim(residual) else c * error
+        residual = scaled_error(kink * (abs(0.5 - 0.5 * alpha) + 2.0**-50 * (1 + abs(alpha))), error)
+    propagated = scaled_error(np.abs(c), error) if alpha or np.ndim(residual) else c * error
     introduced = nothing(X.shape)
     if not exact:
         reach = np.maximum(np.abs(low) + error, 0.0)
@@ -72,8 +72,8 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
     def pull(rows: Array) -> Array:
         return rows * c
 
-    return Transfer(*image, introduced, (X,), (pull,), 1, propagated, residual,
-                    partial(_rectifier_lines, X, alpha))  # fmt: skip
+    return Transfer(*image, introduced, inputs=(X,), pulls=(pull,), terms=1, propagated=propagated, residual=residual,
+                    relaxed=partial(_rectifier_lines, X, alpha))  # fmt: skip
 
 
 def _rectifier_lines(X: Value, alpha: float) -> Lines:
@@ -93,18 +93,27 @@ def _rectifier_lines(X: Value, alpha: float) -> Lines:
     if alpha > 1:
         least = np.minimum(below(below(at_low) - above(chord * low)), below(below(at_high) - above(chord * high)))
         return Lines(
-            np.where(crossing, chord, slope), np.where(crossing, below(least), 0.0), slope, np.zeros(low.shape)
+            lower_slope=np.where(crossing, chord, slope),
+            lower_offset=np.where(crossing, below(least), 0.0),
+            upper_slope=slope,
+            upper_offset=np.zeros(low.shape),
         )
     most = np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))
     offset = np.where(crossing, above(most), 0.0)
-    return Lines(slope, np.zeros(low.shape), np.where(crossing, chord, slope), offset, alpha)
+    return Lines(
+        lower_slope=slope,
+        lower_offset=np.zeros(low.shape),
+        upper_slope=np.where(crossing, chord, slope),
+        upper_offset=offset,
+        left=alpha,
+    )
 
 
 def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = X between bounds; the smaller of the upper bound and the larger of X and the lower one."""
     [X], ends = required(inputs, 1), optional(inputs, 1, 2)
-    given = [value for value in ends if value is not None]
-    if any(not value.is_point or value.low is not value.high for value in given):
+    written_ends = [value for value in ends if value is not None]
+    if any(not value.is_point or value.low is not value.high for value in written_ends):
         lower, upper = ends
         if lower is not None:
             X = context.step(extremum(1.0)(context, [X, lower])[0])
@@ -139,10 +148,23 @@ def between(context: Context, X: Value, least: Array | float, most: Array | floa
 
     def lines() -> Lines:
         slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
-        return Lines(slope, np.where(slope > 0, 0.0, image[0]), slope, np.where(slope > 0, 0.0, image[1]))
+        return Lines(
+            lower_slope=slope,
+            lower_offset=np.where(slope > 0, 0.0, image[0]),
+            upper_slope=slope,
+            upper_offset=np.where(slope > 0, 0.0, image[1]),
+        )
 
-    return Transfer(*image, context.moved(X.shape), (X,), (lambda rows: rows * c,), 1,
-                    times(np.abs(c), error), times(r, error), lines)  # fmt: skip
+    return Transfer(
+        *image,
+        context.moved(X.shape),
+        inputs=(X,),
+        pulls=(lambda rows: rows * c,),
+        terms=1,
+        propagated=scaled_error(np.abs(c), error),
+        residual=scaled_error(r, error),
+        relaxed=lines,
+    )
 
 
 def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
@@ -171,12 +193,12 @@ def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Trans
     return [rounded_at_end(context, transfer)]
 
 
-def rounded_at_end(context: Context, made: Transfer) -> Transfer:
+def rounded_at_end(context: Context, transfer: Transfer) -> Transfer:
     """The transfer of the last step, with the one rounding of an operator that is rounded once."""
     if not context.hypotheses.once:
-        return made
-    value = grown(magnitude(made.low, made.high) + made.propagated + made.residual, 2)
-    return replace(made, introduced=made.introduced + context.hypotheses.rounding(context.element, value))
+        return transfer
+    value = grown(magnitude(transfer.low, transfer.high) + transfer.propagated + transfer.residual, 2)
+    return replace(transfer, introduced=transfer.introduced + context.hypotheses.rounding(context.element, value))
 
 
 def _swish(x: Array) -> Array:

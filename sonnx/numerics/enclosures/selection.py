@@ -17,7 +17,7 @@ from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import plural
 from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
-from sonnx.numerics.enclosures.averages import reduced_axes
+from sonnx.numerics.enclosures.averages import constant_axes
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import unbroadcast
 from sonnx.numerics.enclosures.values import (
@@ -51,7 +51,14 @@ def extremum(sign: float) -> TransferFunction:
         terms = max([prod(shape) // max(1, prod(value.shape)) for _, value in used], default=1) + 1
         return [
             Transfer(
-                low, high, context.moved(shape), tuple(value for _, value in used), pulls, terms, propagated, noise
+                low,
+                high,
+                context.moved(shape),
+                inputs=tuple(value for _, value in used),
+                pulls=pulls,
+                terms=terms,
+                propagated=propagated,
+                residual=noise,
             )
         ]
 
@@ -64,11 +71,11 @@ def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign
     stacked = np.stack([np.broadcast_to(low, shape) for low in lows])
     up_to, from_there = np.maximum.accumulate(stacked), np.maximum.accumulate(stacked[::-1])[::-1]
     sure = up_to[-1]
-    made = []
+    refined = []
     for index, operand in enumerate(values):
         rivals = [*up_to[max(0, index - 1) : index], *from_there[index + 1 : index + 2]]
         if operand.is_point or operand.shape != shape or not rivals:
-            made.append(operand)
+            refined.append(operand)
             continue
         rival = np.maximum.reduce(rivals)
 
@@ -76,8 +83,8 @@ def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign
             high = above((value.high if sign > 0 else -value.low) + value.error)
             return np.asarray((high >= sure) & (rival >= (value.low if sign > 0 else -value.high) - value.error))
 
-        made.append(context.refine(operand, wanted))
-    return made
+        refined.append(context.refine(operand, wanted))
+    return refined
 
 
 def _largest(lows: Array, highs: Array, errors: Array) -> tuple[Array, Array, Array, Array]:
@@ -140,7 +147,11 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         spread = rows.reshape(len(rows), *X.shape[:2], 1, -1) * marks
         return patches.scattered(spread)
 
-    return Transfer(low, high, context.moved(out), (X,), (pull,), patches.size + 1, *_parted(chosen, error))
+    propagated, noise = _parted(chosen, error)
+    return Transfer(
+        low, high, context.moved(out), inputs=(X,), pulls=(pull,), terms=patches.size + 1, propagated=propagated,
+        residual=noise,
+    )  # fmt: skip
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
@@ -178,9 +189,17 @@ def where(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     apart = above(np.maximum(np.maximum(X.high - Y.low, Y.high - X.low), 0.0))
     jump = grown(np.maximum(X.error, Y.error) + np.where(wavering, apart, 0.0), 2)
     return [
-        Transfer(low, high, context.moved(shape), tuple(value for value, _ in used), pulls, terms,
-                 np.where(first, X.error, np.where(second, Y.error, 0.0)), np.where(first | second, 0.0, jump))
-    ]  # fmt: skip
+        Transfer(
+            low,
+            high,
+            context.moved(shape),
+            inputs=tuple(value for value, _ in used),
+            pulls=pulls,
+            terms=terms,
+            propagated=np.where(first, X.error, np.where(second, Y.error, 0.0)),
+            residual=np.where(first | second, 0.0, jump),
+        )
+    ]
 
 
 def decided(context: Context, wavering: Array) -> None:
@@ -242,7 +261,18 @@ def equal(A: Value, B: Value, off_a: Array, off_b: Array) -> tuple[Array, Array]
 def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Not: 1 - X of truth values."""
     [X] = required(inputs, 1)
-    return [Transfer(1 - X.high, 1 - X.low, nothing(X.shape), (X,), (lambda rows: -rows,), 0, X.error, element="bool")]
+    return [
+        Transfer(
+            1 - X.high,
+            1 - X.low,
+            nothing(X.shape),
+            inputs=(X,),
+            pulls=(lambda rows: -rows,),
+            terms=0,
+            propagated=X.error,
+            element="bool",
+        )
+    ]
 
 
 # ------------------------------------------------------------------ the largest along axes
@@ -251,13 +281,13 @@ def negation(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
 def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The largest element along axes."""
     [X] = required(inputs, 1)
-    axes = reduced_axes(context)
+    axes = constant_axes(context)
     kept = [axis for axis in range(len(X.shape)) if axis not in axes]
     shape, count = tuple(X.shape[axis] for axis in kept), prod(X.shape[axis] for axis in axes)
     if not count:
         raise NotExecutable("ReduceMax of no element has no bound")
     order = (*axes, *kept)
-    back = tuple(int(each) + 1 for each in np.argsort(order))
+    back = tuple(int(place) + 1 for place in np.argsort(order))
 
     def slices(array: Array) -> Array:
         return np.asarray(np.transpose(array, order).reshape(count, *shape))
@@ -283,8 +313,8 @@ def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
         return np.asarray(wide.transpose(0, *back))
 
     return [
-        Transfer(low.reshape(out), high.reshape(out), context.moved(out), (X,), (pull,), 1,
-                 errors.reshape(out), noise.reshape(out))
+        Transfer(low.reshape(out), high.reshape(out), context.moved(out), inputs=(X,), pulls=(pull,), terms=1,
+                 propagated=errors.reshape(out), residual=noise.reshape(out))
     ]  # fmt: skip
 
 
@@ -358,7 +388,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return np.moveaxis(array, -1, lead + axis)
 
     if not X.low.size:
-        return [Transfer(X.low, X.high, nothing(X.shape), (X,), (lambda rows: rows,), 1)]
+        return [Transfer(X.low, X.high, nothing(X.shape), inputs=(X,), pulls=(lambda rows: rows,), terms=1)]
     low, high, error = (there(array) for array in (X.low, X.high, X.error))
     wide_low, wide_high = below(low - error), above(high + error)
     y_low, y_high = _share(low, high)
@@ -388,7 +418,18 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         slices = there(rows_in, 1) * (centre * kept)
         return back(slices - centre * slices.sum(axis=-1, keepdims=True), 1)
 
-    return [Transfer(back(y_low), back(y_high), back(introduced), (X,), (pull,), n + 4, back(linear), back(rest))]
+    return [
+        Transfer(
+            back(y_low),
+            back(y_high),
+            back(introduced),
+            inputs=(X,),
+            pulls=(pull,),
+            terms=n + 4,
+            propagated=back(linear),
+            residual=back(rest),
+        )
+    ]
 
 
 def _share(low: Array, high: Array) -> tuple[Array, Array]:
@@ -408,11 +449,11 @@ def _others(terms: Array) -> Array:
     out by itself.
     """
     largest = terms.argmax(axis=-1)[..., None]
-    made = terms.sum(axis=-1, keepdims=True) - terms
+    others = terms.sum(axis=-1, keepdims=True) - terms
     without = np.array(terms)
     np.put_along_axis(without, largest, 0.0, -1)
-    np.put_along_axis(made, largest, without.sum(axis=-1, keepdims=True), -1)
-    return np.asarray(np.maximum(made, 0.0))
+    np.put_along_axis(others, largest, without.sum(axis=-1, keepdims=True), -1)
+    return np.asarray(np.maximum(others, 0.0))
 
 
 def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
@@ -420,22 +461,22 @@ def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
     element = context.element
     if hypotheses.once:
         return np.asarray(hypotheses.rounding(element, y))
-    made = hypotheses.accumulator(element)
-    u = made.unit
+    accumulator = hypotheses.accumulator(element)
+    u = accumulator.unit
     accuracy = hypotheses.functions.get("Exp", hypotheses.functions["default"])
-    argument = u * spread * (1 + 2 * u) + hypotheses.least(made)
+    argument = u * spread * (1 + 2 * u) + hypotheses.least(accumulator)
     relative = np.expm1(argument) * (1 + 2.0**-40) + (2 * accuracy.ulp * u) * np.exp(np.minimum(argument, 700.0))
     worst = relative.max(axis=-1, keepdims=True)
     g = (n + 2) * u / (1 - (n + 2) * u) if (n + 2) * u < 1 else inf
-    absolute = accuracy.absolute + 2 * accuracy.ulp * made.tiny + hypotheses.least(made)
+    absolute = accuracy.absolute + 2 * accuracy.ulp * accumulator.tiny + hypotheses.least(accumulator)
     with np.errstate(all="ignore"):
         below_one = 1 - worst - g - n * absolute * (1 + g)
         ratio = (1 + relative) * (1 + 3 * u) / below_one - 1
-        bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(made) * 2
+        bound = y * ratio + absolute * (1 + 3 * u) / below_one + hypotheses.least(accumulator) * 2
         # the sum is at least its largest term, which is at least 1 - worst - absolute of what it should be
         bound = np.where(below_one > 0.01, bound, inf)
         # one e_j is exp(0), none is above it but for the function's error, and each is a term of the sum
         small = g + n * absolute + 2 * accuracy.ulp * u < 2.0**-8
         bound = np.minimum(bound, 1 + 2.0**-4) if small else bound
     bound = grown(np.broadcast_to(bound, y.shape), 20)
-    return bound if made.name == element else bound + hypotheses.rounding(element, y + bound)
+    return bound if accumulator.name == element else bound + hypotheses.rounding(element, y + bound)

@@ -89,8 +89,18 @@ def cast(context: Context, X: Value, element: str) -> Transfer:
 
 def _same(context: Context, X: Value, element: str, introduced: Array) -> Transfer:
     zero = nothing(X.shape)
-    return Transfer(X.low, X.high, introduced, (X,), (lambda rows: rows,), 0, X.error, 0.0, Linear(zero, zero),
-                    element=element)  # fmt: skip
+    return Transfer(
+        X.low,
+        X.high,
+        introduced,
+        inputs=(X,),
+        pulls=(lambda rows: rows,),
+        terms=0,
+        propagated=X.error,
+        residual=0.0,
+        relaxed=Linear(zero, zero),
+        element=element,
+    )
 
 
 def _to_float(context: Context, X: Value, element: str) -> Transfer:

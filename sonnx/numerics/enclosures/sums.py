@@ -78,7 +78,15 @@ def as_operand(context: Context, value: Value) -> SumRecord:
 
 def term(value: Value) -> SumRecord:
     """A value as one term of a sum."""
-    return SumRecord(value.computed, 1, 0, 0, factors_of(value), value.error, nothing(value.shape))
+    return SumRecord(
+        absolute=value.computed,
+        terms=1,
+        scalings=0,
+        depth=0,
+        factors=factors_of(value),
+        propagated=value.error,
+        introduced=nothing(value.shape),
+    )
 
 
 def factors_of(value: Value) -> Factors:
@@ -86,27 +94,45 @@ def factors_of(value: Value) -> Factors:
     return Factors.of_constant(value.largest) if value.is_point else Factors.of(value.largest)
 
 
-def finished(context: Context, made: Sum) -> Transfer:
+def finished(context: Context, sum_: Sum) -> Transfer:
     """The transfer of a sum: its introduced error, and the condition that no partial sum overflows."""
-    hypotheses, shape, parts = context.hypotheses, made.low.shape, made.parts
+    hypotheses, shape, parts = context.hypotheses, sum_.low.shape, sum_.parts
     absolute = total([part.absolute for part in parts], shape)
     propagated = total([part.propagated for part in parts], shape)
     if len(parts) > 1:
         absolute, propagated = grown(absolute, len(parts)), grown(propagated, len(parts))
-    result = grown(magnitude(made.low, made.high) + propagated, 1, over=True)
+    result = grown(magnitude(sum_.low, sum_.high) + propagated, 1, over=True)
     factors, reach = reduce(Factors.or_, [part.factors for part in parts]), _reach(parts, shape)
-    whole = hypotheses.sum(context.element, made.terms, made.scalings, absolute, result, factors, depth=made.depth)
+    whole = hypotheses.sum(context.element, sum_.terms, sum_.scalings, absolute, result, factors, depth=sum_.depth)
     introduced = whole
     if any(part.introduced.strides != (0,) * part.introduced.ndim for part in parts):  # a part that was a sum before
         before = total([part.introduced for part in parts], shape)
         own = hypotheses.rounding(context.element, grown(result + before + whole, 2))
         introduced = np.maximum(grown(whole - before * (1 - 2.0**-50), 2), own)
-    finite(context, absolute, result, whole, made.terms + made.scalings, factors, reach)
-    record = SumRecord(absolute, made.terms, made.scalings, made.depth, factors, propagated, whole, reach)
+    finite(context, absolute, result, whole, sum_.terms + sum_.scalings, factors, reach)
+    record = SumRecord(
+        absolute=absolute,
+        terms=sum_.terms,
+        scalings=sum_.scalings,
+        depth=sum_.depth,
+        factors=factors,
+        propagated=propagated,
+        introduced=whole,
+        reach=reach,
+    )
     return Transfer(
-        made.low, made.high, introduced, made.inputs, made.pulls, made.pull_terms, made.propagated, made.residual,
-        made.relaxed, record if hypotheses.fused else None, (absolute, propagated),
-    )  # fmt: skip
+        sum_.low,
+        sum_.high,
+        introduced,
+        inputs=sum_.inputs,
+        pulls=sum_.pulls,
+        terms=sum_.pull_terms,
+        propagated=sum_.propagated,
+        residual=sum_.residual,
+        relaxed=sum_.relaxed,
+        sum=record if hypotheses.fused else None,
+        absolute=(absolute, propagated),
+    )
 
 
 def _reach(parts: Sequence[SumRecord], shape: Sequence[int]) -> Array | None:
@@ -176,8 +202,8 @@ def unbroadcast(shape: Sequence[int], factor: Array | float | None = None) -> Pu
         axes = tuple(range(1, 1 + extra)) + tuple(
             1 + extra + axis for axis, extent in enumerate(shape) if extent == 1 and rows.shape[1 + extra + axis] != 1
         )
-        made = rows.sum(axis=axes) if axes else rows
-        return made.reshape(rows.shape[0], *shape)
+        summed = rows.sum(axis=axes) if axes else rows
+        return summed.reshape(rows.shape[0], *shape)
 
     return pull
 
@@ -207,7 +233,7 @@ def _signed(context: Context, parts: Sequence[tuple[Value, float]]) -> Transfer:
     low, high = _ends(parts, shape)
     records = [as_sum(context, value) for value, _ in parts]
     sum_ = Sum(
-        low, high, records,
+        low, high, parts=records,
         terms=sum(record.terms for record in records),
         scalings=max(record.scalings for record in records),
         depth=depth_of(records),
@@ -272,9 +298,15 @@ def scaled(
         )
         reach = grown((unscaled(context, record, X.computed) + before) * np.maximum(parts, 1.0), 4)
         return SumRecord(
-            grown(record.absolute * size, 1), record.terms, record.scalings + roundings, record.depth, factors,
-            grown(record.propagated * size, 1), record.introduced * size, spread(reach, shape),
-        )  # fmt: skip
+            absolute=grown(record.absolute * size, 1),
+            terms=record.terms,
+            scalings=record.scalings + roundings,
+            depth=record.depth,
+            factors=factors,
+            propagated=grown(record.propagated * size, 1),
+            introduced=record.introduced * size,
+            reach=spread(reach, shape),
+        )
 
     # k x is within rk |x| of ck x; the product, the sum with c and the end are rounded by at most 8 UNIT of their sizes
     off = grown(
@@ -290,8 +322,18 @@ def scaled(
     summands, terms = [times(record)], record.terms
     if added is not None and added_size is not None:
         zero = nothing(added_size.shape)
-        others = Factors.of(float(added_size.max(initial=0.0))) if steps is None else factors_of_steps(*steps)
-        summands.append(SumRecord(added_size, 1, 0, 0, others, zero, zero))
+        factors_of_added = Factors.of(float(added_size.max(initial=0.0))) if steps is None else factors_of_steps(*steps)
+        summands.append(
+            SumRecord(
+                absolute=added_size,
+                terms=1,
+                scalings=0,
+                depth=0,
+                factors=factors_of_added,
+                propagated=zero,
+                introduced=zero,
+            )
+        )
         terms += added_terms
 
     def relaxed() -> Linear:
@@ -302,9 +344,19 @@ def scaled(
         return Linear(below(fixed[0] - wide), above(fixed[1] + wide))
 
     sum_ = Sum(
-        low, high, summands, terms, record.scalings + roundings, depth_of(summands) + added_terms, (X,),
-        (unbroadcast(X.shape, ck),), repeats(X.shape, shape) + 1, propagated, residual, relaxed,
-    )  # fmt: skip
+        low,
+        high,
+        parts=summands,
+        terms=terms,
+        scalings=record.scalings + roundings,
+        depth=depth_of(summands) + added_terms,
+        inputs=(X,),
+        pulls=(unbroadcast(X.shape, ck),),
+        pull_terms=repeats(X.shape, shape) + 1,
+        propagated=propagated,
+        residual=residual,
+        relaxed=relaxed,
+    )
     done = finished(context, sum_)
     if added is not None or done.sum is None:
         return done
@@ -349,10 +401,31 @@ def weighted(
     absolute = grown(weigh(X.computed), roundings)
     zero = nothing(low.shape)
     factors = Factors.of(X.largest).scaled(1.0, everywhere=False, steps=2)
-    part = SumRecord(absolute, terms, scalings, context.hypotheses.order.depth(terms), factors, error, zero)
+    part = SumRecord(
+        absolute=absolute,
+        terms=terms,
+        scalings=scalings,
+        depth=context.hypotheses.order.depth(terms),
+        factors=factors,
+        propagated=error,
+        introduced=zero,
+    )
     slack = grown(accumulated(roundings) * absolute, 4)
     fixed = Linear(-slack, slack)
-    sum_ = Sum(low, high, [part], terms, scalings, part.depth, (X,), (pull,), roundings, error, 0.0, fixed)
+    sum_ = Sum(
+        low,
+        high,
+        parts=[part],
+        terms=terms,
+        scalings=scalings,
+        depth=part.depth,
+        inputs=(X,),
+        pulls=(pull,),
+        pull_terms=roundings,
+        propagated=error,
+        residual=0.0,
+        relaxed=fixed,
+    )
     done = finished(context, sum_)
     residual = grown(np.asarray(done.residual) + changed, 1)
     return done if not changed.any() else replace(done, residual=residual, sum=None)

@@ -16,7 +16,7 @@ lines enclose it, the relaxation follows the same maps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from math import inf
@@ -25,8 +25,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.language.evaluator import MAX_PARAMETER_ELEMENTS, RUN_TIME, TensorFacts, first_unknown
+from sonnx.language.evaluator import RUN_TIME, TensorFacts, first_unknown
 from sonnx.numerics.application import Application
+from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.enclosures.arithmetic import (
     FORMATS,
     UNIT,
@@ -38,7 +39,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     single,
 )
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.formats import NAMES, Array
+from sonnx.numerics.formats import Array
 
 Pull = Callable[[Array], Array]
 """Rows over the output, shape (m, *output), to rows over an input, (m, *input): the transposed linear map."""
@@ -50,7 +51,7 @@ class NotBounded(Stop):
     exit_code = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SumRecord:
     """A value as the sum it was computed by: what a fusion with the next operator needs.
 
@@ -239,6 +240,7 @@ class Transfer:
     low: Array
     high: Array
     introduced: Array
+    _: KW_ONLY
     inputs: tuple[Value, ...] = ()
     pulls: tuple[Pull, ...] = ()
     terms: int = 0
@@ -282,7 +284,7 @@ class Refine(Protocol):
         """The value with smaller ranges and errors of the elements that `wanted` marks, where these can be had."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
     """What a transfer function is given beside its inputs.
 
@@ -329,14 +331,15 @@ class Context:
         """For steps that are not rounded."""
         return replace(self, stated=self.stated.unrounded())
 
-    def step(self, made: Transfer, readers: int = 2) -> Value:
+    def step(self, transfer: Transfer, readers: int = 2) -> Value:
         """What a step makes, as a value that the next steps read; `readers` as in `Value`."""
-        element = made.element or self.element
-        facts = TensorFacts(element, made.low.shape, RUN_TIME)
-        shape = made.low.shape
-        error = spread(np.asarray(made.propagated + made.residual + made.introduced) * (1 + 2.0**-50), shape)
-        return Value("", facts, made.low, made.high, error, spread(made.introduced, shape), transfer=made,
-                     node=self.node, readers=readers)  # fmt: skip
+        shape = transfer.low.shape
+        error = np.asarray(transfer.propagated + transfer.residual + transfer.introduced) * (1 + 2.0**-50)
+        return Value(
+            "", TensorFacts(transfer.element or self.element, shape, RUN_TIME), transfer.low, transfer.high,
+            spread(error, shape), spread(transfer.introduced, shape), transfer=transfer, node=self.node,
+            readers=readers,
+        )  # fmt: skip
 
     @property
     def unit(self) -> float:
@@ -371,15 +374,6 @@ class Context:
 TransferFunction: TypeAlias = Callable[[Context, Sequence["Value | None"]], list[Transfer]]
 """The field `bound` of an operator: one transfer for each output."""
 
-FEW = 128
-
-
-def facts_of(array: Array) -> TensorFacts:
-    """What rules know of an array: type, shape, and the elements where they are few numbers in a list."""
-    most = MAX_PARAMETER_ELEMENTS if array.dtype.kind in "iu" else FEW if array.dtype.kind in "fV" else 0
-    few = array.size <= most and array.ndim <= 1
-    return TensorFacts(NAMES[array.dtype], array.shape, tuple(array.reshape(-1).tolist()) if few else RUN_TIME)
-
 
 def nothing(shape: Sequence[int]) -> Array:
     """An error of 0 everywhere, without memory."""
@@ -405,7 +399,7 @@ def constant(name: str, array: Array) -> Value:
     else:
         wide_low = wide_high = wide
     zero = nothing(array.shape)
-    return Value(name, facts_of(array), wide_low, wide_high, zero, zero, array)
+    return Value(name, facts_of_array(array), wide_low, wide_high, zero, zero, array)
 
 
 def varying(inputs: Sequence[Value | None]) -> list[Value]:

@@ -159,13 +159,6 @@ def _tensor_of_numbers(name: str, value: object) -> Tensor | None:
     return constant_tensors.from_numbers("", element, value, dims)
 
 
-MOVING_OPERATORS = frozenset({
-    OperatorName.CONCAT, OperatorName.CONSTANT_OF_SHAPE, OperatorName.EXPAND, OperatorName.FLATTEN,
-    OperatorName.GATHER, OperatorName.RESHAPE, OperatorName.SLICE, OperatorName.SPLIT, OperatorName.SQUEEZE,
-    OperatorName.TRANSPOSE, OperatorName.UNSQUEEZE,
-})  # fmt: skip
-"""Operators that give elements of their inputs, or a stated one."""
-
 MAX_FOLDED_ELEMENTS = 1 << 20
 """A larger result is not computed."""
 
@@ -187,7 +180,7 @@ def folded_constant(site: Site) -> Replacement | None:
     if not all(_foldable(site, facts) for facts in site.outputs):
         return None
     outputs = _outputs_of(site, inputs)
-    exact = node.operator in MOVING_OPERATORS or _converts_exactly(site, inputs, outputs)
+    exact = _gives_known_elements(site) or _converts_exactly(site, inputs, outputs)
     if not outputs or (any(values.dtype.kind not in "iub" for values in outputs.values()) and not exact):
         return None
     constants = tuple(constant_tensors.from_array(name, values) for name, values in outputs.items())
@@ -197,11 +190,16 @@ def folded_constant(site: Site) -> Replacement | None:
 
 def _foldable(site: Site, facts: TensorFacts) -> bool:
     """Whether an output has a type and size that is folded, by what is known before it is computed."""
-    if site.node.operator in MOVING_OPERATORS:
+    if _gives_known_elements(site):
         return True
     shape: Any = None if first_unknown(facts.shape) is not None else facts.shape
     converts = site.node.operator == OperatorName.CAST and site.element_type(0) in EXACT_TYPES
     return shape is not None and prod(shape) <= MAX_FOLDED_ELEMENTS and (facts.type in EXACT_TYPES or converts)
+
+
+def _gives_known_elements(site: Site) -> bool:
+    """Whether each output element is an element of an input, or one that an attribute states."""
+    return site.operator_facts.moves or site.operator_facts.states_elements
 
 
 def _converts_exactly(site: Site, inputs: list[Tensor], found: Mapping[str, Array]) -> bool:

@@ -145,7 +145,7 @@ def _folded(graph: Graph, at: tuple[int, int], conv: Node, normalization: Node) 
     """The graph with one pair folded, and the convolution that stands for it as text."""
     weights = _folded_weights(conv, normalization, {tensor.name: tensor for tensor in graph.initializers})
     assert weights is not None  # noqa: S101  (the pair was found by it)
-    taken = value_names.names_in(graph)
+    taken = value_names.taken_names(graph)
     kernels, bias = (replace(weight, name=value_names.unused(weight.name, taken)) for weight in weights)
     node = replace(conv, inputs=(conv.inputs[0], kernels.name, bias.name), outputs=(normalization.outputs[0],))
     nodes = tuple(node if i == at[1] else graph_node for i, graph_node in enumerate(graph.nodes) if i != at[0])

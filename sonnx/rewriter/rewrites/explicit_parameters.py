@@ -16,7 +16,6 @@ from sonnx.model.ir import Attribute, Tensor
 from sonnx.profile.definitions import Input, OperatorDefinition, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
-from sonnx.rewriter.operator_names import SIGNED_PADDING, OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Shape, Site
 
@@ -87,7 +86,7 @@ def _pads(site: Site, mode: object) -> Shape | None:
     if min((*kernel, *strides, *spacing), default=0) < 1:
         return None
     axes = list(zip(shape[2:], map(window, kernel, spacing), strides, strict=True))
-    if site.node.operator in SIGNED_PADDING and any(printed_padding(*axis) < 0 for axis in axes):
+    if site.operator_facts.signed_padding and any(printed_padding(*axis) < 0 for axis in axes):
         return None
     totals = [padding(*axis) for axis in axes]
     first = odd_at_end if mode == "SAME_UPPER" else odd_at_beginning
@@ -106,7 +105,7 @@ def negative_axis(site: Site) -> Replacement | None:
 
     Which parameter counts which axes stands in the operator's data file, as `normal(axis, X.rank)`.
     """
-    known, signature = site.call.known, site.signature
+    known, signature = site.call.definition, site.signature
     if known is None or signature is None:
         return None
     for parameter in signature.attributes:
@@ -141,31 +140,14 @@ def _expressions(known: OperatorDefinition) -> Iterator[Expression]:
     yield from (rule.require for rule in known.rules if rule.require)
 
 
-NEUTRAL_INPUTS: Mapping[tuple[str, str], str] = {
-    (OperatorName.GEMM, "C"): "-0.0",
-    (OperatorName.LSTM, "B"): "-0.0",
-    (OperatorName.LSTM, "sequence_lens"): "steps",
-    (OperatorName.LSTM, "initial_h"): "0",
-    (OperatorName.LSTM, "initial_c"): "0",
-    (OperatorName.LSTM, "P"): "0",
-    (OperatorName.PAD, "constant_value"): "0",
-    (OperatorName.CONV_INTEGER, "x_zero_point"): "0",
-    (OperatorName.CONV_INTEGER, "w_zero_point"): "0",
-    (OperatorName.DEQUANTIZE_LINEAR, "x_zero_point"): "0",
-}
-"""Operator and input (by its ONNX name) to a number or a defined name of the operator's file.
-
-The values are facts about operators: -0 is the neutral element of a sum of floating-point numbers (+0 is not:
--0 + 0 = +0), the states of a recurrent operator start at 0, a zero point is 0.
-"""
+NEGATIVE_ZERO = "-0"
 
 
 @rewrite("omitted-inputs", Trigger.RULE_FAILS)
 def omitted_inputs(site: Site) -> Replacement | None:
-    """The node with a constant for every omitted input that has a neutral value.
+    """The node with a constant for every omitted input whose absence means one, as the operator's data file says.
 
-    A parameter that is an input has the value its absence means.  The shape is the one that the operator's own rules
-    require.
+    The shape is the one that the operator's own rules require.
     """
     signature = site.signature
     if signature is None:
@@ -182,12 +164,12 @@ def omitted_inputs(site: Site) -> Replacement | None:
     while not inputs[-1]:
         inputs.pop()
     node = replace(site.node, inputs=tuple(inputs))
-    shown = [f"{name} = {descriptions.tensor(tensor)}{_sign_note(site, name)}" for name, tensor in added.items()]
+    negative = {formal.onnx for formal in signature.inputs if formal.absent == NEGATIVE_ZERO}
+    shown = [
+        f"{name} = {descriptions.tensor(tensor)}{' (all -0)' if name in negative else ''}"
+        for name, tensor in added.items()
+    ]
     return Replacement((node,), f"{', '.join(added)} omitted", ", ".join(shown), tuple(added.values()))
-
-
-def _sign_note(site: Site, onnx_name: str) -> str:
-    return " (all -0)" if NEUTRAL_INPUTS.get((site.node.operator, onnx_name)) == "-0.0" else ""
 
 
 def _neutral(site: Site, formal: Input) -> Tensor | None:
@@ -199,10 +181,12 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
         value = site.known(formal.name)
         dims = (len(value),) if isinstance(value, tuple) else ()
         return None if value in (None, ()) else constant_tensors.from_numbers(name, element, value, dims)
-    neutral, shape = NEUTRAL_INPUTS.get((site.node.operator, formal.onnx)), site.required_shape(formal.name)
-    if neutral is None or shape is None:
+    shape = site.required_shape(formal.name)
+    if not formal.absent or shape is None:
         return None
-    number = site.known(neutral) if neutral in site.environment else float(neutral)
+    if formal.absent_when is not None and site.evaluate(formal.absent_when.text) is not True:
+        return None
+    number = site.known(formal.absent) if formal.absent in site.environment else float(formal.absent)
     return None if number is None else constant_tensors.from_numbers(name, element, number, shape)
 
 

@@ -10,7 +10,7 @@ from math import prod
 
 from msgspec.structs import replace
 
-from sonnx.language.builtins import Undefined, broadcast
+from sonnx.language import builtins
 from sonnx.model.ir import Attribute, Tensor
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
@@ -60,8 +60,8 @@ def _stack(shape: Shape) -> Shape:
 def _pairs(a: Shape, b: Shape) -> list[tuple[int, int]]:
     """Which matrix of the first stack meets which of the second, in the order of the broadcast stack."""
     try:
-        common = broadcast([[*a[:-2]], [*b[:-2]]])
-    except Undefined:
+        common = builtins.broadcast([[*a[:-2]], [*b[:-2]]])
+    except builtins.Undefined:
         return []
     return [(_place(index, common, a[:-2]), _place(index, common, b[:-2])) for index in range(prod(common))]
 

@@ -22,16 +22,16 @@ from sonnx.language.evaluator import first_unknown
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Node, Tensor
 from sonnx.model.scopes import canonical_domain, captured
+from sonnx.operators import operator_facts
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
-from sonnx.rewriter.operator_names import ELEMENTWISE, OperatorName
+from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, changed_graph, rewrite
 
 Shape = tuple[int, ...]
 
 PRODUCTS = (OperatorName.GEMM, OperatorName.MATMUL)
-SHAPING = (OperatorName.RESHAPE, OperatorName.FLATTEN)
 
 
 def may_move(context: RewriteContext) -> bool:
@@ -56,13 +56,20 @@ def _may_lead(uses: Mapping[str, Sequence[Node]], name: str) -> bool:
         for node in uses.get(value, ()):
             if (_is(node, *PRODUCTS) and shaped) or (_is(node, OperatorName.TRANSPOSE) and not shaped):
                 return True
-            if _is(node, *SHAPING):
+            if _keeps_order(node):
                 waiting += [(output, True) for output in node.outputs[:1]]
-            elif _is(node, OperatorName.IDENTITY, OperatorName.DROPOUT) or (
-                node.operator in ELEMENTWISE and not shaped
-            ):
+            if _is(node, OperatorName.DROPOUT) or (_may_be_elementwise(node) and not shaped):
                 waiting += [(output, shaped) for output in node.outputs[:1]]
     return False
+
+
+def _keeps_order(node: Node) -> bool:
+    return operator_facts(node.operator, node.domain).keeps_order
+
+
+def _may_be_elementwise(node: Node) -> bool:
+    facts = operator_facts(node.operator, node.domain)
+    return facts.elementwise or facts.elementwise_with_scalars
 
 
 def _replaces(context: RewriteContext) -> bool:
@@ -132,7 +139,7 @@ class _Moves(Struct, dict=True):
 
     @cached_property
     def taken(self) -> value_names.TakenNames:
-        return value_names.names_in(self.graph)
+        return value_names.taken_names(self.graph)
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
@@ -168,7 +175,9 @@ class _Moves(Struct, dict=True):
             if order is None:
                 break
             for at in sorted(self.readers.get(name, ())):
+                transposed = self.node(name) or transposed  # a meeting may have renamed its input
                 done += self.met(at, transposed, order) or self.folded(at, transposed, order)
+            transposed = self.node(name) or transposed
             if not self.readers.get(name) and name not in self.fixed:
                 self.remove(name)
                 break
@@ -209,12 +218,23 @@ class _Moves(Struct, dict=True):
             perm = {"perm": attribute("perm", "ints", both)}
             self.put(at, with_attributes(replace(other, inputs=(source,)), perm))
             return [f"joined with the one that makes {quote(output)}"]
-        if output in self.fixed:
-            return []
         self.put(at)
-        for reader in list(self.readers.pop(output, ())):
-            self.put(reader, *(value_names.renamed(node, {output: source}) for node in self.slots[reader]))
+        if output not in self.fixed:
+            self.rename(output, source)
+        elif source in self.producers and source not in self.fixed:
+            self.rename(source, output)
+        else:
+            self.put(at, *self.reshaped(source, output, self.shapes[source]))
         return [f"cancelled with the one that makes {quote(output)}"]
+
+    def reshaped(self, source: str, output: str, shape: Shape) -> Iterator[Node]:
+        """A Reshape that makes a value of a shape from another one."""
+        sequence = NodeSequence(output, self.context.operator_set or 0)
+        sequence.reshape(source, shape, output)
+        [size] = sequence.constants
+        unique = value_names.unused(size.name, self.taken)
+        self.added.append(replace(size, name=unique))
+        return (value_names.renamed(node, {size.name: unique}) for node in sequence.nodes)
 
     def folded(self, at: int, transposed: Node, order: Shape) -> list[str]:
         """Permute the rows of the constant matrix behind a Reshape; what was done."""
@@ -233,14 +253,8 @@ class _Moves(Struct, dict=True):
             )
         )
         output = shaping.outputs[0]
-        sequence = NodeSequence(output, self.context.operator_set or 0)
-        sequence.reshape(transposed.inputs[0], self.shapes[output], output)
-        size = sequence.constants[0]
-        unique = value_names.unused(size.name, self.taken)
-        self.added.append(replace(size, name=unique))
-        self.put(
-            at, *(replace(value_names.renamed(node, {size.name: unique}), name=shaping.name) for node in sequence.nodes)
-        )
+        reshapes = self.reshaped(transposed.inputs[0], output, self.shapes[output])
+        self.put(at, *(replace(node, name=shaping.name) for node in reshapes))
         inputs = (product.inputs[0], name, *product.inputs[2:])
         self.put(self.producers[product.outputs[0]], replace(product, inputs=inputs))
         return [f"the rows of {quote(constant.name)} permuted"]
@@ -250,7 +264,7 @@ class _Moves(Struct, dict=True):
     ) -> tuple[Node, np.ndarray[tuple[int], np.dtype[np.intp]]] | None:
         """The only product with a constant that reads the output of a Reshape, and the order of the constant's rows."""
         shaping, shape = self.sole(at), self.shapes.get(source)
-        if shaping is None or shape is None or not _is(shaping, *SHAPING) or shaping.outputs[0] in self.fixed:
+        if shaping is None or shape is None or not _keeps_order(shaping) or shaping.outputs[0] in self.fixed:
             return None
         readers, size = self.readers.get(shaping.outputs[0], Counter()), self.shapes.get(shaping.outputs[0])
         product = self.sole(next(iter(readers))) if readers.total() == 1 else None
@@ -295,7 +309,7 @@ class _Moves(Struct, dict=True):
 
     def leads(self, node: Node, behind: str, order: Shape) -> bool:
         """Whether a Transpose that makes a value can move behind a node, and then meets another one or a constant."""
-        if node.operator not in ELEMENTWISE or canonical_domain(node.domain) or len(node.outputs) != 1:
+        if len(node.outputs) != 1 or not self.is_elementwise(node):
             return False
         output = node.outputs[0]
         if len(self.shapes.get(output, ())) != len(order) or output in self.fixed:
@@ -308,9 +322,17 @@ class _Moves(Struct, dict=True):
                 continue
             if _is(reader, OperatorName.TRANSPOSE) or self.leads(reader, output, order):
                 return True
-            if _is(reader, *SHAPING) and self.ends_in_product(at, order, output):
+            if _keeps_order(reader) and self.ends_in_product(at, order, output):
                 return True
         return False
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Whether each element of the first output is a function of the elements at its index."""
+        facts = operator_facts(node.operator, node.domain)
+        if facts.elementwise_at(self.context.operator_set or 0):
+            return True
+        scalars = (self.shapes.get(operand) for operand in node.inputs[1:] if operand)
+        return facts.elementwise_with_scalars and all(shape is not None and prod(shape) == 1 for shape in scalars)
 
     def ends_in_product(self, at: int, order: Shape, value: str) -> bool:
         """Whether the Transpose that would make a value then folds into a constant matrix."""
@@ -369,6 +391,14 @@ class _Moves(Struct, dict=True):
             for name in (*node.inputs, *captured(node)):
                 self.readers.setdefault(name, Counter())[at] += 1
             self.producers.update(dict.fromkeys(filter(None, node.outputs), at))
+
+    def rename(self, name: str, other: str) -> None:
+        """Give a value another name where it is made and read."""
+        slots = {*self.readers.pop(name, ()), *([self.producers[name]] if name in self.producers else [])}
+        for at in slots:
+            self.put(at, *(value_names.renamed(node, {name: other}, outputs=True) for node in self.slots[at]))
+        if name in self.shapes:
+            self.shapes[other] = self.shapes[name]
 
     def remove(self, name: str) -> None:
         """Remove the node that makes a value from its slot."""

@@ -97,11 +97,14 @@ def normalized_responses(site: Site) -> Replacement | None:
     value = sequence.convolution(square, kernels, (1, 1))
     if len(shape) != 4:
         value = sequence.reshape(value, shape)
-    for operator, role, number in (
-        (OperatorName.MUL, "alpha", alpha), (OperatorName.DIV, "size", size), (OperatorName.ADD, "bias", bias),
-        (OperatorName.POW, "beta", beta),
-    ):  # fmt: skip
-        operands = value, sequence.constant(role, element, number)
-        value = sequence.add(operator, operands, sequence.name(operator.value.lower()))
+
+    def with_number(operator: OperatorName, operand: str, role: str, number: float) -> str:
+        operands = operand, sequence.constant(role, element, number)
+        return sequence.add(operator, operands, sequence.name(operator.value.lower()))
+
+    value = with_number(OperatorName.MUL, value, "alpha", alpha)
+    value = with_number(OperatorName.DIV, value, "size", size)
+    value = with_number(OperatorName.ADD, value, "bias", bias)
+    value = with_number(OperatorName.POW, value, "beta", beta)
     sequence.add(OperatorName.DIV, (node.inputs[0], value), output)
     return sequence.replacement(descriptions.call(node), f"its formula, with sums of {size} channels")

@@ -1,9 +1,9 @@
-"""A process that ends with the one that started it, whatever it does at that moment, and so does what it has started.
+"""A pipe that ends a child process, and what it has started, when the process that started it has ended.
 
-The one that starts it keeps the writing end of a pipe, and it holds the reading end.  A process that ends, in whatever
-way, closes what it holds, and the system then ends the group of the other: also children that a library has made of it,
-which may be blocked.  Only Linux lets a process choose the signal: elsewhere there is no pipe, and a process whose
-parent is gone goes on to its time limit.
+The parent keeps the writing end, the child holds the reading end.  When the parent ends, in whatever way, the system
+closes the writing end and sends SIGKILL to the child's group: also to processes that a library has started, which may
+be blocked.  Only Linux lets a process choose the signal: elsewhere there is no pipe, and a child whose parent is gone
+goes on to its time limit.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+
+from sonnx.supervise import descriptors
 
 if sys.platform == "linux":
     import fcntl
@@ -26,7 +28,7 @@ def pipe() -> tuple[list[int], list[int]]:
     """The reading end for the process that is started and the writing end for this one; nothing where unsupported."""
     if sys.platform != "linux":
         return [], []
-    reader, writer = os.pipe()
+    reader, writer = descriptors.pipe()
     lent = [writer]
     _LENT[id(lent)] = lent
     return [reader], lent

@@ -1,0 +1,56 @@
+"""The public names of the package and their modules: the one table, for type checkers and for `__init__.py`."""
+
+from sonnx.api.bounds import bound as bound
+from sonnx.api.checks import check as check
+from sonnx.api.checks import check_models as check_models
+from sonnx.api.comparisons import compare as compare
+from sonnx.api.differences import diff as diff
+from sonnx.api.differences import equivalent as equivalent
+from sonnx.api.evidence import audit as audit
+from sonnx.api.evidence import verify as verify
+from sonnx.api.profile import diff_edition as diff_edition
+from sonnx.api.profile import explain as explain
+from sonnx.api.profile import export as export
+from sonnx.api.profile import rules as rules
+from sonnx.api.proofs import prove as prove
+from sonnx.api.proofs import prove_theorems as prove_theorems
+from sonnx.api.properties import verify_property as verify_property
+from sonnx.api.runs import prepare as prepare
+from sonnx.api.runs import run as run
+from sonnx.api.suites import compare_suite_runs as compare_suite_runs
+from sonnx.api.suites import describe_suite as describe_suite
+from sonnx.api.suites import judge_suite as judge_suite
+from sonnx.api.suites import make_suite as make_suite
+from sonnx.api.suites import run_suite as run_suite
+from sonnx.base.errors import BadInput as BadInput
+from sonnx.base.errors import ErrorCondition as ErrorCondition
+from sonnx.base.errors import NotExecutable as NotExecutable
+from sonnx.base.errors import Stop as Stop
+from sonnx.base.errors import Unfinished as Unfinished
+from sonnx.base.errors import UsageError as UsageError
+from sonnx.bounds.result import Bounds as Bounds
+from sonnx.checker.report import Finding as Finding
+from sonnx.checker.report import NotConforming as NotConforming
+from sonnx.checker.report import Report as Report
+from sonnx.checker.verdicts import Verdict as Verdict
+from sonnx.evidence.pack import EvidencePack as EvidencePack
+from sonnx.model.reader import Unreadable as Unreadable
+from sonnx.properties.result import PropertyResult as PropertyResult
+from sonnx.report.check import CheckReport as CheckReport
+from sonnx.report.comparison import ComparisonReport as ComparisonReport
+from sonnx.report.edition_difference import EditionDifferenceReport as EditionDifferenceReport
+from sonnx.report.equivalence import EquivalenceReport as EquivalenceReport
+from sonnx.report.explain import Explanation as Explanation
+from sonnx.report.model_changes import ModelChangesReport as ModelChangesReport
+from sonnx.report.model_proof import ProofReport as ProofReport
+from sonnx.report.rules import RuleList as RuleList
+from sonnx.report.run import PreparedModel as PreparedModel
+from sonnx.report.run import RunReport as RunReport
+from sonnx.report.theorems import TheoremReport as TheoremReport
+from sonnx.rewriter.fix import fix as fix
+from sonnx.rewriter.fix_report import FixResult as FixResult
+from sonnx.suite.difference import RunDifference as RunDifference
+from sonnx.suite.report import SuiteReport as SuiteReport
+from sonnx.suite.result import SuiteRun as SuiteRun
+
+__version__: str

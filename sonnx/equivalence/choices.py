@@ -1,0 +1,186 @@
+"""Functions that a model writes out as choices by Less and Where: Sign, Floor, Equal, and Cast from truth values.
+
+What is recognized becomes the operator itself.  The formulas are written here independently of the rewrites that write
+such nodes, so that a mistake in either is seen; `tests/equivalence/test_choices.py` runs both sides on all elements of
+small types.  They give equal values, but the NaN of such a Floor is the operand and not the quiet NaN: all NaNs are one
+value here, as in every comparison of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sonnx.equivalence.domain import TermDomain
+from sonnx.equivalence.movements import broadcast_places, constant_of, moved
+from sonnx.equivalence.terms import Term
+from sonnx.graph.call import Call, Calls
+from sonnx.model.ir import NOT_STATED, Attribute, Node
+from sonnx.model.scopes import Scope, canonical_domain
+from sonnx.model.writer import element_number
+from sonnx.numerics.formats import ELEMENTS, NAMES
+
+PRECISION = {"float16": 11, "float": 24, "double": 53}
+"""The bits of a significand, by element type."""
+
+Operands = tuple[Term, ...]
+
+
+class Choices:
+    """Recognizes the last node of a function that is written out.
+
+    Args:
+        domain: the domain of the model.
+        calls: of the model.
+        scope: the main graph, whose operator set the operators have.
+    """
+
+    def __init__(self, domain: TermDomain, calls: Calls, scope: Scope) -> None:
+        self.domain, self.store, self.calls, self.scope = domain, domain.store, calls, scope
+
+    def recognized(self, call: Call, operands: Sequence[Term | None]) -> Term | None:
+        """The output of the operator that a node is the last step of; None where it is no such node."""
+        recognize = _RECOGNIZERS.get(call.operator)
+        terms = [operand for operand in operands if operand is not None]
+        if recognize is None or canonical_domain(call.domain) or len(terms) < len(operands):
+            return None
+        if call.operator_set != self.scope.imports.get("") or any(term.shape is None for term in terms):
+            return None
+        return recognize(self, tuple(terms))
+
+    # ------------------------------------------------------------------ terms of further nodes
+
+    def node(self, operator: str, *operands: Term, **attributes: int) -> Term:
+        """The output of a node on terms; a Cast that is written out is one here, too."""
+        if operator == "Where" and (cast := self._cast(operands)) is not None:
+            return cast
+        names = tuple([f"operand {index}" for index in range(len(operands))])
+        written = tuple([Attribute(name, "int", value, fields=("i",)) for name, value in attributes.items()])
+        call = self.calls.of(self.scope, Node("", operator, "", "", names, ("result",), written))
+        [term] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        assert term is not None  # noqa: S101  the node has the output
+        return term
+
+    def number(self, element: str, value: float) -> Term:
+        """A scalar constant."""
+        return constant_of(self.store, np.array(value).astype(ELEMENTS[element]))
+
+    def operand_of(self, term: Term, operator: str, place: int) -> Term | None:
+        """The operand of an operator that gives a term, moved as the term is; None where another one gives it."""
+        if term.operator == operator and not term.domain and place < len(term.inputs):
+            operand = term.inputs[place]
+            return operand if operand is not None and (operand.is_constant or operand.shape == term.shape) else None
+        if term.operator != "moved" or term.shape is None:
+            return None
+        operands = [None if source is None else self.operand_of(source, operator, place) for source in term.inputs]
+        sources = [operand for operand in operands if operand is not None]
+        shapes = [source.shape for source in term.inputs if source is not None]
+        if len(sources) < len(operands) or [source.shape for source in sources] != shapes:
+            return sources[0] if len(operands) == len(sources) == 1 and sources[0].shape == () else None
+        return moved(self.store, sources, term.places, term.shape)
+
+    # ------------------------------------------------------------------ the functions
+
+    def by_where(self, operands: Operands) -> Term | None:
+        """Sign, Floor or Cast by their last Where."""
+        return self._cast(operands) or self._floor(operands) or self._sign(operands)
+
+    def by_less(self, operands: Operands) -> Term | None:
+        """Equal by its last Less."""
+        return self._equal(operands)
+
+    def _cast(self, operands: Operands) -> Term | None:
+        """1 where X is true, 0 where it is false."""
+        condition, one, zero = operands
+        if condition.is_constant or one.array is None or zero.array is None or condition.shape is None:
+            return None
+        element = NAMES.get(one.array.dtype, "")
+        if element not in NUMBERS or not _is(one, self.number(element, 1)) or not _is(zero, self.number(element, 0)):
+            return None
+        try:
+            shape = np.broadcast_shapes(condition.shape, one.array.shape, zero.array.shape)
+        except ValueError:
+            return None
+        self.store.rest_on("choices")
+        numbers = self.node("Cast", condition, to=element_number(element))
+        places = broadcast_places(numbers, shape)
+        return None if places is None else moved(self.store, [numbers], places, shape)
+
+    def _sign(self, operands: Operands) -> Term | None:
+        """-1 where X < 0, 1 where 0 < X, else |X|, which is +0 for both zeros; of integers 0."""
+        x = self.operand_of(operands[0], "Less", 0)
+        element = _element(x)
+        if x is None or element not in SIGNED or not _is(operands[1], self.number(element, -1)):
+            return None
+        zero = self.number(element, 0)
+        rest = self.node("Abs", x) if element in PRECISION else zero
+        upper = self.node("Where", self.node("Less", zero, x), self.number(element, 1), rest)
+        below = self.node("Less", x, zero)
+        return self._if_equal("Sign", (x,), (below, self.number(element, -1), upper), operands)
+
+    def _floor(self, operands: Operands) -> Term | None:
+        """|X| + C - C is |X| rounded to an integer, where the numbers from C on are integers; of the result, with the
+        sign of X, one less where X is below it.  X itself where it is 0, NaN, or at least C in magnitude.
+        """
+        x = operands[2]
+        element = _element(x)
+        size = self.operand_of(operands[0], "Less", 1)
+        if element not in PRECISION or size is None or self.operand_of(size, "Abs", 0) is not x:
+            return None
+        large, zero, one = (self.number(element, value) for value in (2.0 ** (PRECISION[element] - 1), 0, 1))
+        nearest = self.node("Sub", self.node("Add", size, large), large)
+        whole = self.node("Where", self.node("Less", x, zero), self.node("Neg", nearest), nearest)
+        lower = self.node("Where", self.node("Less", x, whole), self.node("Sub", whole, one), whole)
+        chosen = self.node("Where", self.node("Less", size, large), lower, x)
+        return self._if_equal("Floor", (x,), (self.node("Less", zero, size), chosen, x), operands)
+
+    def _equal(self, operands: Operands) -> Term | None:
+        """0 where one is less than the other; else 1, but for NaN, which is neither below 1 nor above 0."""
+        no, chosen = operands
+        less = self.operand_of(chosen, "Where", 0)
+        first, second = (None if less is None else self.operand_of(less, "Less", place) for place in (0, 1))
+        if first is None or second is None or not _is(no, self.number("int32", 0)):
+            return None
+        element = _element(first)
+        if element not in NUMBERS:
+            return None
+        no, yes = self.number("int32", 0), self.number("int32", 1)
+        value = yes
+        for operand in (second, first) if element in PRECISION else ():
+            above = self.node("Less", self.number(element, 0), operand)
+            below = self.node("Less", operand, self.number(element, 1))
+            value = self.node("Where", below, value, self.node("Where", above, value, no))
+        rest = self.node("Where", self.node("Less", second, first), no, value)
+        expected = self.node("Where", self.node("Less", first, second), no, rest)
+        return self._if_equal("Equal", (first, second), (no, expected), operands)
+
+    def _if_equal(self, operator: str, arguments: Operands, expected: Operands, operands: Operands) -> Term | None:
+        """The operator on its arguments, where the last node reads what is expected."""
+        for wanted, operand in zip(expected, operands, strict=True):
+            if wanted is not operand and not _is(operand, wanted):
+                return None
+        self.store.rest_on("choices")
+        return self.node(operator, *arguments)
+
+
+_RECOGNIZERS: Mapping[str, Callable[[Choices, Operands], Term | None]] = {
+    "Less": Choices.by_less,
+    "Where": Choices.by_where,
+}
+
+SIGNED = (*PRECISION, "int8", "int16", "int32", "int64")
+NUMBERS = (*SIGNED, "uint8", "uint16", "uint32", "uint64")
+
+
+def _is(operand: Term, number: Term) -> bool:
+    """Whether every element of a constant is a number, of its type and bit for bit."""
+    array, scalar = operand.array, number.array
+    if array is None or scalar is None or scalar.shape != () or array.dtype != scalar.dtype or not array.size:
+        return False
+    return array.tobytes() == scalar.tobytes() * array.size
+
+
+def _element(term: Term | None) -> Any:
+    return "" if term is None or not isinstance(term.facts.type, str) else term.facts.type

@@ -1,0 +1,1 @@
+"""Run work in other processes within limits, keep its results for a later run, and search the parts of a box."""

@@ -1,0 +1,51 @@
+"""Descriptors 0, 1 and 2, which whoever started this process may have closed.
+
+A file or pipe that is opened while one of them is closed gets its number.  A child process, whose own input and output
+have these numbers, would then hold the wrong end of a pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+STANDARD = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+"""The streams of descriptors 0, 1 and 2, and how each is opened."""
+
+
+def open_standard() -> None:
+    """Open those of descriptors 0, 1 and 2 that are closed on the null device, and the streams that Python left out."""
+    for number, (name, mode) in enumerate(STANDARD):
+        if not _is_open(number):
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            stream = os.fdopen(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
+            setattr(sys, name, stream)
+
+
+def pipe() -> tuple[int, int]:
+    """The reading and the writing end of a pipe; neither is 0, 1 or 2, even where these are closed."""
+    reader, writer = os.pipe()
+    return _above_standard(reader), _above_standard(writer)
+
+
+def _above_standard(descriptor: int) -> int:
+    if descriptor >= len(STANDARD) or sys.platform == "win32":
+        return descriptor
+    import fcntl
+
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, len(STANDARD))
+    os.close(descriptor)
+    return moved
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""Best-first search over the parts of a whole: the part that comes first is divided, until nothing is open.
+
+A `Problem` says what is divided: parts of a box that show a bound, a property, or nothing yet.  Parts may be divided in
+this process or in others, and each division may be kept, so that an interrupted search goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from itertools import count
+from time import monotonic
+from typing import Any, Generic, Protocol, TypeVar
+
+P = TypeVar("P")
+
+
+class PartState(Enum):
+    """What the search does with a part."""
+
+    OPEN = "to be divided"
+    DECIDED = "never to be divided"
+    STUCK = "not decided, and cannot be divided"
+
+
+class Problem(Protocol[P]):
+    """What is searched for."""
+
+    def state(self, part: P) -> PartState:
+        """What is to be done with a part."""
+        ...
+
+    def rank(self, part: P) -> Any:
+        """The place of an open part: the least rank is divided first, of equal ranks the oldest part."""
+        ...
+
+    def divide(self, parts: Iterable[P]) -> Iterable[tuple[P, Sequence[P] | None]]:
+        """Each part with the parts that take its place; None if it cannot be divided.
+
+        Parts are taken when there is room for them, and in this order they come from the search; they may end and go
+        on, because the parts that take the place of one are parts, too.  The search is over when this ends.
+        """
+        ...
+
+
+class Frontier(Generic[P]):
+    """The parts of a whole by their states."""
+
+    def __init__(self, problem: Problem[P], parts: Iterable[P]) -> None:
+        self.problem = problem
+        self.decided: list[P] = []
+        self.stuck: list[P] = []
+        self._order = count()
+        self._open: list[tuple[Any, int, P]] = []
+        for part in parts:
+            self._sort(part, self._open.append)
+        heapq.heapify(self._open)
+
+    @property
+    def open(self) -> list[P]:
+        """The parts to divide, the next one first, the others in no particular order."""
+        return [part for *_, part in self._open]
+
+    @property
+    def parts(self) -> list[P]:
+        """All parts."""
+        return [*self.decided, *self.stuck, *self.open]
+
+    def add(self, part: P) -> None:
+        """Add a part."""
+        self._sort(part, lambda entry: heapq.heappush(self._open, entry))
+
+    def take(self) -> P | None:
+        """The part to divide next, taken out; None if none is open."""
+        return heapq.heappop(self._open)[2] if self._open else None
+
+    def replace(self, part: P, parts: Sequence[P] | None) -> None:
+        """Record what took the place of a part that was taken out; None if it cannot be divided."""
+        if parts is None:
+            self.stuck.append(part)
+        for each in parts or ():
+            self.add(each)
+
+    def _sort(self, part: P, push: Callable[[tuple[Any, int, P]], None]) -> None:
+        match self.problem.state(part):
+            case PartState.DECIDED:
+                self.decided.append(part)
+            case PartState.STUCK:
+                self.stuck.append(part)
+            case PartState.OPEN:
+                push((self.problem.rank(part), next(self._order), part))
+
+
+class _Taken(Generic[P]):
+    """The parts to divide next, until a time; each is kept here until it is known what takes its place."""
+
+    def __init__(self, frontier: Frontier[P], end: float, at_least: int) -> None:
+        self.frontier, self.end, self.at_least = frontier, end, at_least
+        self.running: dict[int, P] = {}
+
+    def __iter__(self) -> Iterator[P]:
+        return self
+
+    def __next__(self) -> P:
+        self.at_least -= 1
+        part = self.frontier.take() if self.at_least >= 0 or monotonic() < self.end else None
+        if part is None:
+            self.at_least = 0
+            raise StopIteration
+        self.running[id(part)] = part
+        return part
+
+
+def search(
+    frontier: Frontier[P],
+    end: float,
+    *,
+    divide: Callable[[Iterable[P]], Iterable[tuple[P, Sequence[P] | None]]] | None = None,
+    at_least: int = 0,
+    keep: Callable[[P, Sequence[P] | None], None] = lambda part, parts: None,
+    progress: Callable[[], None] = lambda: None,
+    every: int = 1,
+) -> None:
+    """Divide the parts of a frontier until none is open, the time is over, or the problem ends the search.
+
+    Parts that are being divided when an error ends the search stay open.
+
+    Args:
+        frontier: the parts, which are replaced.
+        end: the time, as `monotonic` has it, after which no part is taken.
+        divide: divides parts in place of the problem, in other processes.
+        at_least: how many parts are taken at first, if so many are open, whatever the time.
+        keep: called with each part and what took its place, before another one is divided.
+        progress: called after each `every` divisions.
+        every: see `progress`.
+    """
+    taken = _Taken(frontier, end, at_least)
+    try:
+        for number, (part, parts) in enumerate((divide or frontier.problem.divide)(taken), 1):
+            del taken.running[id(part)]
+            frontier.replace(part, parts)
+            keep(part, parts)
+            if number % every == 0:
+                progress()
+    finally:
+        for part in taken.running.values():
+            frontier.add(part)
