@@ -25,6 +25,7 @@ from sonnx.checker.rules import (
     SubjectResults,
     is_out_of_place,
 )
+from sonnx.checker.satisfiability import open_parameter, witness
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.graph.derived_values import with_derived_values
@@ -129,7 +130,8 @@ class FactsDomain:
 
     def own_results(self, signature: Signature, demands: Demands, views: Views) -> list[RuleResult]:
         """The results of the operator's own rules for one call, in order."""
-        return list(_own_results(signature, demands, views, self.rules, self._listing))
+        results = list(_own_results(signature, demands, views, self.rules, self._listing))
+        return _with_witness(signature, demands, views.names, results)
 
     def _without_facts(self, call: Call) -> list[RuleResult]:
         results = self._of_calls.get(call)
@@ -320,6 +322,43 @@ def _own_results(
             is_active = result.cause in rules.slugs or "." in result.cause
             causes[rule.name] = result.cause if is_active else rule.slug
         yield result
+
+
+def _with_witness(
+    signature: Signature, demands: Demands, names: Mapping[str, Any], results: list[RuleResult]
+) -> list[RuleResult]:
+    """The results, where a shape is assumed with a value that gives it, or failing because no value does."""
+    shapes = {f"{signature.operator}.{name}-shape" for name in signature.shapes}
+    assumed = [result for result in results if result.verdict is Verdict.ASSUMED]
+    if not any(result.rule.slug in shapes for result in assumed):
+        return results
+    if any(result.verdict is Verdict.FAIL for result in results):
+        return results  # a necessary condition on the declared shapes says it, or another defect comes first
+    parameter = open_parameter(signature, names)
+    if not parameter:
+        return results
+    slugs = {result.rule.slug for result in assumed}
+    conditions = [(rule, condition.demand) for rule, condition in demands.rules if condition and rule.slug in slugs]
+    found = witness(signature, names, parameter, [(rule.when, demand) for rule, demand in conditions])
+    if found == "":  # then what ONNX demands decides
+        of_onnx = [(rule.when, demand) for rule, demand in conditions if rule.kind == "validity"]
+        found = None if witness(signature, names, parameter, of_onnx) else ""
+    if found is None:
+        return results
+    if found:
+        return [replace(result, witness=found) if result in assumed else result for result in results]
+    return [
+        _without_value(result, signature, parameter, names) if result.rule.slug in shapes & slugs else result
+        for result in results
+    ]
+
+
+def _without_value(result: RuleResult, signature: Signature, parameter: str, names: Mapping[str, Any]) -> RuleResult:
+    """The failure of a shape that no value of a parameter gives."""
+    output = result.rule.slug.rpartition(".")[2].removesuffix("-shape")
+    shown = value_text(names[output].shape)
+    text = f"{output}.shape = {shown}, which no value of {parameter} gives"
+    return replace(result, verdict=Verdict.FAIL, actual=text, breaks_onnx=True, names=(output, parameter))
 
 
 def _at_run_time(

@@ -61,6 +61,7 @@ class _Row(NamedTuple):
     key: tuple[str, Verdict]
     said: tuple[str, str, bool, tuple[Tag, ...], str]
     names: tuple[str, ...]
+    witness: str = ""
 
 
 class ReportBuilder:
@@ -112,7 +113,8 @@ class ReportBuilder:
 
     def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
-        self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
+        finding = Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands, row.witness)
+        self.findings.append(finding)
 
     def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
         """Count a failure, or a missing answer, of a rule that a function decides, and say whether to list it."""
@@ -149,7 +151,7 @@ class ReportBuilder:
     def _row(self, result: RuleResult) -> _Row:
         cause = result.cause if result.cause in self.active.slugs or "." in result.cause else ""
         said = shortened(result.actual), result.requires, result.breaks_onnx, self._latest_tags(result.rule), cause
-        return _Row((result.rule.slug, result.verdict), said, result.names)
+        return _Row((result.rule.slug, result.verdict), said, result.names, result.witness)
 
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""

@@ -248,6 +248,8 @@ class RuleResult(Struct, frozen=True, eq=False):
     breaks_onnx: bool = False
     cause: str = ""
     names: tuple[str, ...] = ()
+    witness: str = ""
+    """Of an assumption a value of the operand that satisfies it, "" where none was looked for."""
 
 
 class SubjectResults(Struct, frozen=True, eq=False):
