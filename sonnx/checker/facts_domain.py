@@ -245,14 +245,16 @@ def _operand_results(
     """The rules about inputs and outputs, for each that is not a dense tensor, else once for all of them."""
     others = list[tuple[str, str]]()
     for formal in signature.formals:
-        named = member_names((formal.name,), names)
+        formals = member_names((formal.name,), names)
         kinds = [facts.kind for facts in members((formal.name,), names)]
-        others += [pair for pair in zip(named, kinds, strict=True) if pair[1] not in DENSE]
-    known = at(call.definition.kinds, signature.version) if call.definition else None
-    listed = others or [("", DENSE[0])]
+        others += [pair for pair in zip(formals, kinds, strict=True) if pair[1] not in DENSE]
+    known = (at(call.definition.kinds, signature.version) if call.definition else None) or ()
+    if others and known:  # values of one type variable are of one kind
+        kinds = [facts.kind for group in signature.groups.values() for facts in members(group, names)]
+        known = known if len({kind for kind in kinds if kind != "not stated"}) == 1 else ()
     for condition in rules.conditions_about("operand"):
-        for name, kind in listed:
-            result = condition.result(Views({"operand": {"kind": kind}, "kinds": (*DENSE, *(known or ()))}))
+        for name, kind in others or [("", DENSE[0])]:
+            result = condition.result(Views({"operand": {"kind": kind}, "kinds": (*DENSE, *known)}))
             stated = _stating(result, f"{name} is a {kind}, {signature.operator} takes tensors")
             yield replace(stated, names=(name,)) if result.verdict is Verdict.FAIL else result
 
