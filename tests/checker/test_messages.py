@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import onnx.parser
+
+import sonnx
 from sonnx.checker.report import Finding
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import check_case
@@ -51,3 +54,15 @@ def test_a_message_that_rests_on_a_constant_names_it() -> None:
     """`where` says which value of the model the constant input is."""
     [finding] = [each for each in failures() if each.rule == "ReduceSum.axes-range"][:1]
     assert "axes" in finding.values_by_name
+
+
+def test_a_misspelt_attribute_is_one_failure() -> None:
+    """The attribute that it stands for is neither missing nor left to its default: both wait for known-attribute."""
+    text = """<ir_version: 10, opset_import: ["" : 13]> g (float[2, 3] a) => (int64[2, 1] y)
+    { y = ArgMax <axis = 1, keepdim = 1, select_last_index = 0> (a) }"""
+    report = sonnx.check(onnx.parser.parse_model(text).SerializeToString())
+    assert [finding.rule for finding in report.roots] == ["known-attribute"]
+    assert "did you mean 'keepdims'?" in report.roots[0].actual
+    assert {(finding.rule, finding.cause) for finding in report.findings[1:]} == {
+        ("no-default-values", "known-attribute")
+    }
