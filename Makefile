@@ -50,15 +50,17 @@ WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, networks random_models recorded_b
 WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
 WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py profile/test_cases.py \
   numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
-  tools/test_code_mutants.py checker/test_node_verdicts.py equivalence/test_fixed_models.py \
+  checker/test_node_verdicts.py equivalence/test_fixed_models.py \
   equivalence/test_attributes.py
 whole: $(VENV)/installed
 	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)
 
-# Small changes of modules that the tests must detect: those of the recorded modules that have changed, 40 of each;
-# a few minutes for a module.
+# Small changes of code, and which of them the tests do not detect: a sample of the modules or packages MODULES; each change
+# takes a second and the tests of the package.
+MODULES ?= sonnx.bounds sonnx.equivalence sonnx.rewriter sonnx.suite sonnx.prover
 mutants: $(VENV)/installed
-	nice -n 19 $(BIN)/python -m tools.code_mutants --write
+	$(BIN)/pip install --quiet --disable-pip-version-check "cosmic-ray>=8.4"
+	nice -n 19 $(BIN)/python -m tools.mutants $(MODULES)
 
 # Compare proofs/record.json with the theorems: what asks the recorded questions, of the recorded versions of the
 # solvers, is as recorded, and both solvers decide the rest; a minute.  0 if all results are as expected.
@@ -95,8 +97,8 @@ formal: $(VENV)/installed
 formal-terms: $(VENV)/installed
 	$(BIN)/python -m tests.support.second_encoder $(FORMAL)/second_encoder $(FORMAL)/rules.v
 
-# A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and the tables of docs/runtimes.md and
-# docs/suite.md; an hour and more. Reports of other versions of a runtime in build/reports stay.
+# A suite of the newest edition in build/suite, its runs on all runtimes of the extra [suite], and their tables in
+# docs/measurements; an hour and more. Reports of other versions of a runtime in build/reports stay.
 RUNTIMES ?= onnxruntime reference openvino tract
 conformance:
 	rm -rf build/suite
@@ -104,7 +106,7 @@ conformance:
 	nice -n 19 $(BIN)/python -m benchmarks.conformance build/suite build/reports $(RUNTIMES:%=--run %) --write
 
 # A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
-# of docs/suite.md; half an hour.
+# in docs/measurements; half an hour.
 wrong-kernels: $(VENV)/installed
 	rm -rf build/suite
 	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json

@@ -1,4 +1,4 @@
-"""Runs of one suite on runtimes: their tables in docs/runtimes.md, and the figures of the suite in docs/suite.md.
+"""Runs of one suite on runtimes: their tables, and the figures of the suite, in docs/measurements.
 
     python -m benchmarks.conformance SUITE REPORTS --run NAME... [--operator NAME...]
     python -m benchmarks.conformance SUITE REPORTS --write
@@ -19,11 +19,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.measurements import write
 from sonnx.report.document import Standing
 from sonnx.suite.archive import Suite, read_suite
 from sonnx.suite.result import Counts, SuiteRun, read_run
 
-DOCUMENTS = Path(__file__).parent.parent / "docs"
 COMMAND = "make conformance"
 
 
@@ -132,14 +132,6 @@ def figures(suite: Suite) -> str:
     return "\n".join(["| of the suite | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""])
 
 
-def replaced(page: str, mark: str, text: str) -> None:
-    """Put a text between the marks of a page."""
-    path = DOCUMENTS / page
-    before, _, rest = path.read_text("utf-8").partition(f"<!-- {mark} -->\n")
-    _, _, after = rest.partition(f"<!-- end of {mark} -->")
-    path.write_text(f"{before}<!-- {mark} -->\n{text}<!-- end of {mark} -->{after}", "utf-8")
-
-
 def main() -> None:
     """Run what is asked, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -147,7 +139,7 @@ def main() -> None:
     parser.add_argument("reports", type=Path)
     parser.add_argument("--run", action="append", default=[], metavar="NAME", help="a runtime; may be repeated")
     parser.add_argument("--operator", action="append", default=[], help="only these operators")
-    parser.add_argument("--write", action="store_true", help="replace the tables in docs")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/measurements")
     options = parser.parse_args()
     options.reports.mkdir(parents=True, exist_ok=True)
     for name in options.run:
@@ -156,8 +148,8 @@ def main() -> None:
     texts = section(suite, [*read_reports(options.reports)]), figures(suite)
     print(*texts, sep="\n")
     if options.write:
-        replaced("runtimes.md", "conformance", texts[0])
-        replaced("suite.md", "figures", texts[1])
+        write("conformance", texts[0])
+        write("suite-figures", texts[1])
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 python -m benchmarks.elementwise [--rounds 15] [--size 1000000] [--only Exp] [--write]
 
 A ratio is the median time of this project's kernel over the median of the peer's.  numpy's functions are not correctly
-rounded; a composite (Sigmoid, Softmax, LeakyRelu) is the usual few lines of numpy.  `--write` renews the table in
-docs/speed.md.
+rounded; a composite (Sigmoid, Softmax, LeakyRelu) is the usual few lines of numpy.  `--write` writes the table to
+docs/measurements.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import argparse
 import statistics
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
 
-from benchmarks.racing import HEAD, Action, Case, line, measure, write
+from benchmarks.measurements import write
+from benchmarks.racing import HEAD, Action, Case, line, measure
 from benchmarks.values import runtimes
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.plan import interpreted
@@ -29,7 +29,6 @@ from sonnx.model.reader import read
 from sonnx.numerics.formats import NAMES, Array
 from sonnx.profile.catalogue import editions
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 VERSION = 22
 MEDIAN, EACH = 8.0, 15.0
 """The targets: the median of all ratios to numpy, and every one."""
@@ -145,7 +144,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--size", type=int, default=10**6, help="elements, a multiple of 1000")
     parser.add_argument("--only", default="", help="one operator")
-    parser.add_argument("--write", action="store_true", help="renew the table in docs/speed.md")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     measured = []
@@ -161,7 +160,7 @@ def main() -> None:
     said = f"{of_all}, largest {max(ratios):.3g} (target ≤ {EACH:g}): {met}."
     print(said)
     if options.write:
-        write(DOCUMENT, "\n".join(["", said, "", HEAD, *map(line, measured), "", ""]), "elementwise.py")
+        write("elementwise", "\n".join([said, "", HEAD, *map(line, measured)]))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 python -m benchmarks.fix [MODEL …] [--samples 1] [--write]
 
 The models are those of tests/models, the networks that the onnx package brings, and those named.  `--write` puts this
-table, that of the rewrites, and that of the exports with and without --within-bound into docs/fix.md.
+table, and that of the exports with and without --within-bound, into docs/measurements, and that of the rewrites into
+docs/fix.md.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import onnx
 
 import sonnx
+from benchmarks.measurements import write
 from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
@@ -141,11 +143,12 @@ def rewrites() -> Iterator[str]:
         yield f"| {rewrite.description.title} | {', '.join(rewrite.rules)} | {theorem} |\n"
 
 
-def write(mark: str, text: str) -> None:
-    """Put a table between the two marks of the page."""
-    begin, end = f"<!-- {mark} -->\n", "<!-- end -->"
+def write_rewrites() -> None:
+    """Put the table of rewrites, which nothing measures, between the two marks of docs/fix.md."""
+    begin, end = "<!-- rewrites -->\n", "<!-- end -->"
     before, found, rest = PAGE.read_text("utf-8").partition(begin)
-    assert found, f"the page has no mark {mark}"
+    assert found, "the page has no table of rewrites"
+    text = REWRITES + "".join(rewrites())
     PAGE.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")
 
 
@@ -161,15 +164,15 @@ def main() -> None:
         rows.append(row(path, options.samples))
         print(rows[-1], end="", flush=True)
     if options.write:
-        write("rewrites", REWRITES + "".join(rewrites()))
-        write("models", HEAD + "".join(rows))
+        write_rewrites()
+        write("fix-models", HEAD + "".join(rows))
     outcomes = []
     for path in (*exported_models(), *frameworks(), *options.models, *light_networks()):
         outcomes.append(outcome(path))
         print(outcomes[-1], end="", flush=True)
     print(total(outcomes))
     if options.write:
-        write("exports", EXPORTS + "".join(map(str, outcomes)) + total(outcomes))
+        write("fix-exports", EXPORTS + "".join(map(str, outcomes)) + total(outcomes))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Time layers by themselves, models of one node, against the runtimes, in turns: python -m benchmarks.layers --write.
 
 A ratio is the median time of a run of this project, of a model that is prepared, over the median of the peer's.  Inputs
-and weights are normally distributed; weights are initializers.  `--write` renews the table in docs/speed.md.
+and weights are normally distributed; weights are initializers.  `--write` writes the table to docs/measurements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -20,12 +19,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.racing import Action, Case, measure, write
+from benchmarks.measurements import write
+from benchmarks.racing import Action, Case, measure
 from benchmarks.values import runtimes
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 VERSION = 14
 HEAD = """| layer | case | ms | /onnx.reference | /onnxruntime | elements | exact path |
 |---|---|---|---|---|---|---|"""
@@ -91,7 +90,7 @@ def line(made: Case, counts: tuple[int, int]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--write", action="store_true", help="renew the table in docs/speed.md")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(HEAD)
@@ -102,7 +101,7 @@ def main() -> None:
         lines.append(line(measure(made, options.rounds), counts))
         print(lines[-1], flush=True)
     if options.write:
-        write(DOCUMENT, "\n".join(["", HEAD, *lines, "", ""]), "layers.py")
+        write("layers", "\n".join([HEAD, *lines]))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
+from benchmarks.measurements import write
+
 MEDIAN, EACH = 0.15, 0.5
 
 LEAST, LONG = 2, 15
@@ -253,7 +254,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, help="a folder with more networks")
     parser.add_argument("--random", action="store_true", help="also the nine with random weights")
     parser.add_argument("--products", action="store_true", help="the share of matrix products, nothing else")
-    parser.add_argument("--write", action="store_true", help="renew the table in docs/speed.md")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     parser.add_argument("--peak", nargs=2, metavar=("RUNNER", "MODEL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -285,14 +286,7 @@ def main() -> None:
     said = [verdict(side, what) for side, what in ((measured[: len(of_package)], ""), (random, RANDOM)) if side]
     print("\n".join(said))
     if options.write:
-        write("\n".join(["", *said, "", HEAD, *map(line, [*measured, *random]), "", ""]))
-
-
-def write(text: str) -> None:
-    """Put the table between its two marks."""
-    begin, end = "<!-- networks.py -->\n", "<!-- end of networks.py -->"
-    before, _, rest = DOCUMENT.read_text("utf-8").partition(begin)
-    DOCUMENT.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")
+        write("networks", "\n".join([*said, "", HEAD, *map(line, [*measured, *random])]))
 
 
 if __name__ == "__main__":

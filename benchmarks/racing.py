@@ -8,7 +8,6 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -100,10 +99,3 @@ def line(case: Case) -> str:
 
 HEAD = """| operator | type | case | µs | /numpy | target | | /onnx.reference | /onnxruntime |
 |---|---|---|---|---|---|---|---|---|"""
-
-
-def write(document: Path, text: str, script: str = "values.py") -> None:
-    """Put the tables of a script between its two marks of a document."""
-    begin, end = f"<!-- {script} -->\n", "<!-- end -->"
-    before, _, rest = document.read_text("utf-8").partition(begin)
-    document.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")

@@ -1,7 +1,7 @@
 """How far onnxruntime is from the exact values, on real networks: python -m benchmarks.runtimes --models DIR --write.
 
 Every node on equal inputs, summed up by operator, and the outputs of the whole models.  The nine networks of the onnx
-package are always compared; --models names a folder with more.  --write puts the tables into docs/runtimes.md.
+package are always compared; --models names a folder with more.  --write puts the tables into docs/measurements.
 """
 
 from __future__ import annotations
@@ -15,22 +15,15 @@ from pathlib import Path
 import onnx
 
 import sonnx
+from benchmarks.measurements import write
 from sonnx.executor.comparison import CLASS_NODE, EQUAL, OUTPUT, Comparison, Row
 from sonnx.report.comparison import cells_of
 
-PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"
-HEAD = """# A runtime on real networks
-
-How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
+HEAD = """How far {runtime} is from the exact values. The inputs of each model are generated from seed 0: one
 set of ordinary numbers of [-1, 1), and for the models of DIR a second one of small multiples of one half; then each
 node runs alone on class inputs, as many as the default budget allows.
-[Below](#conformance-of-runtimes) is the conformance of several runtimes, operator by operator, from runs of a suite.
-[comparing.md](comparing.md) says what is counted. Made by `{command}`; the figures are those of that run.
 
 """
-CONFORMANCE = "## Conformance of runtimes\n"
-"""Begins the rest of the page, which `benchmarks.conformance` writes."""
-COMMAND = "python -m benchmarks.runtimes --models DIR --write"
 
 
 def models(more: Path | None) -> Iterator[tuple[Path, int]]:
@@ -83,7 +76,7 @@ def outputs(found: list[Comparison]) -> Iterator[tuple[str, ...]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=Path, default=None, metavar="DIR", help="a folder with more models")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/runtimes.md")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/measurements")
     options = parser.parse_args()
     found: list[Comparison] = []
     for path, runs in models(options.models):
@@ -91,20 +84,19 @@ def main() -> None:
         print(path.name, found[-1].runs, "runs", flush=True)
     nodes = [row for each in found for row in each.rows if row.way == EQUAL]
     figures = ("elements", "identical", "ulp, largest", "mean", "absolute, largest", "special values")
-    page = HEAD.format(runtime=found[0].runtime, command=COMMAND)
-    page += "## Outputs of whole models\n\n"
+    page = HEAD.format(runtime=found[0].runtime)
+    page += "### Outputs of whole models\n\n"
     page += table(("model", *figures, "first operator that differs on equal inputs"), outputs(found))
-    page += "\n## Nodes on equal inputs, by operator\n\n"
+    page += "\n### Nodes on equal inputs, by operator\n\n"
     page += table(("operator", "nodes", *figures), by_operator(nodes))
-    page += "\n## Nodes on class inputs, by operator\n\n"
+    page += "\n### Nodes on class inputs, by operator\n\n"
     page += "A kind is explained where an erratum decides or an intermediate result may overflow.\n\n"
     alone = [row for each in found for row in each.rows if row.way == CLASS_NODE]
     heads = ("operator", "nodes", "comparisons", "faults", "differs in", "explained", "a class where it differs")
     page += table(heads, by_class(alone))
     print(page)
     if options.write:
-        _, mark, kept = PAGE.read_text("utf-8").partition(CONFORMANCE)
-        PAGE.write_text(page + "\n" + mark + kept, "utf-8")
+        write("runtimes", page)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ import numpy as np
 import onnx
 
 import sonnx
+from benchmarks.measurements import write
 from benchmarks.wrong_kernels import Call, WrongKernel, total, wrong_kernels
 from sonnx.base.files import sha256
 from sonnx.checker.verdicts import Verdict
@@ -45,8 +46,6 @@ from sonnx.suite.judge import differences
 from sonnx.suite.runs import explanation
 from tests.support.node_tests import node_tests
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "suite.md"
-START, END = "<!-- wrong kernels -->", "<!-- end of wrong kernels -->"
 RELATIVE, ABSOLUTE = 1e-3, 1e-7
 """What ONNX's runner of node tests allows."""
 PROBES, MODELS = 4, 12
@@ -240,7 +239,7 @@ def main() -> None:
     parser.add_argument("suite", type=Path)
     parser.add_argument("--operator", action="append", default=[])
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/suite.md")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     options = parser.parse_args()
     suite = read_suite(options.suite)
     names = options.operator or [*dict.fromkeys(part.operator for part in suite.parts)]
@@ -255,10 +254,7 @@ def main() -> None:
     found = {name: found[name] for name in names}
     print(table(found))
     if options.write:
-        text = DOCUMENT.read_text("utf-8")
-        before, _, rest = text.partition(START)
-        _, _, after = rest.partition(END)
-        DOCUMENT.write_text(f"{before}{START}\n{table(found)}{END}{after}", "utf-8")
+        write("wrong-kernels", table(found))
 
 
 if __name__ == "__main__":

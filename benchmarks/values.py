@@ -4,7 +4,7 @@ python -m benchmarks.values [--rounds 15] [--only float16] [--write]
 
 A ratio is the median time of this project's kernel over the median of the peer's; below 1 is faster.  The kernel and
 numpy write into an array that is there already, as the executor's buffers are; the runtimes allocate their outputs.
-`--write` puts the tables into docs/speed.md; `make docs` draws them.
+`--write` puts the table into docs/measurements.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from benchmarks.racing import HEAD, Action, Case, line, measure, write
+from benchmarks.measurements import write
+from benchmarks.racing import HEAD, Action, Case, line, measure
 from sonnx.checker.checker import stated_facts
 from sonnx.checker.rules import ActiveRules
 from sonnx.executor.executor import execute
@@ -36,7 +36,6 @@ from sonnx.profile.catalogue import editions
 
 FLOATS = ("float", "double", "float16", "bfloat16")
 TYPES = ("int8", "int32", "int64", *FLOATS)
-DOCUMENT = Path(__file__).parent.parent / "docs" / "speed.md"
 
 BROADCAST: dict[str, list[tuple[int, ...]]] = {
     "scalar": [(10**6,), ()],
@@ -193,7 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="one element type")
-    parser.add_argument("--write", action="store_true", help="renew docs/speed.md")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     measured = []
@@ -209,7 +208,7 @@ def main() -> None:
     said += f"Executor: {beyond:.1f} µs for each node beyond its kernel (target ≤ 5), {prepare:.1f} µs to prepare it."
     print(said)
     if options.write:
-        write(DOCUMENT, "\n".join(["", said, "", HEAD, *map(line, measured), "", ""]))
+        write("values", "\n".join([said, "", HEAD, *map(line, measured)]))
 
 
 if __name__ == "__main__":

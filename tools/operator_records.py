@@ -13,13 +13,11 @@ import sys
 from collections import Counter
 from functools import partial
 
-from sonnx.evidence.mutation import RECORD, MutationRecord, Survivor, mutation_record
+from sonnx.evidence.mutation import RECORD, MutationRecord, mutation_record
 from sonnx.proofs import registry
 from tests.support.paths import DOCS
 from tools import headline, rule_mutants
-
-ONE_TYPE = "one-type"
-"""The reason for mutants of rules about types, which follow from the table of types; a test checks it for each."""
+from tools.rule_mutants import MutationTest
 
 
 def theorems_of(operator: str) -> list[str]:
@@ -45,7 +43,7 @@ def with_figures(text: str) -> str:
 
 def with_mutants(text: str, record: MutationRecord) -> str:
     """docs/robustness.md with the row of the mutants of rules."""
-    first, second, *others = [len(group.survivors) for group in record.groups]
+    first, second, *others = [group.number for group in record.groups]
     share = round(100 * record.detected / record.mutants)
     row = (f"{record.mutants:,}", f"{record.detected:,} ({share} %)", first, second, sum(others))
     number, detected = r"[\d,]+", r"[\d,]+ \(\d+ %\)"
@@ -57,12 +55,13 @@ def with_mutants(text: str, record: MutationRecord) -> str:
     )
 
 
-def with_survivors(text: str, number: int, survivors: list[Survivor]) -> str:
-    """The record of the mutation test with the number of mutants, and survivors whose rule follows from a table."""
-    rows = "".join(f"  ['{one.rule}', '''{one.text}''', '''{one.mutant}'''],\n" for one in survivors)
-    head, begin, rest = text.partition(f"[{ONE_TYPE}]")
-    reason, listed, more = rest.partition("survivors = [\n")
-    return re.sub(r"^mutants = \d+$", f"mutants = {number}", head, flags=re.M) + begin + reason + listed + rows + more
+def with_counts(text: str, found: MutationTest) -> str:
+    """The record of the mutation test with the numbers of mutants and of survivors whose reason follows from types."""
+    text = re.sub(r"^mutants = \d+$", f"mutants = {found.mutants}", text, flags=re.M)
+    for reason, rules in found.by_types.items():
+        rows = "".join(f'"{rule}" = {number}\n' for rule, number in sorted(rules.items()))
+        text = re.sub(rf'(?<=^\[{reason}\.rules\]\n)(?:".*\n)*', rows, text, flags=re.M)
+    return text
 
 
 def main(operator: str) -> int:
@@ -77,10 +76,8 @@ def main(operator: str) -> int:
         subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
         for module, arguments in steps
     ]
-    mutation_test = rule_mutants.mutation_test([])
-    unexplained = mutation_test.unexplained(mutation_record())
-    by_type = [one for one in unexplained if one.rule.endswith("-allowed") and one.mutant in one.text.split(" and ")]
-    RECORD.write_text(with_survivors(RECORD.read_text("utf-8"), mutation_test.mutants, by_type), "utf-8")
+    found = rule_mutants.mutation_test()
+    RECORD.write_text(with_counts(RECORD.read_text("utf-8"), found), "utf-8")
     mutation_record.cache_clear()
     for file, figures in (
         ("trust.md", with_figures),
@@ -88,10 +85,10 @@ def main(operator: str) -> int:
     ):
         page = DOCS / file
         page.write_text(figures(page.read_text("utf-8")), "utf-8")
-    for one in unexplained:
-        if one not in by_type:
-            print(f"no case detects this change of {one.rule}; add one:\n    {one.text}\n    {one.mutant}")
-    return max(*codes, int(len(unexplained) > len(by_type)))
+    unexplained = found.unexplained(mutation_record())
+    for survivor in unexplained:
+        print(f"no case detects this change of {survivor.rule}; add one:\n    {survivor.mutant}")
+    return max(*codes, int(bool(unexplained)))
 
 
 if __name__ == "__main__":

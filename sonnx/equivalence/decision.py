@@ -29,7 +29,7 @@ BOUND_TO = (1, 2)
 first one, unless the second one shows a difference, or a value that only one model has."""
 
 
-class Comparison(Struct, frozen=True):
+class ModelComparison(Struct, frozen=True):
     """What is known of two models, with the input on which they differ, by the names of the first one; empty where none
     is known.
     """
@@ -45,7 +45,7 @@ def compare_models(
     return compare(first, second, options, domain).result
 
 
-def compare(first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None) -> Comparison:
+def compare(first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None) -> ModelComparison:
     """Whether two models are the same function; `domain` has what earlier runs have prepared of calls.
 
     Raises:
@@ -57,7 +57,7 @@ def compare(first: Side, second: Side, options: EquivalenceOptions, domain: RunD
 
 def compare_sized(
     first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
-) -> Comparison:
+) -> ModelComparison:
     """The same of models whose symbols have the numbers of the options."""
     edition = catalogue.edition_named(options.edition).name
     pairing = paired(first.model, second.model, options.renamed)
@@ -65,11 +65,11 @@ def compare_sized(
     if is_one_file and not options.box and _is_function(first.model):
         outputs = tuple(ComparedOutput(name, partner, Answer.IDENTICAL) for name, partner in pairing.outputs.items())
         result = Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
-        return Comparison(result)
+        return ModelComparison(result)
     task = _Task(pairing, edition, options, run_domain(edition) if domain is None else domain, is_one_file)
     matched = task.matched(first, second)
     if matched.decided:
-        return Comparison(task.result(first, second, matched, {}, Searched(None, 0, "")))
+        return ModelComparison(task.result(first, second, matched, {}, Searched(None, 0, "")))
     shapes = [shapes_of_open_inputs(first.model, pairing, number) for number in BOUND_TO]
     if not shapes[0]:
         return task.searched(first, second, {}, matched)
@@ -129,7 +129,7 @@ class _Task(Struct, frozen=True):
     domain: RunDomain
     is_one_file: bool
 
-    def for_shapes(self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]]) -> Comparison:
+    def for_shapes(self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]]) -> ModelComparison:
         """The result for inputs of these shapes."""
         first = with_shapes(first, shapes)
         second = with_shapes(second, {self.pairing.inputs[name]: shape for name, shape in shapes.items()})
@@ -148,7 +148,7 @@ class _Task(Struct, frozen=True):
 
     def searched(
         self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]], matched: _Matched
-    ) -> Comparison:
+    ) -> ModelComparison:
         """The result after a search for an input on which models differ that do not match."""
         searched, options = Searched(None, 0, ""), self.options
         if not matched.decided and options.runs:
@@ -157,7 +157,7 @@ class _Task(Struct, frozen=True):
                 self.pairing.outputs, options.hypotheses, _operators(first.model) != _operators(second.model),
             )  # fmt: skip
             searched = search.found(options.runs, options.seed)
-        return Comparison(self.result(first, second, matched, shapes, searched), searched.inputs)
+        return ModelComparison(self.result(first, second, matched, shapes, searched), searched.inputs)
 
     def result(
         self,

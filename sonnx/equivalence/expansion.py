@@ -40,7 +40,7 @@ AXES_ARE_INPUT = 18
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
 
-class Result(NamedTuple):
+class PassedOn(NamedTuple):
     """A node that passes on what other nodes computed in the place of one node.
 
     Attributes:
@@ -71,7 +71,7 @@ class Expansion:
         self.functions = {function_key(function) for function in model.functions}
         self.loops = Loops(domain, self.inlining.taken)
         self.constants = 0
-        self.results: list[Result] = []
+        self.results: list[PassedOn] = []
 
     def before(self, node: Node) -> Node:
         """The node itself."""
@@ -102,7 +102,7 @@ class Expansion:
             place.define(node.outputs[0], recognized)
         return None
 
-    def _define(self, result: Result, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+    def _define(self, result: PassedOn, visit: Visit[Term, str], place: Place[Term, str]) -> None:
         """Give the output of a node the value that other nodes computed for it."""
         [term] = place.values(visit.inputs)
         if term is None:
@@ -113,7 +113,7 @@ class Expansion:
             term = movements.moved(self.store, [term], None, result.shape)
         place.define(result.node.outputs[0], term)
 
-    def _ideal(self, result: Result, term: Term) -> Term:
+    def _ideal(self, result: PassedOn, term: Term) -> Term:
         """What a term is over the reals; of an operator on elements, below a movement."""
         sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
         if not result.elementwise or not sources or any(source.is_constant for source in sources):
@@ -208,7 +208,7 @@ class Expansion:
         for name, term in formula.terms.items():
             place.define(name, term)
         last = Node(visit.node.name, "Identity", "", "", (formula.result,), (output,), ())
-        self.results.append(Result(last, formula.ideal, shape=prepared.output_specs[0][0]))
+        self.results.append(PassedOn(last, formula.ideal, shape=prepared.output_specs[0][0]))
         return [*formula.nodes, last]
 
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
@@ -243,7 +243,7 @@ class Expansion:
         result = steps.names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
         last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
         if fused.ideal:
-            self.results.append(Result(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
+            self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
         return [*nodes, last]
 
     def _axes(self, steps: _FusedCall, operator_set: int) -> bool:

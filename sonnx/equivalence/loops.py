@@ -60,19 +60,19 @@ class Loops:
         if stacked and not times:
             return None
         self.nodes += nodes
-        made: list[Node] = []
+        unrolled: list[Node] = []
         state = list(carried)
         for number in range(times):
             written, texts = self._iteration(body, number, state, place)
-            made += written
+            unrolled += written
             state = texts[1 : count + 1]
             for every, name in zip(stacked, texts[count + 1 :], strict=True):
                 every.append(name)
         results = dict(zip(node.outputs, [*state, *[""] * len(stacked)], strict=False))
-        made += [Node("", "Identity", "", "", (own,), (name,), ()) for name, own in results.items() if name and own]
+        unrolled += [Node("", "Identity", "", "", (own,), (name,), ()) for name, own in results.items() if name and own]
         for name, every in zip(node.outputs[count:], stacked, strict=False):
-            made += self._stack(every, name, visit, place) if name else []
-        return made
+            unrolled += self._stack(every, name, visit, place) if name else []
+        return unrolled
 
     def _iterations(self, body: Graph, visit: Visit[Term, str], place: Place[Term, str]) -> int | None:
         most, holds = (*place.values(visit.inputs), None, None)[:2]
@@ -118,8 +118,8 @@ class Loops:
             new = names[tensor.name]
             place.define(new, self.domain.constant(replace(tensor, name=new), False))
         counter, condition, *carried = (operand.name for operand in body.inputs)
-        given: dict[str, Array] = {counter: np.array(number, np.int64), condition: np.array(True)}
-        for name, value in given.items():
+        constants: dict[str, Array] = {counter: np.array(number, np.int64), condition: np.array(True)}
+        for name, value in constants.items():
             names[name] = unused(f"{name}@loop{number}", self.taken)
             place.define(names[name], movements.constant_of(self.store, value))
         names |= dict(zip(carried, state, strict=True))

@@ -63,12 +63,14 @@ class Pairs:
         self._by_name()
         self._by_neighbours()
 
-    def _pair(self, one: int, other: int) -> None:
-        self.forward[one], self.backward[other] = other, one
+    def _pair(self, index: int, partner: int) -> None:
+        self.forward[index], self.backward[partner] = partner, index
 
-    def _fits(self, one: int, other: int) -> bool:
-        mine, its = self.first.graph.nodes[one], self.second.graph.nodes[other]
-        return one not in self.forward and other not in self.backward and _operator(mine) == _operator(its)
+    def _fits(self, index: int, candidate: int) -> bool:
+        """Whether two nodes of one operator have no partner yet."""
+        node, their_node = self.first.graph.nodes[index], self.second.graph.nodes[candidate]
+        is_free = index not in self.forward and candidate not in self.backward
+        return is_free and _operator(node) == _operator(their_node)
 
     def _by_key(self, key: Callable[[GraphTerms, Node], Hashable]) -> None:
         """Pair nodes of equal keys, in their order."""

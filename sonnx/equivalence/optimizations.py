@@ -67,28 +67,32 @@ def _optimization(
     )
 
 
-def first_cut(first: Side, second: Side, found: Equivalence, level: OptimizationLevel) -> Optimization | None:
+def first_cut(first: Side, second: Side, equivalence: Equivalence, level: OptimizationLevel) -> Optimization | None:
     """The first value of an optimized graph that does not match the value of that name in the model; None where all do.
 
     Fused nodes keep the name of the last value, so that the node that makes it is the transformation.  A name only
     proposes what is compared: the outputs of the models decide whether they are the same function.
     """
-    first, second = with_shapes(first, found.binding), with_shapes(second, found.binding)
-    pairing, store = paired(first.model, second.model, {}), empty_store(found.edition)
+    first, second = with_shapes(first, equivalence.binding), with_shapes(second, equivalence.binding)
+    pairing, store = paired(first.model, second.model, {}), empty_store(equivalence.edition)
     terms = [
         terms_of(side.model, store, side.folder, {name: name for name in pairing.inputs})[1] for side in (first, second)
     ]
     walk, makers = Walk(store), _makers(first.model.graph)
     for node in second.model.graph.nodes:
         for name in node.outputs:
-            one, other = terms[0].get(name), terms[1].get(name)
-            if not name or name not in makers or one is None or other is None:
+            term, their_term = terms[0].get(name), terms[1].get(name)
+            if not name or name not in makers or term is None or their_term is None:
                 continue
-            if "declared" not in (one.operator, other.operator) and (one is other or walk.matches(one, other)):
+            if "declared" not in (term.operator, their_term.operator) and (
+                term is their_term or walk.matches(term, their_term)
+            ):
                 continue
             reason = walk.mismatches[-1].reason if walk.mismatches else "nothing is known of it"
             operators = makers[name], f"{node.domain}.{node.operator}" if node.domain else node.operator
-            return Optimization(level, found.answer.value, found.second.nodes, name, name, operators, reason)
+            return Optimization(
+                level, equivalence.answer.value, equivalence.second.nodes, name, name, operators, reason
+            )
     return None
 
 

@@ -1,6 +1,6 @@
 """The canonical form of a model: one JSON text for its content, independent of how the file stores it.
 
-docs/canonical-form.md defines the form, so that other tools can compute its SHA-256.
+The section "The canonical form of a model" of docs/audit.md defines it, so that other tools can compute its SHA-256.
 """
 
 from __future__ import annotations

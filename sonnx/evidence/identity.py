@@ -48,7 +48,7 @@ class ModelIdentity(Struct, frozen=True):
     bytes: int
     """Its size."""
     canonical_sha256: str
-    """The SHA-256 of the canonical form (docs/canonical-form.md)."""
+    """The SHA-256 of the canonical form (docs/audit.md)."""
     external_data: tuple[ExternalFile, ...]
     """The files of external data."""
     ir_version: int | None

@@ -1,42 +1,44 @@
-"""The recorded mutation tests: how many changed rules and changed modules of commands the cases detect.
+"""The recorded mutation test of the rules: how many of the changed rules the cases detect, and why not the others.
 
-`python -m tools.rule_mutants` runs the mutation test of the rules; a test compares its result with the record,
-rule_survivors.toml, which has a reason for each change that no case detects.  `python -m tools.command_mutants` runs
-that of the commands and writes command_mutants.toml.
+`python -m tools.rule_mutants` runs the test, and a test of the project compares its result with the record,
+rule_survivors.toml.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct, convert
-
-from sonnx.base.files import sha256
-
 RECORD = Path(__file__).with_name("rule_survivors.toml")
-COMMAND_RECORD = Path(__file__).with_name("command_mutants.toml")
-PACKAGE = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True, slots=True)
 class Survivor:
-    """A mutant that no case detects: the rule, its expression on one line, and the changed expression."""
+    """A mutant that no case detects: the rule, and its changed condition."""
 
     rule: str
-    text: str
     mutant: str
 
 
 @dataclass(frozen=True, slots=True)
 class SurvivorGroup:
-    """Survivors that have the same reason."""
+    """Survivors that have the same reason.
+
+    Where the reason follows from the table of types they are counted, by rule; else they are listed.
+    """
 
     id: str
     reason: str
-    survivors: tuple[Survivor, ...]
+    rules: Mapping[str, int] = field(default_factory=dict)
+    survivors: tuple[Survivor, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """How many they are."""
+        return sum(self.rules.values()) + len(self.survivors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,14 @@ class MutationRecord:
     groups: tuple[SurvivorGroup, ...]
 
     @property
-    def survivors(self) -> tuple[Survivor, ...]:
-        """All survivors, group by group."""
-        return tuple(survivor for group in self.groups for survivor in group.survivors)
+    def undetected(self) -> int:
+        """How many mutants no case detects."""
+        return sum(group.number for group in self.groups)
 
     @property
     def detected(self) -> int:
         """How many mutants some case detects."""
-        return self.mutants - len(self.survivors)
+        return self.mutants - self.undetected
 
 
 @cache
@@ -63,47 +65,12 @@ def mutation_record() -> MutationRecord:
     data = tomllib.loads(RECORD.read_text("utf-8"))
     mutants = data.pop("mutants")
     groups = (
-        SurvivorGroup(id_, entry["reason"], tuple(Survivor(*row) for row in entry["survivors"]))
-        for id_, entry in data.items()
+        SurvivorGroup(
+            name,
+            entry["reason"],
+            entry.get("rules", {}),
+            tuple(Survivor(rule, mutant) for rule, mutant in entry.get("survivors", ())),
+        )
+        for name, entry in data.items()
     )
     return MutationRecord(mutants, tuple(groups))
-
-
-class ModuleMutants(Struct, frozen=True, forbid_unknown_fields=True):
-    """A module of a command: how many mutants it has, how many were tried, and those that no case detects.
-
-    A survivor is the function, and the old and the new text.
-    """
-
-    command: str
-    name: str
-    sha256: str
-    """Of the module that was changed."""
-    mutants: int
-    tried: int
-    survivors: tuple[tuple[str, str, str], ...]
-
-    @property
-    def detected(self) -> int:
-        """How many of those tried some case detects."""
-        return self.tried - len(self.survivors)
-
-    @property
-    def current(self) -> bool:
-        """Whether the module is still the one that was changed."""
-        path = PACKAGE.joinpath(*self.name.split(".")[1:]).with_suffix(".py")
-        return path.is_file() and sha256(path.read_bytes()) == self.sha256
-
-
-class CommandMutants(Struct, frozen=True, forbid_unknown_fields=True):
-    """The mutation test of the commands: the size and the seed of the sample of each module, and the results."""
-
-    sample: int
-    seed: int
-    module: tuple[ModuleMutants, ...]
-
-
-@cache
-def command_mutants() -> CommandMutants:
-    """The record that comes with the tool."""
-    return convert(tomllib.loads(COMMAND_RECORD.read_text("utf-8")), CommandMutants)

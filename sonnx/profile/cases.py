@@ -10,7 +10,7 @@ the ONNX text form; `textproto`: protobuf text of a ModelProto, where that does 
     option: strict-versions             an option of the check
     beside: w.bin 12, v.bin 8           the model is a file, with other files of so many bytes in its folder
 
-docs/cases.md has the whole list.
+docs/profile-format.md has the whole list.
 """
 
 from __future__ import annotations

@@ -98,27 +98,27 @@ class EquivalenceReport(Rendered):
         return json_text(EquivalenceDocument(exit=self.exit_code, result=self.result))
 
 
-def document(found: Equivalence, code: int) -> Document:
+def document(result: Equivalence, code: int) -> Document:
     """The result of a comparison as a document: the outputs, the folded constants, where the models stop to match."""
-    first, second = found.first.name, found.second.name
+    first, second = result.first.name, result.second.name
     outputs = tuple(
         CaseResult(
             "output",
             escape(output.first),
             output.answer.value,
             STANDINGS[output.answer],
-            _output_text(found, output.first),
+            _output_text(result, output.first),
         )
-        for output in found.outputs
+        for output in result.outputs
     )
     sections = [Section("outputs", first, outputs)]
-    if found.constants:
-        listed = tuple(_constant_case(constant) for constant in found.constants)
-        sections.append(Section("constants", first, listed, heads=("#gain", "#offset", "#relative", "#roundings")))
-    if found.unmatched is not None and found.answer is not Answer.DIFFERENT:
-        text = f"{found.unmatched.reason}; {found.unmatched.common:.0%} of what they are made of is the same"
+    if result.constants:
+        rows = tuple(_constant_case(constant) for constant in result.constants)
+        sections.append(Section("constants", first, rows, heads=("#gain", "#offset", "#relative", "#roundings")))
+    if result.unmatched is not None and result.answer is not Answer.DIFFERENT:
+        text = f"{result.unmatched.reason}; {result.unmatched.common:.0%} of what they are made of is the same"
         case = CaseResult(
-            "match", f"{escape(found.unmatched.first)} / {escape(found.unmatched.second)}", "not matched",
+            "match", f"{escape(result.unmatched.first)} / {escape(result.unmatched.second)}", "not matched",
             Standing.OPEN, escape_once(text),
         )  # fmt: skip
         sections.append(Section("first difference", first, (case,)))
@@ -126,20 +126,20 @@ def document(found: Equivalence, code: int) -> Document:
         command="equivalent",
         title="are two models the same function?",
         subject=f"{escape(first)} and {escape(second)}",
-        headline=f"{found.answer.value}: {CLAIMS[found.answer]}",
+        headline=f"{result.answer.value}: {CLAIMS[result.answer]}",
         code=code,
         criteria={name: Criterion(text, "equivalence") for name, text in CRITERIA.items()},
         sections=tuple(sections),
-        facts=tuple((term, escape_once(text)) for term, text in _facts(found)),
+        facts=tuple((term, escape_once(text)) for term, text in _facts(result)),
         notes=(IDEAL_ONLY,),
-        hashes={file.name: file.sha256 for file in (found.first, found.second) if file.sha256},
+        hashes={file.name: file.sha256 for file in (result.first, result.second) if file.sha256},
     )
 
 
-def _output_text(found: Equivalence, name: str) -> str:
-    output = next(compared_output for compared_output in found.outputs if compared_output.first == name)
+def _output_text(result: Equivalence, name: str) -> str:
+    output = next(each for each in result.outputs if each.first == name)
     parts = [] if output.second == name else [f"{escape(output.second)} in the second model"]
-    witness = found.witness
+    witness = result.witness
     if witness is not None and witness.output == name:
         place = f"element {list(witness.at)}" if witness.at else "the shape"
         text = f"{place} is {witness.exact[0]!r} and {witness.exact[1]!r} for the generated input {witness.number}"
@@ -149,49 +149,50 @@ def _output_text(found: Equivalence, name: str) -> str:
     return "; ".join(parts) or CLAIMS[output.answer]
 
 
-def _constant_case(each: RoundedConstant) -> CaseResult:
-    text = f"on equal inputs x at most {upper_bound_text(each.gain)} max |x| + {upper_bound_text(each.offset)} apart"
+def _constant_case(constant: RoundedConstant) -> CaseResult:
+    gain, offset = upper_bound_text(constant.gain), upper_bound_text(constant.offset)
+    text = f"on equal inputs x at most {gain} max |x| + {offset} apart"
     cells = (
-        upper_bound_text(each.gain),
-        upper_bound_text(each.offset),
-        upper_bound_text(each.relative),
-        str(each.roundings),
+        gain,
+        offset,
+        upper_bound_text(constant.relative),
+        str(constant.roundings),
     )
-    name = f"{escape(each.first)} / {escape(each.second)}"
+    name = f"{escape(constant.first)} / {escape(constant.second)}"
     return CaseResult("constant", name, "explained", Standing.GOOD, text, cells=cells)
 
 
-def _quantum_text(each: Quantum) -> str:
+def _quantum_text(quantum: Quantum) -> str:
     return (
-        f"{each.first} / {each.second}: on equal inputs at most one quantum apart, at elements whose ideal value is "
-        f"within {upper_bound_text(each.reach, 2)} quanta of the middle between two integers"
+        f"{quantum.first} / {quantum.second}: on equal inputs at most one quantum apart, at elements whose ideal value "
+        f"is within {upper_bound_text(quantum.reach, 2)} quanta of the middle between two integers"
     )
 
 
-def _facts(found: Equivalence) -> Iterator[tuple[str, str]]:
-    yield "edition", found.edition
-    if found.same_content:
+def _facts(result: Equivalence) -> Iterator[tuple[str, str]]:
+    yield "edition", result.edition
+    if result.same_content:
         yield "files", "both have the same bytes"
-    yield from (("only for", f"{name} of shape {list(shape)}") for name, shape in found.binding.items())
-    if found.hypotheses:
-        yield "hypotheses", found.hypotheses
-    yield from (("box", text) for text in found.box)
-    for output in found.outputs:
+    yield from (("only for", f"{name} of shape {list(shape)}") for name, shape in result.binding.items())
+    if result.hypotheses:
+        yield "hypotheses", result.hypotheses
+    yield from (("box", text) for text in result.box)
+    for output in result.outputs:
         if output.difference is not None:
             most = upper_bound_text(output.difference, 6)
             yield "difference", f"{output.first}: two implementations differ by at most {most} on the box"
-    if found.constants:
-        worst = max(constant.relative for constant in found.constants)
-        many = plural(len(found.constants), "pair of values", "pairs of values")
+    if result.constants:
+        worst = max(constant.relative for constant in result.constants)
+        many = plural(len(result.constants), "pair of values", "pairs of values")
         yield "folded", f"the constants of {many}; the largest relative difference is {upper_bound_text(worst)}"
-    yield from (("one quantum", _quantum_text(quantum)) for quantum in found.quanta[:MAX_LISTED])
-    if len(found.quanta) > MAX_LISTED:
-        yield "one quantum", f"and {plural(len(found.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"
-    yield from (("may jump", text) for text in found.decisions[:MAX_LISTED])
-    if found.searched:
-        ran = plural(found.searched, "generated set of inputs", "generated sets of inputs")
+    yield from (("one quantum", _quantum_text(quantum)) for quantum in result.quanta[:MAX_LISTED])
+    if len(result.quanta) > MAX_LISTED:
+        yield "one quantum", f"and {plural(len(result.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"
+    yield from (("may jump", text) for text in result.decisions[:MAX_LISTED])
+    if result.searched:
+        ran = plural(result.searched, "generated set of inputs", "generated sets of inputs")
         yield "searched", f"both models ran exactly on {ran}"
-    if found.bits:
-        yield "seen", found.bits
-    yield from (("theorem", name) for name in found.theorems)
-    yield from (("assumed", text) for text in found.assumptions)
+    if result.bits:
+        yield "seen", result.bits
+    yield from (("theorem", name) for name in result.theorems)
+    yield from (("assumed", text) for text in result.assumptions)

@@ -23,7 +23,7 @@ DEMANDS = {
     SHAPE: "Outputs have the shapes of the definition.",
     MISSING: "There is every output.",
     REFUSED: "No conforming call is refused.",
-    FAULT: "The implementation does not end early, hang or give rubbish.",
+    FAULT: "The implementation does not end early, hang or give malformed outputs.",
     TIMES: "Two runs give equal outputs.",
     ACCEPTED: "A call that ONNX forbids has no outputs.",
 }
@@ -41,7 +41,7 @@ class Counts(Struct, frozen=True):
     refused: int = 0
     """The implementation refuses the model or the inputs."""
     faults: int = 0
-    """Its process ended, hung, or gave rubbish."""
+    """Its process ended, hung, or gave malformed outputs."""
     nondeterministic: int = 0
     """It gave different outputs for equal inputs; these sets are counted above too."""
     without_bound: int = 0

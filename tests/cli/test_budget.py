@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from time import monotonic
 
 import onnx.parser
@@ -79,46 +81,86 @@ def test_a_limit_of_the_file(name: str, folder: Path, capsys: pytest.CaptureFixt
     assert "has 1 nodes in all" in refused(command(name, "--limit", "nodes=0"), 2, folder, capsys)
 
 
+@contextmanager
+def alarm_at_once() -> Iterator[None]:
+    """The signal of the time limit comes as soon as a command of the body waits for it, and not when its time is over.
+
+    A signal that nothing waits for any more does nothing.
+    """
+
+    def send() -> None:
+        while signal.getsignal(signal.SIGALRM) is nothing and not ended.wait(1e-4):
+            pass
+        os.kill(os.getpid(), signal.SIGALRM)
+
+    def nothing(*_: object) -> None:
+        pass
+
+    before, interval, ended = signal.signal(signal.SIGALRM, nothing), sys.getswitchinterval(), Event()
+    sender = Thread(target=send)
+    sys.setswitchinterval(1e-4)
+    try:
+        sender.start()
+        yield
+    finally:
+        ended.set()
+        sender.join()
+        sys.setswitchinterval(interval)
+        signal.signal(signal.SIGALRM, before)
+
+
 @EACH
-@pytest.mark.parametrize("options", [("--timeout", "7"), ()])
+@pytest.mark.parametrize("options", [("--timeout", "70"), ()])
 def test_the_time_of_a_command(
-    name: str,
-    options: Sequence[str],
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, options: Sequence[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The signal comes at once; nothing takes it for a failure of its own."""
-    monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
-    said = refused(command(name, *options), 3, folder, capsys)
-    seconds = 7 if options else CommandLimits().seconds + SEARCHED.get(name, 0)
+    """Nothing takes the signal for a failure of its own."""
+    with alarm_at_once():
+        said = refused(command(name, *options), 3, folder, capsys)
+    seconds = 70 if options else CommandLimits().seconds + SEARCHED.get(name, 0)
     assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {seconds} seconds (--timeout)\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
 @EACH
-def test_the_memory_of_each_command(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It has a limit without an option, too."""
-
-    @contextmanager
-    def without(megabytes: int) -> Iterator[None]:
-        raise MemoryError
-        yield
-
-    monkeypatch.setattr("sonnx.cli.budget.memory_limit", without)
-    said = refused(command(name), 3, folder, capsys)
-    megabytes = CommandLimits().megabytes
-    assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {megabytes} megabytes of memory (--memory)\n"
+def test_the_memory_of_each_command(name: str, folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    words = [sys.executable, "-m", "sonnx", *command(name, "--memory", "8")]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    said = f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within 8 megabytes of memory (--memory)\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
+    assert sorted(folder.rglob("*")) == before
 
 
-def test_the_time_of_several_models(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(signal, "setitimer", lambda kind, seconds: seconds and signal.raise_signal(signal.SIGALRM))
+LIMITED = """
+import resource, sys, threading
+from sonnx.cli.main import run
+def look():
+    while not ended.is_set():
+        met.add(resource.getrlimit(resource.RLIMIT_DATA)[0])
+met, ended, watch = set(), threading.Event(), threading.Thread(target=look)
+look_before = resource.getrlimit(resource.RLIMIT_DATA)[0]
+sys.setswitchinterval(1e-4)
+watch.start()
+run(sys.argv[1:])
+ended.set()
+watch.join()
+print(*(met - {look_before}))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
+def test_a_command_has_a_limit_of_memory_without_an_option(folder: Path) -> None:
+    words = [sys.executable, "-c", LIMITED, "diff-edition", *EDITIONS["diff-edition"], "symbolic.onnx"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == str(CommandLimits().megabytes << 20)
+
+
+def test_the_time_of_several_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for models, named in ((["m.onnx", "symbolic.onnx", "m.onnx"], "'m.onnx' and 2 more were"), ([], "the profile was")):
-        said = refused(["diff-edition", *EDITIONS["diff-edition"], *models, "--timeout", "7"], 3, folder, capsys)
-        assert said == f"sonnx: {named} not compared within 7 seconds (--timeout)\n"
+        with alarm_at_once():
+            said = refused(["diff-edition", *EDITIONS["diff-edition"], *models, "--timeout", "70"], 3, folder, capsys)
+        assert said == f"sonnx: {named} not compared within 70 seconds (--timeout)\n"
 
 
 @pytest.mark.parametrize("error", [ImportError("no module"), SystemError("failed")])

@@ -1,4 +1,4 @@
-"""The figures about theorems in docs/trust.md and docs/certificates.md are those of the theorems, and add up."""
+"""The figures about theorems in docs/trust.md and docs/measurements/proofs.md are those of the theorems, and add up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.paths import DOCS
 from tools import headline
 
 TRUST = " ".join((DOCS / "trust.md").read_text("utf-8").split())
-CERTIFICATES = (DOCS / "certificates.md").read_text("utf-8")
+CERTIFICATES = (DOCS / "measurements" / "proofs.md").read_text("utf-8")
 
 
 def number(text: str) -> int:

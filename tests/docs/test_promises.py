@@ -1,4 +1,8 @@
-"""Every sentence of the pages that promise something names the tests that hold it, or is listed as an explanation."""
+"""Every promise of a page names the tests that hold it, by an identifier in a comment of the page.
+
+The comment stands below the paragraph or list item that makes the promises.  In a section that has such a comment every
+paragraph has one, or the comment that it makes none.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +10,54 @@ import ast
 import re
 import tomllib
 from argparse import ArgumentParser
+from collections import Counter
 from functools import cache
 from importlib import import_module
-from typing import Any
-
-import pytest
 
 from sonnx.cli.commands import suite
 from sonnx.cli.main import _names
 from tests.support.paths import ROOT
-from tests.support.sentences import sentences
+from tests.support.sentences import Paragraph, paragraphs
+from tools.pages.site import written_by_hand
 
-PAGES = tomllib.loads((ROOT / "tests/data/promises.toml").read_text("utf-8"))["page"]
-EACH = pytest.mark.parametrize("page", PAGES, ids=lambda page: page["file"])
+HELD: dict[str, list[str]] = tomllib.loads((ROOT / "tests/data/promises.toml").read_text("utf-8"))
+"""The tests of each promise."""
+PAGES = {page: [*paragraphs(text)] for page, text in written_by_hand().items()}
 NETWORK = {"socket", "ssl", "http", "urllib.request", "ftplib", "smtplib", "xmlrpc", "requests", "distributed"}
 
 
-def sentences_of(page: dict[str, Any]) -> list[str]:
-    listed = sentences(ROOT / page["file"])
-    return [text for heading, text in listed if not page.get("sections") or heading in page["sections"]]
+def unmarked(page: list[Paragraph]) -> list[str]:
+    """The paragraphs that do not say what they promise, in the sections that promise something."""
+    sections = {each.heading for each in page if each.promises}
+    return [each.text for each in page if each.heading in sections and each.promises is None]
 
 
-@EACH
-def test_every_sentence_has_one_entry(page: dict[str, Any]) -> None:
-    beginnings = (*page["held"], *page["explains"])
-    for sentence in sentences_of(page):
-        found = [each for each in beginnings if sentence.startswith(each)]
-        assert found, f"no entry for: {sentence}"
-        assert len(found) == 1 or len({len(each) for each in found}) > 1, sentence
+def test_every_promise_has_tests() -> None:
+    """And is made once."""
+    made = Counter(name for page in PAGES.values() for each in page for name in each.promises or ())
+    assert set(made) == set(HELD)
+    assert max(made.values()) == 1
+    assert all(HELD.values())
 
 
-@EACH
-def test_every_entry_has_a_sentence(page: dict[str, Any]) -> None:
-    listed = sentences_of(page)
-    for each in (*page["held"], *page["explains"]):
-        assert any(sentence.startswith(each) for sentence in listed), each
+def test_every_paragraph_beside_promises_says_what_it_promises() -> None:
+    assert {page: found for page, listed in PAGES.items() if (found := unmarked(listed))} == {}
 
 
-@EACH
-def test_the_tests_exist(page: dict[str, Any]) -> None:
-    for each in {test for tests in page["held"].values() for test in tests}:
-        file, _, name = each.partition("::")
-        assert name in _tests(file), each
+def test_a_paragraph_without_a_comment_is_found() -> None:
+    text = (
+        "# A\n\nFirst.\n<!-- promise: a, b -->\n\n* Second,\n  third.\n* Last.\n  <!-- no promise -->\n\n# B\n\nFree.\n"
+    )
+    page = [*paragraphs(text)]
+    assert [each.promises for each in page] == [("a", "b"), None, (), None]
+    assert unmarked(page) == ["Second, third."]
+
+
+def test_the_tests_exist() -> None:
+    for promise, tests in HELD.items():
+        for each in tests:
+            file, _, name = each.partition("::")
+            assert name in _tests(file), (promise, each)
 
 
 @cache

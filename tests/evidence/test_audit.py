@@ -443,7 +443,7 @@ g (float[2] a) => (float[2] y) <float[2] w = {1.0, -2.5}, int4[3] q = {1, 2, 3}>
 
 
 def test_the_canonical_form_of_a_small_model_is_the_text_of_the_page() -> None:
-    """Written by hand from docs/canonical-form.md."""
+    """Written by hand from docs/audit.md."""
     model = onnx.parser.parse_model(
         '<ir_version: 10, opset_import: ["" : 13]> g (float[2] a) => (float[N] y) <float[1] w = {1.0}> '
         "{ y = Max <k = 0.5> (a) }"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import tomllib
@@ -16,8 +15,6 @@ from sonnx.equivalence.result import Answer
 from sonnx.evidence import configuration, qualification_kit, verification
 from sonnx.evidence.bill_of_materials import bill_of_materials
 from sonnx.evidence.command_cases import output_cases, pair_cases
-from sonnx.evidence.mutation import command_mutants, mutation_record
-from sonnx.evidence.mutation_page import mutation_lines
 from sonnx.evidence.rewrite_cases import rewrite_cases, wrong_rewrite
 from sonnx.evidence.verification import Procedure, ProcedureResult, requirements, wrong
 from sonnx.evidence.verification import _failed_lines as prepare_by
@@ -115,22 +112,6 @@ def test_a_wrong_answer_or_judgement_is_seen() -> None:
         assert replace(pair, second=pair.first, answer=Answer.DIFFERENT).wrong() == "answers identical, not different"
     for output in output_cases():
         assert replace(output, kinds=("fault",)).wrong().startswith("reports ")
-
-
-def test_the_strength_of_the_cases_of_commands_is_stated() -> None:
-    """The record is about modules that exist; a module that has changed since is counted."""
-    found = command_mutants()
-    assert {each.command for each in found.module} == {"fix", "equivalent", "suite"}
-    for each in found.module:
-        assert 0 <= each.detected <= each.tried <= min(each.mutants, found.sample)
-        assert (ROOT / each.name.replace(".", "/")).with_suffix(".py").is_file(), each.name
-    first = found.module[0]
-    path = (ROOT / first.name.replace(".", "/")).with_suffix(".py")
-    assert replace(first, sha256=hashlib.sha256(path.read_bytes()).hexdigest()).current
-    assert not replace(first, sha256="0" * 64).current
-    changed = replace(found, module=(replace(first, sha256="0" * 64),))
-    numbers = f"{first.mutants} | {first.tried} | {first.detected}"
-    assert f"| {first.command} | 1 | 1 | {numbers} |" in list(mutation_lines(mutation_record(), changed))
 
 
 def test_a_procedure_that_comes_out_otherwise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

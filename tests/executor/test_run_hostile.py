@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 import sonnx
-from sonnx.executor import executor, prepared_call
+from sonnx.executor import model_inputs, prepared_call
 from sonnx.executor.distance import first_difference
 from sonnx.model.ir import Model
 from sonnx.model.reader import read
@@ -69,7 +69,7 @@ def change(draw, model):
 def inputs(draw, model: Model):
     """Arrays as declared, as far as that can be done."""
     found = {}
-    for value in executor.required_inputs(model):
+    for value in model_inputs.required_inputs(model):
         shape = [d if isinstance(d, int) and d >= 0 else 3 for d in value.type.shape or ()]
         numbers = [draw.choice([0, 1, 1, 2]) for _ in range(int(numpy.prod(shape)))]
         found[value.name] = (

@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 import onnx
+import onnx.parser
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -120,3 +121,40 @@ def test_random_graphs_keep_their_values(seed: int) -> None:
 def test_the_graphs_have_what_moves_and_what_does_not() -> None:
     names = {rewrite.name for seed in range(25) for rewrite in fix(drawn(seed)[0], samples=0).rewrites}
     assert {"moved-transpositions", "transposed-parts"} <= names
+
+
+ELEMENTWISE = ["Relu(a)", "Cast<to=11>(a)", "Clip(a, k)", "Pow(a, k)", "Where(c, a, k)", "Sum(a, k, k)"]
+ENDS = [("y = Transpose<perm=[1,0]>(b)", 1), ("d = Transpose<perm=[1,0]>(b) y = Neg(d)", 2)]
+
+
+@each_case(("call", "end"), [(call, end) for call in ELEMENTWISE for end in ENDS])
+def test_a_pair_around_an_elementwise_node_leaves_that_node(call: str, end: tuple[str, int]) -> None:
+    """Also where the second Transpose makes a graph output."""
+    text, nodes = end
+    element = "double" if call.startswith("Cast") else "float"
+    source = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => ({element}[2,3] y)'
+        f"<float k = {{0.5}}, bool c = {{1}}> {{ a = Transpose<perm=[1,0]>(x) b = {call} {text} }}"
+    ).SerializeToString()
+    made = operators(fix(source, samples=1).model_bytes())
+    assert len(made) == nodes
+    assert call.startswith(made[0])
+
+
+def test_two_outputs_of_one_value_are_copied_by_one_node() -> None:
+    source = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => (float[2,3] y, float[2,3] z)'
+        "{ a = Transpose<perm=[1,0]>(x) b = Relu(a) y = Transpose<perm=[1,0]>(b) z = Transpose<perm=[1,0]>(b) }"
+    ).SerializeToString()
+    assert operators(fix(source, samples=1).model_bytes()) == ["Relu", "Reshape"]
+
+
+def test_scales_along_an_axis_stop_a_transpose() -> None:
+    """With one scale QuantizeLinear is elementwise, with several it is not."""
+    for scales, count in (("float s = {0.5}", 1), ("float[2] s = {0.5, 1.5}", 11)):
+        source = onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => (uint8[2,3] y)'
+            f"<{scales}> {{ a = Transpose<perm=[1,0]>(x) b = QuantizeLinear<axis=1>(a, s)"
+            " y = Transpose<perm=[1,0]>(b) }"
+        ).SerializeToString()
+        assert len(operators(fix(source, samples=1).model_bytes())) == count

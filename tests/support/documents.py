@@ -43,7 +43,6 @@ from sonnx.prover.theorem import Theorem
 from sonnx.report import (
     check,
     comparison_json,
-    facts_json,
     rendered,
 )
 from sonnx.report import json as check_json
@@ -52,6 +51,7 @@ from sonnx.report.check import CheckReport
 from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.equivalence import EquivalenceReport
+from sonnx.report.facts_json import FactsDocument
 from sonnx.report.fix_record import AppliedRewrite, ReadRecord, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
@@ -149,14 +149,8 @@ def check_documents() -> list[str]:
 
 
 def facts_documents() -> list[str]:
-    """Two calls, of which one has a number that is not finite, and another model."""
-    calls = (
-        facts_json.CallFacts("Max", 13, "", {"axis": 3, "given(Y)": True}, {"Max.same-shape": Verdict.FAIL}),
-        facts_json.CallFacts("Elu", 6, "a number is not finite", None, {"Elu.T-allowed": Verdict.PASS}),
-    )
-    full = facts_json.FactsDocument(model="m.onnx", sha256=digest("a"), edition="2026-11", calls=calls)
-    empty = facts_json.FactsDocument(model="n.onnx", sha256=digest("b"), edition="2025-10", calls=())
-    return [json_text(full), json_text(empty)]
+    """Three documents of facts."""
+    return [json_text(filled(FactsDocument, number)) for number in range(3)]
 
 
 # ------------------------------------------------------------------ run, compare, bound

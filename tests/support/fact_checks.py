@@ -359,7 +359,7 @@ def continuous(call: Call) -> bool | None:
     if not any(floats) or all(each not in FLOAT_NUMBERS for each in call.outputs[:1]):
         return None
     told = None
-    for start, end in ((-4, 4), (0.1, 4), (-0.4, 0.9)):
+    for start, end in ((-4, 4), (0.1, 4), (-0.4, 0.9), (2.5, 6)):
         low, high = (
             [
                 _near(each, number, chance) if of_floats else each

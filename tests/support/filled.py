@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from itertools import count
 from types import NoneType, UnionType
@@ -41,6 +42,9 @@ def _value(kind: Any, number: int, fresh: Any) -> Any:
         return list(kind)[number % len(kind)]
     if isinstance(kind, type) and issubclass(kind, Struct):
         return _structure(kind, number, fresh)
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{each.name: _value(hints[each.name], number, fresh) for each in fields(kind) if each.init})
     return {str: f"text {next(fresh)}", int: next(fresh), float: next(fresh) / 4, bool: number % 2 == 0}[kind]
 
 

@@ -1,15 +1,14 @@
-"""The sentences of a Markdown page: of its paragraphs and lists; headings, tables and transcripts are left out."""
+"""The paragraphs of a Markdown page; headings, tables and transcripts are left out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
-
-_END = re.compile(r"(?<=[.:])(?:\*\*)?\s+(?=[A-Z`*\[0-9])")
+from typing import NamedTuple
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """A fenced block: its language and its text."""
+_PROMISES = re.compile(r"\s*<!-- (?:promise: (?P<names>.*)|no promise) -->")
 
 
 def prose(text: str) -> str:
@@ -17,25 +16,29 @@ def prose(text: str) -> str:
     return BLOCK.sub("", re.sub(r"^````.*?^````$", "", text, flags=re.MULTILINE | re.DOTALL))
 
 
-def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The paragraphs and list items, each in one line, with the heading they stand under."""
-    heading, kept, fenced = "", list[str](), False
-    for line in [*text.splitlines(), ""]:
-        if line.startswith("```"):
-            fenced = not fenced
-        starts = line.startswith(("#", "* ", "|", "    ", "```")) or re.match(r"\d+\. ", line)
-        if (starts or not line.strip() or fenced) and kept:
-            yield heading, " ".join(kept)
-            kept = []
+class Paragraph(NamedTuple):
+    """A paragraph or list item in one line, the heading above it, and the promises that the comment below it names.
+
+    `promises` is None where no comment says what it promises.
+    """
+
+    heading: str
+    text: str
+    promises: tuple[str, ...] | None
+
+
+def paragraphs(page: str) -> Iterator[Paragraph]:
+    """The paragraphs and list items of a page that are more than a command line."""
+    heading, lines = "", list[str]()
+    for line in [*prose(page).splitlines(), ""]:
+        mark = _PROMISES.fullmatch(line)
+        starts = mark or line.startswith(("#", "* ", "|", "    ", "<")) or re.match(r"\d+\. ", line)
+        if lines and (starts or not line.strip()):
+            text = " ".join(lines)
+            if mark or not re.fullmatch(r"`[^`]+`\.?", text):
+                yield Paragraph(heading, text, tuple(filter(None, (mark["names"] or "").split(", "))) if mark else None)
+            lines = []
         if line.startswith("#"):
             heading = line.lstrip("# ")
-        elif line.strip() and not fenced and not line.startswith(("|", "    ", "```", "<")):
-            kept.append(line.removeprefix("* ").strip())
-
-
-def sentences(path: Path) -> Iterator[tuple[str, str]]:
-    """Each sentence with its heading."""
-    for heading, block in blocks(path.read_text("utf-8")):
-        for each in _END.split(block):
-            if each.strip():
-                yield heading, each.strip()
+        elif line.strip() and not mark and not line.startswith(("|", "    ", "<")):
+            lines.append(line.removeprefix("* ").strip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonnx.evidence.mutation import RECORD, mutation_record
 from tests.support.paths import DOCS
 from tools import operator_records
+from tools.rule_mutants import MutationTest
 
 
 def test_figures_in_documents_are_written_as_they_stand() -> None:
@@ -14,11 +15,14 @@ def test_figures_in_documents_are_written_as_they_stand() -> None:
     assert operator_records.with_mutants(robustness, mutation_record()) == robustness
 
 
-def test_survivors_are_added_to_the_reason_that_a_test_checks() -> None:
-    text = RECORD.read_text("utf-8")
-    assert operator_records.with_survivors(text, mutation_record().mutants, []) == text
-    changed = operator_records.with_survivors(text, 7, list(mutation_record().survivors)[:1])
+def test_counts_are_replaced() -> None:
+    text, record = RECORD.read_text("utf-8"), mutation_record()
+    counts = {group.id: dict(group.rules) for group in record.groups if group.rules}
+    assert operator_records.with_counts(text, MutationTest(record.mutants, (), counts)) == text
+    first = next(iter(counts))
+    changed = operator_records.with_counts(text, MutationTest(7, (), {first: {**counts[first], "Zero.T-allowed": 3}}))
     assert "\nmutants = 7\n" in changed
+    assert '\n"Zero.T-allowed" = 3\n' in changed
     assert len(changed.splitlines()) == len(text.splitlines()) + 1
 
 

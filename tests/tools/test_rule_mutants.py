@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import re
 
@@ -10,18 +9,11 @@ import pytest
 
 from sonnx.checker import rules
 from sonnx.evidence.mutation import Survivor, mutation_record
-from sonnx.profile import catalogue
 from tests.support.cases import each_case
 from tests.support.paths import ROOT
-from tools.rule_mutants import MutationTest, conditions, main, mutants, mutation_test, score
+from tools.rule_mutants import MutationTest, conditions, main, mutants, mutation_test, reason_by_types, score
 
 RECORD = mutation_record()
-
-
-def rows(group: str) -> list[tuple[str, str, str]]:
-    """The survivors of one reason."""
-    [found] = [each for each in RECORD.groups if each.id == group]
-    return sorted((each.rule, each.text, each.mutant) for each in found.survivors)
 
 
 @pytest.fixture(scope="module")
@@ -30,25 +22,28 @@ def found() -> MutationTest:
 
 
 def test_the_record_is_the_result(found: MutationTest) -> None:
-    """Every survivor has a recorded reason, and every recorded one survives."""
+    """Every survivor has a reason, and every recorded one survives."""
     assert found.unexplained(RECORD) == []
     assert found.obsolete(RECORD) == []
-    assert found.mutants == RECORD.mutants > 1500
-    assert len(found.survivors) == len(RECORD.survivors) == len(set(RECORD.survivors))
-    assert RECORD.detected == found.mutants - len(found.survivors)
+    assert found.counted(RECORD)
+    assert RECORD.mutants > 1500
+    assert RECORD.detected == found.mutants - found.undetected
 
 
 def test_a_survivor_without_a_reason_is_seen(found: MutationTest) -> None:
-    """One that loses its reason, and a reason that is stated for a mutant that never was."""
-    first, *rest = RECORD.groups
-    lost, stranger = first.survivors[0], Survivor("Max.broadcastable", "true", "false")
-    changed = dataclasses.replace(first, survivors=(*first.survivors[1:], stranger))
-    record = dataclasses.replace(RECORD, groups=(changed, *rest))
+    """One that loses its reason, a reason that is stated for a mutant that never was, and another number."""
+    *rest, last = RECORD.groups
+    lost, stranger = last.survivors[0], Survivor("Max.broadcastable", "true")
+    changed = dataclasses.replace(last, survivors=(*last.survivors[1:], stranger))
+    record = dataclasses.replace(RECORD, groups=(*rest, changed))
     assert (found.unexplained(record), found.obsolete(record)) == ([lost], [stranger])
+    first = rest[0]
+    more = dataclasses.replace(first, rules={**first.rules, "Max.T-allowed": first.rules["Max.T-allowed"] + 1})
+    assert not found.counted(dataclasses.replace(RECORD, groups=(more, *RECORD.groups[1:])))
 
 
 def test_the_document_states_the_record() -> None:
-    first, second, *others = [len(each.survivors) for each in RECORD.groups]
+    first, second, *others = [each.number for each in RECORD.groups]
     numbers = first, second, sum(others)
     share = round(100 * RECORD.detected / RECORD.mutants)
     row = [f"{RECORD.mutants:,}", f"{RECORD.detected:,} ({share} %)", *map(str, numbers)]
@@ -57,7 +52,7 @@ def test_the_document_states_the_record() -> None:
 
 
 def test_reasons_are_sentences() -> None:
-    assert all(each.reason.endswith(".") and each.survivors for each in RECORD.groups)
+    assert all(each.reason.endswith(".") and each.number for each in RECORD.groups)
 
 
 def test_the_program_prints_the_score(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,41 +60,32 @@ def test_the_program_prints_the_score(capsys: pytest.CaptureFixture[str]) -> Non
     assert re.fullmatch(r"cases detect (\d+) of \1 mutants\n", capsys.readouterr().out)
 
 
-def parts(text: str) -> dict[str, tuple[str, str, str]]:
-    """The types that a text made from the table asks for: by the part of it, all or any, the tensor and the list."""
-    tree = ast.parse(text, mode="eval").body
-    together = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
-    found = {}
-    for part in map(ast.unparse, together):
-        match = re.fullmatch(
-            r"(?:not given\(\w+\) or )?(?P<one>\w+)\.type in (?P<types>\[[^]]*\])"
-            r"|(?P<quantifier>all|any)\(\(x\.type in (?P<each>\[[^]]*\]) for x in (?P<many>\w+)\)\)",
-            part,
-        )
-        assert match, part
-        found[part] = (match["quantifier"] or "", match["one"] or match["many"], match["types"] or match["each"])
-    return found
+FLOATS = "['float16', 'float']"
+OF_TYPES = f"X.type in {FLOATS} and Y.type in {FLOATS}"
+OF_LIST = f"all((x.type in {FLOATS} for x in inputs)) and Y.type in {FLOATS}"
+OF_OPTIONAL = f"X.type in {FLOATS} and (not given(Mask) or Mask.type in ['bool'])"
 
 
-def test_reason_of_one_type() -> None:
-    """A mutant leaves out one tensor, or asks one of a list; a tensor that is always there is held to the same list."""
-    for slug, text, mutant in rows("one-type"):
-        before, after = parts(text), parts(mutant)
-        [gone] = before.keys() - after.keys()
-        _, tensor, types = before[gone]
-        assert after.keys() - before.keys() <= {gone.replace("all(", "any(", 1)} - {gone}, slug
-        always = {part for part in after if not part.startswith("not given") and after[part][1] != tensor}
-        assert any(after[part][2] == types for part in always), (slug, mutant)
-
-
-def test_reason_of_left_out_output() -> None:
-    """A mutant asks the type of an output without asking first whether the output is there."""
-    for slug, text, mutant in rows("left-out-output"):
-        [before], [after] = parts(text).keys() - parts(mutant).keys(), parts(mutant).keys() - parts(text).keys()
-        operator = catalogue.operator(slug.partition(".")[0])
-        name = after.partition(".")[0]
-        assert before == f"not given({name}) or {after}", slug
-        assert operator and name in {output.name for output in operator.outputs}, slug
+@each_case(
+    ("rule", "text", "mutant", "reason"),
+    [
+        ("Max.T-allowed", OF_TYPES, f"X.type in {FLOATS}", "one-type"),
+        ("Max.T-allowed", OF_TYPES, f"Y.type in {FLOATS}", "one-type"),
+        ("Max.T-allowed", OF_LIST, OF_LIST.replace("all(", "any("), "one-type"),
+        ("Dropout.T2-allowed", OF_OPTIONAL, f"X.type in {FLOATS} and Mask.type in ['bool']", ""),
+        # the list of the tensor that is left out is asked of no other one
+        ("Max.T-allowed", f"X.type in {FLOATS} and Y.type in ['bool']", f"X.type in {FLOATS}", ""),
+        # the other tensor may be absent
+        ("Max.T-allowed", f"X.type in {FLOATS} and (not given(Y) or Y.type in {FLOATS})",
+         f"not given(Y) or Y.type in {FLOATS}", ""),
+        ("Max.T-allowed", OF_TYPES, OF_TYPES.replace("X.type in", "X.type not in"), ""),
+        ("MaxPool.I-allowed", "not given(Indices) or Indices.type in ['int64']", "Indices.type in ['int64']",
+         "left-out-output"),
+        ("Max.broadcastable", "broadcastable(shapes(X))", "true", ""),
+    ],
+)  # fmt: skip
+def test_reasons_that_follow_from_types(rule: str, text: str, mutant: str, reason: str) -> None:
+    assert reason_by_types(rule, text, mutant) == reason
 
 
 @each_case(

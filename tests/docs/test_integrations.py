@@ -19,7 +19,7 @@ from tests.support.paths import ROOT
 
 HOOK = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
 ACTION = (ROOT / "action.yml").read_text("utf-8")
-PAGE = (ROOT / "docs" / "ways-in.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "how-to-engineer.md").read_text("utf-8")
 
 
 def test_the_hook_is_a_command_for_models_only() -> None:
@@ -76,7 +76,7 @@ def test_the_action_runs_nothing_of_its_inputs(tmp_path: Path) -> None:
 def test_the_example_for_programs_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
     program = PAGE.partition("```python\n")[2].partition("```")[0]
-    exec(compile(program, "ways-in.md", "exec"), {})
+    exec(compile(program, "how-to-engineer.md", "exec"), {})
     out = capsys.readouterr().out
     assert out.startswith("fail ")
     assert "fail Max.broadcastable at graph/node[0]: " in out
