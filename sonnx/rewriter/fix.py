@@ -14,6 +14,7 @@ from sonnx.base.files import VALUES, fixed_path, sha256
 from sonnx.base.options import keyword_arguments
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.facts_domain import KnownCalls
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject
@@ -66,7 +67,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
     attributes: SharedAttributes = {}
     original = read(file, limits=limits, attributes=attributes)
-    rules, checks = ActiveRules(catalogue.edition_named(chosen), strict_versions), _Checks(called, strict_versions)
+    rules, checks = ActiveRules(catalogue.edition_named(chosen), strict_versions), _Checks(called)
     before = checks.report(original, rules)
     name = options.values_file or f"{fixed_path(Path(called)).name}{VALUES}"
     folder = Path(file).parent if not isinstance(file, bytes) else Path()
@@ -103,14 +104,16 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
         validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
-    return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data, values, sources)
+    box = {"hypotheses": HYPOTHESES} if options.box else {}
+    conditions = Conditions.of(options, digests={MODEL: digest}, **box)
+    return FixResult(before, after, applied, result.unknown_shapes, validation, conditions, data, values, sources)
 
 
 class _Checks:
     """The checks of one command, which evaluate equal calls on equal facts once; each says what a check alone says."""
 
-    def __init__(self, name: str, strict_versions: bool) -> None:
-        self.name, self.strict_versions = name, strict_versions
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.known = KnownCalls()
         self._steps = 0
 
@@ -129,7 +132,7 @@ class _Checks:
         return CheckReport.of(report)
 
     def _checked(self, model: Model, rules: ActiveRules, known: KnownCalls | None) -> Report:
-        subject = Subject.of(model, self.name, strict_versions=self.strict_versions)
+        subject = Subject.of(model, self.name, rules.conditions)
         return evaluate_model(model, rules, subject, known)
 
 
@@ -308,7 +311,7 @@ def _require_writable(model: Model, report: Report, strict: bool, written: _Writ
 def _evaluated_alike(model: Model, report: Report, strict: bool) -> Report:
     """The report on another model with the name and under the edition of a report."""
     rules = ActiveRules(catalogue.edition_named(report.edition), strict)
-    return evaluate_model(model, rules, Subject.of(model, report.name, strict_versions=strict))
+    return evaluate_model(model, rules, Subject.of(model, report.name, rules.conditions))
 
 
 # ------------------------------------------------------------------ binding of symbols
