@@ -39,6 +39,7 @@ from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.fix_report import FixResult
+from sonnx.rewriter.gate import require_sound
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.moved_transpositions import may_move
@@ -56,6 +57,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     Raises:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
+        Broken: the rewritten model is not valid ONNX though the original is, or has another interface; a defect.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
     if options.box and not options.within_bound:
@@ -90,6 +92,13 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     final = written.as_checked(data, values, limits)
     unchanged = not result.applied and is_same(original, final)
     after = before if unchanged else checks.report(final, ActiveRules(rules.edition, strict_versions))
+
+    def attempt(names: frozenset[str]) -> tuple[Model, Report, tuple[AppliedRewrite, ...]]:
+        partly = _rewritten(replace(context, only=names))
+        model = written.as_checked(*written.file_of(partly.model), limits)
+        return model, checks.report(model, ActiveRules(rules.edition, strict_versions)), partly.applied
+
+    require_sound((bound, before), (final, after), result.applied, attempt)
     rewritten = final if values is None else written.again(result.model)
     validation = _validated(result, rewritten, written, context, (before, after), options.samples)
     applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
@@ -153,8 +162,24 @@ def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:
     return frozenset(operators)
 
 
+MOST_ROUNDS = 100
+"""Each round brings the model nearer to the profile, so that more of them are a defect."""
+
+
 def _rewritten(context: RewriteContext) -> WalkResult:
-    """The model after all enabled rewrites: preparations, those of each node, completions."""
+    """The model after rounds of all enabled rewrites, until one changes nothing."""
+    applied: list[AppliedRewrite] = []
+    for _ in range(MOST_ROUNDS):
+        found = _rewritten_once(context)
+        if not found.applied:
+            return replace(found, applied=tuple(applied))
+        applied += found.applied
+        context = replace(context, model=found.model, facts={}, hints={})
+    raise AssertionError("the rewrites of the model do not terminate")
+
+
+def _rewritten_once(context: RewriteContext) -> WalkResult:
+    """The model after one round: preparations, the rewrites of each node, completions."""
     context, before = _changed(context, passes.PREPARATIONS)
     rewrites = [node_rewrite for node_rewrite in passes.NODE_REWRITES if node_rewrite.enabled(context)]
     context = replace(context, hints=hints_of(context.model))

@@ -35,10 +35,10 @@ PREPARATIONS: tuple[Rewrite[ModelRewriting], ...] = (
     constants.constant_inputs,
     constants.dense_constants,
     names_and_order.named_graph,
+    names_and_order.unique_names,
     names_and_order.sorted_nodes,
     versions.merged_imports,
     versions.specified_versions,
-    names_and_order.unique_names,
 )
 """What the visit of the nodes relies on: order, names, constants."""
 

@@ -112,6 +112,18 @@ class _Rewriting(Struct, dict=True):
         return {*_read_by(self.graph.nodes), *self.graph_outputs}
 
     @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The values of the main graph that a graph inside a node hides: there no other value can take their names."""
+        own = {value.name for value in (*self.graph.inputs, *self.graph.initializers)}
+        own.update(*[node.outputs for node in self.graph.nodes])
+        return frozenset(own & value_names.defined_inside(self.graph.nodes))
+
+    @cached_property
+    def standing_for(self) -> dict[str, list[str]]:
+        """For each value the removed ones whose users take it."""
+        return {}
+
+    @cached_property
     def renamable(self) -> set[str]:
         """The outputs of nodes that may get another name: those that are not graph outputs."""
         return {name for node in self.graph.nodes for name in node.outputs} - self.graph_outputs
@@ -160,7 +172,7 @@ class _Rewriting(Struct, dict=True):
                 replacement = rewrite.apply(site)
             except NoReplacement:
                 continue
-            if replacement is not None and self._keeps_graph_outputs(replacement):
+            if replacement is not None and self._keeps_graph_outputs(replacement) and self._is_seen(replacement):
                 return rewrite, replacement
         return None
 
@@ -176,9 +188,15 @@ class _Rewriting(Struct, dict=True):
         """Whether every graph output keeps its name: what takes its place must be free to get that name."""
         own = {name for node in replacement.nodes for name in node.outputs}
         kept = [new for old, new in replacement.same if old in self.graph_outputs]
+        if not self.graph_outputs.isdisjoint(kept):
+            return False
         free = all(name in own or name in self.renamable for name in kept)
         constants = [tensor.name for tensor in replacement.constants]
         return free and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
+
+    def _is_seen(self, replacement: Replacement) -> bool:
+        """Whether the users of a removed value see the one that they take instead, also in graphs inside nodes."""
+        return self.hidden.isdisjoint([name for pair in replacement.same for name in pair])
 
     def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, SubjectResults]) -> None:
         for old, new in same:
@@ -186,12 +204,19 @@ class _Rewriting(Struct, dict=True):
                 self._rename(new, old)
                 place.rename(new, old)
             else:
-                self.same[old] = new
+                self._take_instead(old, new)
+
+    def _take_instead(self, old: str, new: str) -> None:
+        """Users of a value take another one, and so do those of the values that it stands for."""
+        new = self.same.get(new, new)
+        followers = [*self.standing_for.pop(old, ()), old]
+        self.same.update(dict.fromkeys(followers, new))
+        self.standing_for.setdefault(new, []).extend(followers)
 
     def _rename(self, old: str, new: str) -> None:
         names = {old: new}
         self.nodes = [value_names.renamed(node, names, outputs=True) for node in self.nodes]
-        self.same = {name: names.get(other, other) for name, other in self.same.items()} | names
+        self._take_instead(old, new)
         tables: tuple[dict[str, Any], ...] = (self.visible, self.constants, self.unknown_shapes)
         for known in tables:
             if old in known:
