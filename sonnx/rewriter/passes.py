@@ -10,6 +10,7 @@ from typing import Any
 
 from sonnx.rewriter.rewrite import ModelRewriting, NodeRewriting, Rewrite
 from sonnx.rewriter.rewrites import (
+    activations,
     averages,
     choices,
     cleanup,
@@ -56,6 +57,10 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     constants.constant_form,
     explicit_parameters.default_attributes,
     explicit_parameters.derived_padding,
+    explicit_parameters.ceiling_as_padding,
+    activations.hard_sigmoid,
+    activations.parametric_slope,
+    activations.activation_formula,
     averages.averaged_windows,
     averages.divided_windows,
     choices.chosen_numbers,
