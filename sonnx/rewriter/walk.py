@@ -138,7 +138,7 @@ class _Rewriting(Struct, dict=True):
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The values of the main graph that a graph inside a node hides: there no other value can take their names."""
-        own = {value.name for value in (*self.graph.inputs, *self.graph.initializers)}
+        own = {value.name for value in self.graph.inputs} | {tensor.name for tensor in self.graph.initializers}
         own.update(*[node.outputs for node in self.graph.nodes])
         return frozenset(own & value_names.defined_inside(self.graph.nodes))
 

@@ -7,7 +7,6 @@ product.  The others are formulas of the same real function, with a rounding at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 from sonnx.rewriter import descriptions
@@ -71,12 +70,25 @@ def parametric_slope(site: Site) -> Replacement | None:
 @rewrite("activation-formula", Trigger.RULE_FAILS)
 def activation_formula(site: Site) -> Replacement | None:
     """Elu, HardSwish, Mish, Selu and Softplus by their formulas."""
-    element, formula = _element(site), FORMULAS.get(site.node.operator)
-    if formula is None or not element or site.shape(0) is None:
-        return None
-    sequence = NodeSequence(site.node.outputs[0], site.operator_set)
-    text = formula(site, sequence, element)
+    element, sequence = _element(site), NodeSequence(site.node.outputs[0], site.operator_set)
+    text = _formula(site, sequence, element) if element else ""
     return sequence.replacement(descriptions.call(site.node), text) if text else None
+
+
+def _formula(site: Site, sequence: NodeSequence, element: str) -> str:
+    """Append the nodes of the formula; what it is, "" where there is none."""
+    match site.node.operator:
+        case OperatorName.ELU:
+            return _elu(site, sequence, element)
+        case OperatorName.HARD_SWISH:
+            return _hard_swish(site, sequence, element)
+        case OperatorName.MISH:
+            return _mish(site, sequence, element)
+        case OperatorName.SELU:
+            return _selu(site, sequence, element)
+        case OperatorName.SOFTPLUS:
+            return _softplus(site, sequence, element)
+    return ""
 
 
 def _elu(site: Site, sequence: NodeSequence, element: str) -> str:
@@ -149,15 +161,6 @@ def _logistic_sum(site: Site, sequence: NodeSequence, element: str, output: str)
     above = sequence.add(OperatorName.ADD, (power, one), sequence.name("above"))
     rest = sequence.add(OperatorName.LOG, (above,), sequence.name("rest"))
     return sequence.add(OperatorName.ADD, (positive, rest), output)
-
-
-FORMULAS: dict[str, Callable[[Site, NodeSequence, str], str]] = {
-    OperatorName.ELU: _elu,
-    OperatorName.HARD_SWISH: _hard_swish,
-    OperatorName.MISH: _mish,
-    OperatorName.SELU: _selu,
-    OperatorName.SOFTPLUS: _softplus,
-}
 
 
 def _where_negative(sequence: NodeSequence, element: str, source: str, then: str, other: str, output: str) -> str:
