@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -210,6 +210,10 @@ completion-campaign: $(VENV)/installed
 bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
 	nice -n 19 $(BIN)/python -m tests.support.bounded_models
+
+# 100,000 random models with graphs inside nodes, through every rewrite; it also ends after MINUTES.
+rewriting-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.nested_models --minutes $(MINUTES)
 
 # 1,000 changed certificates against the program that checks them; two minutes.
 certificate-campaign: $(VENV)/installed

@@ -55,6 +55,7 @@ def test_a_rewritten_model_is_the_same_function(case: RewriteCase) -> None:
     report = sonnx.fix(data, samples=1, **{**options, "bind": options["bind"] or None})
     is_exact = not (case.within_bound or case.fold_batch_normalization)
     expected = {Answer.IDENTICAL} if is_exact else {Answer.IDENTICAL, Answer.ROUNDING}
+    expected |= {Answer.UNDECIDED} if case.function == Answer.UNDECIDED else set()
     if inputs_of(data) != inputs_of(report.model_bytes()):  # an input that nothing uses is gone
         assert report.validation.for_all_inputs in expected
     else:
@@ -62,6 +63,6 @@ def test_a_rewritten_model_is_the_same_function(case: RewriteCase) -> None:
 
 
 def test_only_cases_that_admit_other_roundings_are_not_identical() -> None:
-    rounded = [case for case in rewrite_cases() if case.function != "identical"]
+    rounded = [case for case in rewrite_cases() if case.function not in ("identical", "not decided")]
     assert all(case.within_bound or case.fold_batch_normalization for case in rounded)
     assert {case.function for case in rounded} == {"equal up to rounding"}
