@@ -269,7 +269,9 @@ class Uncheckable(Struct, frozen=True, forbid_unknown_fields=True):
     """Why not, as half a sentence."""
 
 
-DeviationKind = Literal["NaN", "infinity", "integer", "bool", "string", "sign of zero"]
+DeviationKind = Literal[
+    "NaN", "infinity", "integer", "bool", "string", "number", "subnormal", "underflow", "sign of zero"
+]
 """The kinds in which elements of a runtime differ from the exact ones."""
 
 
