@@ -37,6 +37,7 @@ from sonnx.profile.file_format import (
     OperatorsOutsideFile,
 )
 from sonnx.profile.rewrites import RewritesFile
+from sonnx.profile.technical_pages import TechnicalPagesFile
 from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof
@@ -64,6 +65,7 @@ TOML_FILES: dict[str, Any] = {
     "restrictions/schema/onnx_operators.json": OperatorsOutsideFile,
     "restrictions/schema/operator.json": OperatorFile,
     "restrictions/schema/rewrites.json": RewritesFile,
+    "restrictions/schema/technical_pages.json": TechnicalPagesFile,
     "sonnx/schema/deviations.json": DeviationsFile,
     "sonnx/schema/tailoring.json": TailoringFile,
 }
