@@ -26,7 +26,7 @@ from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
-from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite
+from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, require_whole
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
@@ -112,13 +112,14 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     """Run the cases of a suite and judge the outputs.
 
     Raises:
-        BadInput: the folder is not a suite, or the file of --resume is of another run.
+        BadInput: the folder is not the suite that suite.json declares, or the file of --resume is of another run.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     if options.jobs < 1:
         raise UsageError("--jobs is 1 or more")
     suite = read_suite(folder)
     names = _chosen(suite, options.operator)
+    require_whole(suite, names)
     first = implementation(options)
     kept = None if options.resume is None else KeptResults(options.resume, suite, options, first.identity())
     known = {} if kept is None else {name: result for name, result in kept.results.items() if name in names}
@@ -157,6 +158,7 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
     suite, used = read_suite(folder), _Recorded(outputs)
+    require_whole(suite, _chosen(suite, ()))
     result = _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
     if not used.has_outputs and not result.problems:
         raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs.py")
