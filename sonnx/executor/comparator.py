@@ -24,7 +24,7 @@ from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.reach import MAX_RUNS, NodeEnds, Reach, ReachSearch, StatedRanges
-from sonnx.executor.result_boundaries import Call, boundary_cases
+from sonnx.executor.result_boundaries import SearchedCall, boundary_cases
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
 from sonnx.model.ir import Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, captured, imports_of
@@ -157,7 +157,7 @@ class _Subject:
     nodes: Sequence[Node]
     is_whole: bool = False
 
-    def call(self, values: Mapping[str, Array], shapes: Sequence[tuple[int, ...]], elements: int) -> Call:
+    def call(self, values: Mapping[str, Array], shapes: Sequence[tuple[int, ...]], elements: int) -> SearchedCall:
         """The call whose boundaries are searched; `values` are those of an ordinary run."""
         first = self.rows[0].value
 
@@ -165,7 +165,7 @@ class _Subject:
             exact = _exact(self.runner, {**inputs, **self.fixed}, shapes)
             return None if exact is None else exact[first]
 
-        return Call(self.specs, results, elements, values[first].shape, self._is_elementwise())
+        return SearchedCall(self.specs, results, elements, values[first].shape, self._is_elementwise())
 
     def _is_elementwise(self) -> bool:
         """Whether the result is one function of the elements at an index: constants have one element."""

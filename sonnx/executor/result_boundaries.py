@@ -65,7 +65,7 @@ Results = Callable[[Mapping[str, Array]], Array | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SearchedCall:
     """A call whose boundaries are searched.
 
     Attributes:
@@ -89,7 +89,7 @@ class Call:
         return prod(shape) if self.is_elementwise and tuple(shape) == tuple(self.shape) else 1
 
 
-def boundary_cases(call: Call, seed: int) -> list[ClassCase]:
+def boundary_cases(call: SearchedCall, seed: int) -> list[ClassCase]:
     """The class cases of a call, with its boundaries of each input in turn."""
     runs = min(MAX_RUNS, ELEMENTS_OF_ALL_RUNS // max(1, call.elements))
     lists = []
@@ -108,7 +108,7 @@ def _padded(cases: Sequence[ClassCase]) -> Iterator[ClassCase | None]:
     return iter([*cases, *[None] * (2 * MAX_CASES)][: 2 * MAX_CASES])
 
 
-def _others(call: Call, name: str, companion: str, seed: int) -> dict[str, Array] | None:
+def _others(call: SearchedCall, name: str, companion: str, seed: int) -> dict[str, Array] | None:
     """The other inputs: ordinary, or all 3; in an elementwise call all elements of one are equal."""
     others = {}
     for other, (shape, kind) in call.specs.items():
@@ -229,7 +229,7 @@ class _Boundary:
 class _Search:
     """The boundaries of one input of a call, while the others stay as they are."""
 
-    def __init__(self, call: Call, name: str, others: Mapping[str, Array], runs: int) -> None:
+    def __init__(self, call: SearchedCall, name: str, others: Mapping[str, Array], runs: int) -> None:
         self.call, self.name, self.others, self.runs = call, name, others, runs
         self.shape, self.kind = call.specs[name]
         self.line, self.lanes = _Line(self.kind), call.lanes(name)

@@ -187,7 +187,7 @@ def _short_texts(sides: Sequence[z3.ExprRef]) -> list[str]:
 
 def _is_code(side: z3.ExprRef) -> bool:
     """Whether a term is the code of a type or text."""
-    return z3.is_const(side) and side.decl().name().endswith((".type", ".text"))
+    return bool(z3.is_const(side) and side.decl().name().endswith((".type", ".text")))
 
 
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:

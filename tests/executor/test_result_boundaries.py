@@ -12,7 +12,7 @@ import pytest
 import sonnx
 from sonnx.executor.class_runs import Computation
 from sonnx.executor.comparison import CLASS_OUTPUT
-from sonnx.executor.result_boundaries import Call, boundary_cases
+from sonnx.executor.result_boundaries import SearchedCall, boundary_cases
 from sonnx.numerics.formats import ELEMENTS, widened
 from sonnx.numerics.special_values import special_values
 from sonnx.operators import operator_facts
@@ -135,7 +135,7 @@ def test_a_boundary_has_both_sides() -> None:
         with np.errstate(all="ignore"):
             return np.exp(inputs["x"].astype(WIDE)).astype(np.float32)
 
-    cases = {case.name: case for case in boundary_cases(Call(specs, results, 128, (64,), True), 0)}
+    cases = {case.name: case for case in boundary_cases(SearchedCall(specs, results, 128, (64,), True), 0)}
     drawn = cases["overflow boundary"].drawn(specs, 0)["x"]
     finite, infinite = drawn[drawn < 88.8][np.isfinite(results({"x": drawn})[drawn < 88.8])], drawn[np.isinf(results({"x": drawn}))]  # noqa: E501  # fmt: skip
     assert np.nextafter(finite.max(), np.float32(np.inf)) == infinite.min()
@@ -203,7 +203,7 @@ def test_the_picture_and_the_headline_have_the_same_worst_value() -> None:
 def test_small_types_have_the_same_numbers_as_their_keys() -> None:
     """A search over a type of eight bits draws its numbers only."""
     specs = {"x": ((16,), ELEMENTS["float8e4m3fn"])}
-    call = Call(specs, lambda inputs: widened(inputs["x"]).astype(np.float32), 32, (16,), True)
+    call = SearchedCall(specs, lambda inputs: widened(inputs["x"]).astype(np.float32), 32, (16,), True)
     for case in boundary_cases(call, 0):
         assert np.isfinite(widened(case.drawn(specs, 0)["x"])).all()
 
@@ -221,6 +221,6 @@ def test_the_excuse_of_a_sum_stays() -> None:
 def test_every_type_has_boundaries_of_the_identity_to_bool(name: str) -> None:
     kind = ELEMENTS[name]
     specs = {"x": ((8,), kind)}
-    cases = boundary_cases(Call(specs, lambda inputs: widened(inputs["x"]) > 1, 16, (8,), True), 0)
+    cases = boundary_cases(SearchedCall(specs, lambda inputs: widened(inputs["x"]) > 1, 16, (8,), True), 0)
     drawn = [widened(case.drawn(specs, 0)["x"]).astype(WIDE) for case in cases]
     assert any((array > 1).any() and (array <= 1).any() for array in drawn)

@@ -29,6 +29,7 @@ from sonnx.suite import archive, standalone
 from sonnx.suite.archive import Stored, Suite, archive_of, read_cases, read_suite
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import message_and_details
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
@@ -310,7 +311,7 @@ def test_an_archive_that_was_changed_is_refused_with_results_that_were_kept(suit
     run_suite(folder, options)
     content = (folder / "Constant.zip").read_bytes()
     (folder / "Constant.zip").write_bytes(content + b"x")
-    with pytest.raises(BadInput, match="Constant.zip is not the archive that suite.json describes"):
+    with pytest.raises(BadInput, match=r"Constant\.zip is not the archive that suite.json describes"):
         run_suite(folder, options)
 
 
@@ -367,3 +368,20 @@ def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatc
     monkeypatch.setattr(sys, "argv", ["outputs.py", *words])
     with pytest.raises(SystemExit, match=r"usage|is not the folder of a suite"):
         standalone.main()
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "github", "junit", "html", "sarif"])
+def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, tmp_path: Path, name: str) -> None:
+    """Every string of suite.json has an escape sequence and a command of a build service."""
+    hostile = "\x1b[31m\n::error::x"
+    [part] = read_suite(suite).parts
+    changed = structs.replace(
+        read_suite(suite), hypotheses=hostile, bounds=hostile,
+        parts=(structs.replace(part, edition=hostile, labels={hostile: (hostile,)}),),
+    )  # fmt: skip
+    (tmp_path / "suite.json").write_text(json_text(changed), "utf-8")
+    report = SuiteReport.of(read_suite(tmp_path))
+    found = run_suite(suite, RunOptions(runtime="reference"))
+    for text in (report.to_format(name), structs.replace(found, hypotheses=hostile, suite=hostile).to_format(name)):
+        assert "\x1b" not in text
+        assert not [line for line in text.splitlines() if line.startswith("::error::x")]
