@@ -8,6 +8,9 @@ page before, they are compared whole.  The list says which rules, cases, errata 
 that is new, changed, renamed or gone.  In the map that --write writes each of these has the key `review`, which the
 tests refuse until a person has decided; the others have their entries.
 
+A page of ONNX's documentation that restrictions/technical_pages.toml pins, such as float6.md, has no labels: it is
+compared with the sentences there.
+
 CONTRIBUTING.md has the recipe.
 """
 
@@ -25,6 +28,7 @@ from typing import Any, NamedTuple
 from sonnx.profile import catalogue
 from sonnx.profile.cases import cases_by_rule
 from sonnx.profile.index import rules_by_slug
+from sonnx.profile.technical_pages import TechnicalPage, technical_pages
 from tests.support.text_statements import Statement, shortened, statements
 
 MAPS = Path(__file__).parent.parent / "tests" / "data" / "label_map"
@@ -120,6 +124,22 @@ def concerned(entry: Mapping[str, Any]) -> Iterator[str]:
         yield f"* no rule so far: {entry['none']}"
 
 
+def technical_changes(pinned: TechnicalPage, content: bytes) -> Iterator[str]:
+    """The list of a technical page: the sentences that are gone, and what follows them."""
+    text, name = content.decode("utf-8"), Path(pinned.file).name
+    gone = [sentence for sentence in pinned.sentences if sentence not in text]
+    if hashlib.sha256(content).hexdigest() == pinned.sha256:
+        yield f"# {name}: the state of commit {pinned.commit}"
+    else:
+        number = f"{len(gone)} of {len(pinned.sentences)} sentences are gone"
+        yield f"# {name}: changed since commit {pinned.commit}; {number}"
+    for sentence in gone:
+        yield ""
+        yield f"## gone: {sentence}"
+        yield ""
+        yield from (f"* module {module}" for module in pinned.modules)
+
+
 # ------------------------------------------------------------------ the map
 
 
@@ -160,6 +180,10 @@ def main() -> int:
     parser.add_argument("--text", default="", metavar="NAME", help="the name of the new text, for example 2027-01")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the new map of labels")
     options = parser.parse_args()
+    for pinned in technical_pages():
+        if Path(pinned.file).name == options.page.name:
+            print("\n".join(technical_changes(pinned, options.page.read_bytes())))
+            return 0
     page = tomllib.loads((options.map or newest_map(options.page.name)).read_text("utf-8"))
     content, whole = options.page.read_bytes(), {}
     if options.before is not None:

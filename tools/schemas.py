@@ -38,6 +38,7 @@ from sonnx.profile.file_format import (
     OperatorsOutsideFile,
 )
 from sonnx.profile.rewrites import RewritesFile
+from sonnx.profile.technical_pages import TechnicalPagesFile
 from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof
@@ -66,6 +67,7 @@ TOML_FILES: dict[str, Any] = {
     "restrictions/schema/onnx_schemas.json": OnnxSchemasFile,
     "restrictions/schema/operator.json": OperatorFile,
     "restrictions/schema/rewrites.json": RewritesFile,
+    "restrictions/schema/technical_pages.json": TechnicalPagesFile,
     "sonnx/schema/deviations.json": DeviationsFile,
     "sonnx/schema/tailoring.json": TailoringFile,
 }

@@ -88,7 +88,7 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
             compared, without_bounds=tuple(tolerance.without_bounds), unusual=tuple(tolerance.unusual),
             not_measured=tolerance.analyser.hypotheses.not_measured(compared.runtime),
         )  # fmt: skip
-    limits = options.max_ulp, options.max_integer_distance, options.no_special_mismatch
+    limits = options.max_ulp, options.max_integer_distance, options.no_special_mismatch, options.allow_flush
     broken = [*compared.violations(ComparisonLimits(*limits))]
     if not compared.runs or not any(row.distance is not None for row in compared.rows):
         reasons = [*compared.skipped, *(failure for row in compared.rows for failure in row.failures)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sonnx.base.options import keyword_arguments
 from sonnx.suite import cases, difference, runs
-from sonnx.suite.archive import read_suite
+from sonnx.suite.archive import read_suite, require_whole
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
@@ -32,12 +32,14 @@ def make_suite(folder: PathName, options: MakeOptions) -> SuiteReport:
 
 
 def describe_suite(folder: PathName) -> SuiteReport:
-    """What a suite covers.
+    """What a suite covers, once its archives have what it declares.
 
     Raises:
-        BadInput: the folder is not a suite.
+        BadInput: the folder is not the suite that suite.json declares.
     """
-    return SuiteReport.of(read_suite(Path(folder)))
+    suite = read_suite(Path(folder))
+    require_whole(suite, [name.removesuffix(".zip") for name in suite.archives])
+    return SuiteReport.of(suite)
 
 
 @keyword_arguments(RunOptions)

@@ -6,7 +6,8 @@ allows; those left out are counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -14,10 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.base.reported import HIDDEN, OptionalText
-from sonnx.executor.distance import INFINITY, NAN, SpecialMismatch
-from sonnx.numerics.draws import is_ordinary
-from sonnx.numerics.formats import Array, format_of
+from sonnx.executor.distance import FLUSHED, INFINITY, NAN, NUMBER, SUBNORMAL, UNDERFLOW, SpecialMismatch
+from sonnx.model.ir import Node
+from sonnx.numerics.draws import is_ordinary, least_normal
+from sonnx.numerics.formats import Array, format_of, patterns
 from sonnx.numerics.value_classes import ClassCase
+from sonnx.operators import stated_operator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Alternative, DeviationKind
 from sonnx.profile.text_types import Limit, Number
@@ -60,6 +63,8 @@ class ClassDeviation(Struct, frozen=True):
     explained: OptionalText = ""
     """Why it is not a fault of the runtime; null where it may be one."""
     packed: Annotated[bool, HIDDEN] = False
+    subnormal: Annotated[bool, HIDDEN] = False
+    """Whether an input has a subnormal number."""
 
 
 class ClassRuns(Struct, frozen=True):
@@ -89,6 +94,51 @@ class ClassRuns(Struct, frozen=True):
         return replace(self, runs=self.runs + 1, deviations=tuple(known.values()))
 
 
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What the operators of a node or model do on the way to a result, as their facts say.
+
+    Attributes:
+        computes_inside: one of them has an intermediate result that may leave the range of the type.
+        elementwise: each of them that has one is a function of single elements, so that nothing is cancelled.
+        is_exact: none of them rounds.
+    """
+
+    computes_inside: bool
+    elementwise: bool
+    is_exact: bool
+
+    @classmethod
+    def of(cls, nodes: Sequence[Node]) -> Computation:
+        """Of nodes; what the tool does not know has intermediate results."""
+        known = [stated_operator(node.operator, node.domain) for node in nodes]
+        inside = [facts for facts in known if facts is None or facts.may_overflow_inside]
+        return cls(
+            bool(inside),
+            all(facts is not None and facts.elementwise for facts in inside),
+            all(facts is not None and (facts.exact or facts.selects) for facts in known),
+        )
+
+    @property
+    def further_kinds(self) -> frozenset[DeviationKind]:
+        """The kinds of differences of floating-point numbers that count: every one where nothing rounds."""
+        return frozenset({NUMBER}) if self.is_exact else FLUSHED
+
+    def excuse(self, kind: DeviationKind, huge: bool) -> str:
+        """Why a difference of a kind may be no fault, "" where it is one.
+
+        A function of single elements, such as 1 / (1 + exp(-x)), loses a number to an overflow inside only where the
+        reciprocal of what overflows is subnormal; a sum loses numbers of any size to the rounding of its terms.
+        """
+        if not self.computes_inside:
+            return ""
+        if kind in (NAN, INFINITY) and huge:
+            return "an intermediate result may overflow"
+        if kind == SUBNORMAL or (kind == UNDERFLOW and not self.elementwise):
+            return "the rounding or overflow of an intermediate result may give 0"
+        return ""
+
+
 def affordable_cases(cases: Sequence[ClassCase], elements: int, runs: int | None) -> Sequence[ClassCase]:
     """The first cases: as many as `runs`, else as many as the elements of one run leave room for."""
     if runs is None:
@@ -101,18 +151,17 @@ def deviations_of(
     inputs: Mapping[str, Array],
     specials: Sequence[SpecialMismatch],
     operator: str,
-    computes: bool,
+    computation: Computation,
 ) -> Iterator[ClassDeviation]:
-    """The kinds in which a value differs in one run of a case; `computes`: intermediate results may overflow."""
+    """The kinds in which a value differs in one run of a case."""
     for special in specials:
         errata = dict(errata_of(operator, special.kind))
         explained = next((f"erratum {name} decides" for name, named in errata.items() if case.name in named), "")
-        if not explained and special.kind in (NAN, INFINITY) and case.huge and computes:
-            explained = "an intermediate result may overflow"
+        explained = explained or computation.excuse(special.kind, case.huge)
         yield ClassDeviation(
             case.name, case.detail, special.kind, 1, special.at, special.exact, special.found,
             tuple(text_of_input(name, values) for name, values in inputs.items()), tuple(errata), explained,
-            case.packed,
+            case.packed, any(map(has_subnormal, inputs.values())),
         )  # fmt: skip
 
 
@@ -129,18 +178,13 @@ def alternative_of(operator: str, erratum: str) -> Alternative | None:
     return catalogue.errata()[erratum].instead.get(operator)
 
 
-def selects(exact: Array, inputs: Iterable[Array]) -> bool:
-    """Whether every element is an element of an input, its negative or 0, so that nothing was computed that overflows.
-
-    It is asked of ordinary inputs: on other ones a computed element may be equal to an input by chance.
-    """
-    if format_of(exact.dtype) is None:
-        return True
-    known = [np.abs(values).reshape(-1) for values in inputs if values.dtype == exact.dtype]
-    if not known or not exact.any():
+def has_subnormal(values: Array) -> bool:
+    """Whether an element is subnormal."""
+    number_format = format_of(values.dtype)
+    if number_format is None:
         return False
-    array = np.abs(exact).reshape(-1)
-    return bool((np.isin(array, np.concatenate(known)) | (array == 0)).all())
+    magnitude = patterns(np.ascontiguousarray(values)) & number_format.unsigned.type(number_format.sign - 1)
+    return bool(((magnitude > 0) & (magnitude < least_normal(number_format))).any())
 
 
 def text_of_input(name: str, values: Array) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from sonnx.base.escaping import plural
 from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import MAX_RUNS as MAX_RUNS_COMPARED
-from sonnx.executor.class_runs import ClassRuns, affordable_cases, deviations_of, selects
+from sonnx.executor.class_runs import ClassRuns, Computation, affordable_cases, deviations_of
 from sonnx.executor.comparison import ACCUMULATED, CLASS_NODE, CLASS_OUTPUT, EQUAL, OUTPUT, WAYS, Comparison, Row, Way
 from sonnx.executor.distance import Distance, Incomparable, distance, first_difference
 from sonnx.executor.executor import ModelRunner
@@ -24,17 +25,22 @@ from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.node_errors import place_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.reach import MAX_RUNS, NodeEnds, Reach, ReachSearch, StatedRanges
+from sonnx.executor.result_boundaries import SearchedCall, boundary_cases
 from sonnx.executor.runtimes import Failure, Fault, Loaded, Runtime
 from sonnx.model.ir import Model, Node, subgraphs
-from sonnx.model.scopes import captured
+from sonnx.model.scopes import canonical_domain, captured, imports_of
 from sonnx.model.writer import Unwritable
 from sonnx.numerics.draws import is_ordinary
 from sonnx.numerics.formats import NAMES, Array, TensorSpec
 from sonnx.numerics.value_classes import ClassCase, cases
+from sonnx.operators import operator_facts
+from sonnx.profile.definitions import DeviationKind
 
 Progress = Callable[[str], None]
 PROGRESS_STEP = 16
 """Class runs between two lines of progress."""
+FIRST_CASES = 8
+"""Class cases before those at the boundaries of the result."""
 NOT_REPEATED = "two calls on the same inputs give different values"
 
 
@@ -137,6 +143,7 @@ class _Subject:
         fixed: the values of the others.
         runner: gives the exact values.
         answer: what the runtime gives for inputs.
+        nodes: the nodes that run.
         is_whole: whether it is the whole model.
     """
 
@@ -147,7 +154,30 @@ class _Subject:
     fixed: Mapping[str, Array]
     runner: ModelRunner
     answer: Callable[[Mapping[str, Array]], RuntimeAnswer]
+    nodes: Sequence[Node]
     is_whole: bool = False
+
+    def call(self, values: Mapping[str, Array], shapes: Sequence[tuple[int, ...]], elements: int) -> SearchedCall:
+        """The call whose boundaries are searched; `values` are those of an ordinary run."""
+        first = self.rows[0].value
+
+        def results(inputs: Mapping[str, Array]) -> Array | None:
+            exact = _exact(self.runner, {**inputs, **self.fixed}, shapes)
+            return None if exact is None else exact[first]
+
+        return SearchedCall(self.specs, results, elements, values[first].shape, self._is_elementwise())
+
+    def _is_elementwise(self) -> bool:
+        """Whether the result is one function of the elements at an index: constants have one element."""
+        model = self.runner.model
+        sizes = [prod(tensor.dims) for tensor in model.graph.initializers if tensor.name not in self.specs]
+        sizes += [array.size for array in self.fixed.values()]
+        if len(self.nodes) != 1 or any(size != 1 for size in sizes):
+            return False
+        node = self.nodes[0]
+        facts = operator_facts(node.operator, node.domain)
+        operator_set = imports_of(model.imports).get(canonical_domain(node.domain))
+        return facts.elementwise_at(operator_set or 0) or (facts.elementwise_with_scalars and len(self.specs) == 1)
 
 
 class _Comparator:
@@ -198,12 +228,14 @@ class _Comparator:
             for name in filter(None, node.outputs):
                 self._compare(_row(ACCUMULATED, name, index, node), run, answer, exact[name])
 
-    def _compare(self, row: Row, run: str, answer: RuntimeAnswer, exact: Array) -> Distance | None:
+    def _compare(
+        self, row: Row, run: str, answer: RuntimeAnswer, exact: Array, further: Collection[DeviationKind] = ()
+    ) -> Distance | None:
         """Add one value of one run; its distance, None where there is none."""
         row = self.rows.get((row.way, row.value), replace(row, type=NAMES[exact.dtype]))
         new = None
         try:
-            new = _distance(row.value, answer, exact)
+            new = _distance(row.value, answer, exact, further)
         except Incomparable as reason:
             row = replace(row, failures=_with_reason(row.failures, run, str(reason), row.classes is None))
             if not isinstance(answer.failure, Failure) or isinstance(answer.failure, Fault):
@@ -233,7 +265,9 @@ class _Comparator:
             for index, value in enumerate(graph.outputs)
         ]
         operator = graph.nodes[0].operator if len(graph.nodes) == 1 else ""
-        subject = _Subject("the whole model", operator, rows, specs, {}, runner, self.models.whole, is_whole=True)
+        subject = _Subject(
+            "the whole model", operator, rows, specs, {}, runner, self.models.whole, graph.nodes, is_whole=True
+        )
         self._add_classes(subject, values, progress)
 
     def add_class_nodes(self, values: Mapping[str, Array], progress: Progress) -> None:
@@ -278,6 +312,7 @@ class _Comparator:
             fixed,
             ModelRunner(alone, self.source.place, self.edition, unchecked=True),
             lambda inputs: self.models.node_with_constants(index, alone, inputs),
+            (node,),
         )
         return subject, node_digest(node, alone, specs.values(), fixed.values())
 
@@ -289,8 +324,13 @@ class _Comparator:
             why = "the shapes of its outputs depend on values" if every else "its inputs have no elements"
             self.without_classes.append(f"{subject.title}: {why}")
             return
-        chosen = affordable_cases(every, subject.runner.elements(usual), self.class_runs)
-        computed = {row.value for row in subject.rows if not selects(values[row.value], usual.values())}
+        computation, elements = Computation.of(subject.nodes), subject.runner.elements(usual)
+        chosen = affordable_cases(every, elements, self.class_runs)
+        if len(chosen) > FIRST_CASES:
+            progress(f"{subject.title}: boundaries of its result")
+            boundaries = boundary_cases(subject.call(values, shapes, elements), self.seed)
+            every = [*every[:FIRST_CASES], *boundaries, *every[FIRST_CASES:]]
+            chosen = every[: self.class_runs or len(chosen) + len(boundaries)]
         for row in subject.rows:
             class_runs = ClassRuns(left_out=len(every) - len(chosen))
             self.rows[row.way, row.value] = replace(row, type=NAMES[values[row.value].dtype], classes=class_runs)
@@ -309,9 +349,11 @@ class _Comparator:
                 if exact is None or answer is None:
                     self.rows[key] = _without_value(self.rows[key])
                     continue
-                new = self._compare(self.rows[key], _class_run(case), answer, exact[row.value])
+                new = self._compare(
+                    self.rows[key], _class_run(case), answer, exact[row.value], computation.further_kinds
+                )
                 if new is not None:
-                    self.rows[key] = _with_case(self.rows[key], case, drawn, new, subject, row.value in computed)
+                    self.rows[key] = _with_case(self.rows[key], case, drawn, new, subject.operator, computation)
 
     # Classes that nodes meet when the whole model runs
 
@@ -366,10 +408,15 @@ def _without_value(row: Row) -> Row:
 
 
 def _with_case(
-    row: Row, case: ClassCase, inputs: Mapping[str, Array], far: Distance, subject: _Subject, computed: bool
+    row: Row,
+    case: ClassCase,
+    inputs: Mapping[str, Array],
+    far: Distance,
+    operator: str,
+    computation: Computation,
 ) -> Row:
     """A row with the deviations of one more case."""
-    deviations = deviations_of(case, inputs, far.specials, subject.operator, computed)
+    deviations = deviations_of(case, inputs, far.specials, operator, computation)
     return replace(row, classes=(row.classes or ClassRuns()).with_deviations([*deviations]))
 
 
@@ -383,12 +430,12 @@ def _exact(
         return None
 
 
-def _distance(name: str, answer: RuntimeAnswer, exact: Array) -> Distance:
+def _distance(name: str, answer: RuntimeAnswer, exact: Array, further: Collection[DeviationKind]) -> Distance:
     if answer.failure is not None:
         raise Incomparable(str(answer.failure))
     if name not in answer.values:
         raise Incomparable("the runtime gives no such value")
-    return distance(answer.values[name], exact)
+    return distance(answer.values[name], exact, further)
 
 
 def _with_reason(known: tuple[str, ...], run: str, reason: str, every: bool = False) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from sonnx.base.reported import HIDDEN, OptionalText
 from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import ClassRuns
-from sonnx.executor.distance import INTEGER, ZERO, Distance
+from sonnx.executor.distance import FLUSHED, INTEGER, SUBNORMAL, ZERO, Distance
 from sonnx.executor.reach import Reach
 from sonnx.executor.runtimes import OptimizationLevel
 from sonnx.profile.text_types import Number
@@ -179,7 +179,9 @@ class ComparisonLimits:
     max_integer_distance: int = 0
     """What integers may be away."""
     zero_signs: bool = False
-    """Whether the sign of a zero counts, and differences that an erratum or a possible overflow explains."""
+    """Whether the sign of a zero counts, and differences that an erratum or an intermediate result explains."""
+    flush: bool = False
+    """Whether a runtime may take subnormal numbers for 0, in its inputs and its results."""
 
 
 def _violations(row: Row, limits: ComparisonLimits) -> Iterator[str]:
@@ -193,6 +195,8 @@ def _violations(row: Row, limits: ComparisonLimits) -> Iterator[str]:
         return
     if row.classes is not None:
         for deviation in sorted(row.classes.deviations, key=lambda classes_deviation: classes_deviation.packed):
+            if deviation.kind in FLUSHED and limits.flush and (deviation.kind == SUBNORMAL or deviation.subnormal):
+                continue
             if (limits.zero_signs or not deviation.explained) and _counts(deviation.kind, row.distance, limits):
                 inputs = "; ".join(deviation.inputs)
                 yield (

@@ -8,7 +8,7 @@ an example.  So is every integer, bool and string that differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from sonnx.base.escaping import quote
 from sonnx.base.reported import HIDDEN, OptionalText, reported_as
 from sonnx.numerics import small_floats
+from sonnx.numerics.draws import least_normal
 from sonnx.numerics.formats import NAMES, TEXT, Array, Format, format_of, is_small_float, patterns, widened
 from sonnx.profile.definitions import DeviationKind
 from sonnx.profile.text_types import Limit, Number
@@ -26,15 +27,22 @@ from sonnx.profile.text_types import Limit, Number
 NAN: Final = "NaN"
 INFINITY: Final = "infinity"
 ZERO: Final = "sign of zero"
+NUMBER: Final = "number"
+SUBNORMAL: Final = "subnormal"
+UNDERFLOW: Final = "underflow"
 INTEGER: Final = "integer"
 BOOL: Final = "bool"
 STRING: Final = "string"
-KINDS: tuple[DeviationKind, ...] = (NAN, INFINITY, INTEGER, BOOL, STRING, ZERO)
+KINDS: tuple[DeviationKind, ...] = (NAN, INFINITY, INTEGER, BOOL, STRING, NUMBER, SUBNORMAL, UNDERFLOW, ZERO)
 """The kinds in which elements differ; floating-point numbers that differ otherwise have a distance."""
+FLUSHED: frozenset[DeviationKind] = frozenset({SUBNORMAL, UNDERFLOW})
+"""Kinds of numbers that are more than one step away from 0, and are 0 in the runtime: a subnormal one, and another."""
+LEAST_FLUSHED = 2
+"""Steps from 0 of the least number that counts as flushed: of the least one a single rounding error may make 0."""
 
 
 class SpecialMismatch(Struct, frozen=True):
-    """Elements that differ in kind: in being NaN or infinite, in the sign of a zero, or as integer, bool or string."""
+    """Elements that differ in kind, such as in being NaN, in the sign of a zero, or as integers."""
 
     kind: DeviationKind
     """What differs."""
@@ -136,8 +144,14 @@ class Incomparable(Exception):
     """The two arrays differ in type or shape; the message says how."""
 
 
-def distance(found: Array, exact: Array) -> Distance:
+def distance(found: Array, exact: Array, further: Collection[DeviationKind] = ()) -> Distance:
     """The distance of every element of `found` from that of `exact`, of the same type and shape.
+
+    Args:
+        found: the elements of the runtime.
+        exact: the exact elements.
+        further: the kinds among `NUMBER` and those of `FLUSHED` that are counted: they are faults of some operators,
+            and what rounding does to others.
 
     Raises:
         Incomparable: another type or shape.
@@ -153,9 +167,9 @@ def distance(found: Array, exact: Array) -> Distance:
         if exact.dtype == TEXT:
             return _strings(found, exact)
         if exact.dtype.kind == "c":
-            return distance(_parts(found), _parts(exact))
+            return distance(_parts(found), _parts(exact), further)
         if format_of(exact.dtype) is not None or is_small_float(exact.dtype):
-            return _floating(found, exact)
+            return _floating(found, exact, further)
         return _integers(widened(found), widened(exact))
 
 
@@ -198,7 +212,7 @@ def _integers(found: Array, exact: Array) -> Distance:
     return distance if at is None else _at(distance, at, found, exact)
 
 
-def _floating(found: Array, exact: Array) -> Distance:
+def _floating(found: Array, exact: Array, further: Collection[DeviationKind]) -> Distance:
     number_format = format_of(exact.dtype)
     if number_format is None:
         places, steps = _listed_places(found, exact)
@@ -215,6 +229,12 @@ def _floating(found: Array, exact: Array) -> Distance:
         INFINITY: (infinite[0] | infinite[1]) & ~same & ~nan[0] & ~nan[1],
         ZERO: (places[0] == 0) & (places[1] == 0) & ~same,
     }
+    if NUMBER in further:
+        differ[NUMBER] = plain & (steps != 0)
+    if number_format is not None and FLUSHED.intersection(further):
+        flushed = plain & (places[0] == 0) & (places[1] >= LEAST_FLUSHED)
+        is_subnormal = places[1] < least_normal(number_format)
+        differ |= {SUBNORMAL: flushed & is_subnormal, UNDERFLOW: flushed & ~is_subnormal}
     result = Distance(
         elements=exact.size,
         identical=int(np.count_nonzero(same)),

@@ -13,6 +13,7 @@ from msgspec import ValidationError
 
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import UsageError
+from sonnx.base.escaping import escape
 from sonnx.executor.runtime_messages import (
     ENCODER,
     REPLIES,
@@ -139,7 +140,11 @@ class IsolatedRuntime:
             self.title = reply.title
             return service
         self.close()
-        raise not_installed(self.name) if isinstance(reply, NotInstalled) else Fault(MALFORMED.format("it was started"))
+        if not isinstance(reply, NotInstalled):
+            raise Fault(MALFORMED.format("it was started"))
+        if reply.reason:
+            raise UsageError(f"the runtime {self.name} cannot be imported: {escape(reply.reason)}")
+        raise not_installed(self.name)
 
 
 def _places(model: bytes | Path, folder: Path | None) -> tuple[bytes | None, str | None, str | None]:

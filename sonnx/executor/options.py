@@ -123,6 +123,9 @@ class ComparisonOptions(ModelOptions, frozen=True):
     no_special_mismatch: Annotated[
         bool, Argument("exit 1 if the sign of a zero differs too, and for differences that are explained")
     ] = False
+    allow_flush: Annotated[
+        bool, Argument("the runtime may take subnormal numbers for 0, in its inputs and its results")
+    ] = False
     runtime_timeout: Annotated[
         int,
         Argument(

@@ -59,7 +59,9 @@ class Started(Struct, frozen=True, tag=True):
 
 
 class NotInstalled(Struct, frozen=True, tag=True):
-    """The package of the runtime cannot be imported."""
+    """The runtime cannot be imported: the error, "" where its package is not installed."""
+
+    reason: str = ""
 
 
 class Done(Struct, frozen=True, tag=True):

@@ -32,7 +32,7 @@ from sonnx.executor.runtime_messages import (
     arrays_of,
     messages_of,
 )
-from sonnx.executor.runtimes import Failure, Loaded, Runtime, optimizer_of, runtime_class
+from sonnx.executor.runtimes import RUNTIMES, Failure, Loaded, Runtime, optimizer_of, runtime_class
 from sonnx.supervise.identity import value_hash
 
 
@@ -44,11 +44,18 @@ class RuntimeService:
         self.loaded: dict[int, Loaded] = {}
 
     def greeting(self) -> bytes:
-        """The title of the runtime, or that it is not installed."""
+        """The title of the runtime, or why it cannot be imported.
+
+        An adapter may be in the current folder, which stands last, so that no file there replaces a package.
+        """
+        is_adapter = self.name not in RUNTIMES
+        if is_adapter:
+            sys.path.append(str(Path.cwd()))
         try:
             self.runtime: Runtime = runtime_class(self.name)()
-        except ImportError:
-            return ENCODER.encode(NotInstalled())
+        except ImportError as error:
+            is_missing = isinstance(error, ModuleNotFoundError) and not is_adapter
+            return ENCODER.encode(NotInstalled("" if is_missing else f"{type(error).__name__}: {error}"))
         return ENCODER.encode(Started(self.runtime.title))
 
     def answer(self, request: bytes | bytearray) -> bytes:

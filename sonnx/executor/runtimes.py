@@ -202,9 +202,7 @@ def require_known(name: str) -> None:
 
 
 def not_installed(name: str) -> UsageError:
-    """The error for a runtime whose package cannot be imported."""
-    if ":" in name:
-        return UsageError(f"the runtime {name} cannot be imported; its module must be on PYTHONPATH")
+    """The error for a runtime with a name whose package is not installed."""
     extra = "suite" if RUNTIMES.get(name, "").startswith(FURTHER) else "runtime"
     return UsageError(f"the runtime {name} is not installed; pip install 'sonnx[{extra}]' installs it")
 

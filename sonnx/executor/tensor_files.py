@@ -13,8 +13,10 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
+from math import prod
 from os import getpid
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -59,7 +61,8 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
     if reader is None:
         raise BadInput(f"{quote(str(path))} is not a .npy, .npz or .pb file")
     if not path.is_file():
-        raise BadInput(f"the file {quote(str(path))} does not exist")
+        wrong = "does not exist" if not path.exists() else "is a folder" if path.is_dir() else "is not a regular file"
+        raise BadInput(f"the file {quote(str(path))} {wrong}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -75,7 +78,22 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
 
 def _npy(path: Path) -> dict[str, Array]:
     with path.open("rb") as file:
-        return {"": np.lib.format.read_array(file, allow_pickle=False)}
+        return {"": _array(file, path.stat().st_size)}
+
+
+def _array(file: IO[bytes], size: int) -> Array:
+    """The array of a .npy file of so many bytes.
+
+    Raises:
+        ValueError: it is not one, or declares more elements than it has, for which no memory is taken.
+    """
+    headers = {(1, 0): np.lib.format.read_array_header_1_0}  # later versions have a longer header of the same form
+    shape, _, kind = headers.get(np.lib.format.read_magic(file), np.lib.format.read_array_header_2_0)(file)
+    declared, held = prod(shape) * kind.itemsize, size - file.tell()
+    if declared > held and not kind.hasobject:
+        raise ValueError(f"it declares {declared} bytes of elements and has {held}")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _npz(limits: Limits, path: Path) -> dict[str, Array]:
@@ -87,12 +105,14 @@ def _npz(limits: Limits, path: Path) -> dict[str, Array]:
         for entry in archive.namelist():
             if entry.endswith(".npy"):
                 with archive.open(entry) as file:
-                    arrays[entry.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
+                    arrays[entry.removesuffix(".npy")] = _array(file, archive.getinfo(entry).file_size)
     return arrays
 
 
 def _pb(path: Path) -> dict[str, Array]:
     tensor = read_tensor(map_file(path, quote(str(path))))
+    if len(tensor.stored) > 1:
+        raise Unreadable(f"it has its elements more than once, in {' and '.join(tensor.stored)}")
     return {tensor.name: decode(tensor, None)}
 
 

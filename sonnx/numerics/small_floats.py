@@ -1,7 +1,8 @@
 """The floating-point types of at most eight bits: their numbers, and a real rounded into one of them.
 
-ONNX, Cast-19 to Cast-28, and the technical pages "Float stored in 4, 6 and 8 bits" of its documentation.  A pattern is
-a sign, an exponent and a fraction; float8e8m0 is an exponent alone, and has neither a sign nor a zero.
+ONNX, Cast-19 to Cast-28, and the technical pages "Float stored in 4, 6 and 8 bits" of its documentation, which
+restrictions/technical_pages.toml pins.  A pattern is a sign, an exponent and a fraction; float8e8m0 is an exponent
+alone, and has neither a sign nor a zero.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ Real: TypeAlias = "int | float | Fraction"
 class SmallFloat:
     """The layout of a type: bits of exponent and fraction, the bias, and which patterns are not finite numbers.
 
-    `negative_zero`: whether the sign of a zero is kept; where it is not, the pattern of -0 is NaN or never made.
+    `negative_zero`: whether the sign of a zero is kept; where it is not, the pattern of -0 is NaN.
+    `of_nan`: of a type without NaN the pattern that a NaN becomes; None for the greatest number.
     """
 
     exponent: int
@@ -35,6 +37,7 @@ class SmallFloat:
     infinity: int | None = None
     nans: tuple[int, ...] = ()
     negative_zero: bool = True
+    of_nan: int | None = None
 
     @property
     def sign(self) -> int:
@@ -44,8 +47,8 @@ class SmallFloat:
 
 SMALL_FLOATS = {
     "float4e2m1": SmallFloat(2, 1, 1),
-    "float6e2m3": SmallFloat(2, 3, 1, negative_zero=False),
-    "float6e3m2": SmallFloat(3, 2, 3, negative_zero=False),
+    "float6e2m3": SmallFloat(2, 3, 1, of_nan=0x20),
+    "float6e3m2": SmallFloat(3, 2, 3, of_nan=0x20),
     "float8e4m3fn": SmallFloat(4, 3, 7, nans=(0x7F, 0xFF)),
     "float8e4m3fnuz": SmallFloat(4, 3, 8, nans=(0x80,), negative_zero=False),
     "float8e5m2": SmallFloat(5, 2, 15, infinity=0x7C, nans=(0x7E, 0x7D, 0x7F, 0xFE, 0xFD, 0xFF)),
@@ -114,13 +117,15 @@ def nearest(value: Real, small_float: SmallFloat, saturate: bool = True) -> int:
     """The pattern of the number nearest to a real, ties to even.
 
     The real is rounded as if the exponent had no upper bound; what then is beyond the greatest number becomes it, or
-    without `saturate` the infinity, or NaN, with its sign where it has one.  A type without NaN always saturates, and
-    NaN becomes its greatest number.
+    without `saturate` the infinity, or NaN, with its sign where it has one.  A type without NaN always saturates; NaN
+    becomes -0 of six bits, and the greatest number of four, as the pages of these types say.
     """
     negative = copysign(1.0, value) < 0 if isinstance(value, float) else value < 0
     sign = small_float.sign if negative else 0
     if isinstance(value, float) and isnan(value):
-        return _nan(small_float, negative and not saturate) if small_float.nans else _greatest(small_float)
+        if small_float.nans:
+            return _nan(small_float, negative and not saturate)
+        return _greatest(small_float) if small_float.of_nan is None else small_float.of_nan
     is_infinite = isinstance(value, float) and not isfinite(value)
     place = 2 * small_float.sign if is_infinite else _place(abs(Fraction(value)), small_float)
     if place <= _greatest(small_float):

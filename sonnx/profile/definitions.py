@@ -273,12 +273,14 @@ class Uncheckable(Struct, frozen=True, forbid_unknown_fields=True):
     """Why not, as half a sentence."""
 
 
-DeviationKind = Literal["NaN", "infinity", "integer", "bool", "string", "sign of zero"]
+DeviationKind = Literal[
+    "NaN", "infinity", "integer", "bool", "string", "number", "subnormal", "underflow", "sign of zero"
+]
 """The kinds in which elements of a runtime differ from the exact ones."""
 
 
-Alternative = Literal["NaN", "number without NaN", "any"]
-"""NaN; a number or infinity although no input is NaN; anything of the kind of difference."""
+Alternative = Literal["NaN", "value by ONNX", "any"]
+"""NaN; the value by the text of ONNX alone, as far as rounding allows; anything of the kind of difference."""
 
 
 class Erratum(Struct, frozen=True, forbid_unknown_fields=True):

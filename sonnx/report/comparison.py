@@ -105,11 +105,29 @@ def standing(comparison: Comparison) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """The number of identical values, in one sentence."""
-    same = sum(row.distance is not None and not row.differs for row in comparison.rows)
-    missing = sum(row.distance is None for row in comparison.rows)
-    rest = f"; {missing} could not be compared" if missing else ""
-    return f"{same} of {len(comparison.rows)} values are identical bit for bit{rest}"
+    """How many comparisons are identical, and what is farthest, in one sentence."""
+    rows = comparison.rows
+    same = sum(row.distance is not None and not row.differs for row in rows)
+    missing = sum(row.distance is None for row in rows)
+    parts = [f"{same} of {len(rows)} comparisons of values are identical bit for bit"]
+    farthest = max(rows, key=_steps, default=None)
+    if farthest is not None and _steps(farthest):
+        parts.append(f"the largest distance is {_steps(farthest)} ulp, of {label(farthest)}, {farthest.way}")
+    of_kind = [kinds for row in rows if (kinds := _kinds(row))]
+    if of_kind:
+        listed = ", ".join(dict.fromkeys(kind for kinds in of_kind for kind in kinds))
+        parts.append(f"{len(of_kind)} {'differs' if len(of_kind) == 1 else 'differ'} in kind: {listed}")
+    return "; ".join([*parts, *([f"{missing} could not be made"] if missing else [])])
+
+
+def _steps(row: Row) -> int:
+    """The largest distance of a row in ulp, over all its runs."""
+    return row.distance.ulp or 0 if row.distance is not None else 0
+
+
+def _kinds(row: Row) -> list[str]:
+    """The kinds in which elements of a row differ."""
+    return [special.kind for special in row.distance.specials] if row.distance is not None else []
 
 
 def judgement(comparison: Comparison) -> Iterator[str]:
@@ -155,7 +173,7 @@ def _class_sentences(comparison: Comparison) -> Iterator[str]:
             said = f"{plural(len(wrong), 'value differs', 'values differ')} in kind: {', '.join(kinds)}"
         else:
             said = "no value differs in kind" + (" without an explanation" if explained else "")
-        yield f"on class inputs, {of} ({plural(runs, 'comparison')}): {said}"
+        yield f"on class inputs, {of} ({plural(runs, 'class run of a value', 'class runs of a value')}): {said}"
 
 
 def _under_hypotheses(comparison: Comparison) -> str:
@@ -229,37 +247,66 @@ def cells_of(distance: Distance | None) -> tuple[str, ...]:
 HEADS = ("#count", "#identical", "#ulp", "#mean", "#absolute", "other")
 """Short heads of the tables, so that names of values have room."""
 LEGEND = (
+    "a comparison: one value in one way, over all its runs, a row of the tables; "
+    "a class run: one value for the inputs of one case of a value class; "
     "count: the elements compared; ulp and absolute: the largest distance of one; mean: in ulp; "
-    "other: elements that differ in being NaN or infinite or in the sign of a zero, and integers, bools and strings"
+    "other: elements that differ in kind (NaN, infinite, sign of a zero, a number that became 0, integer, bool, string)"
 )
-DRAWN = {EQUAL: "dot equal", ACCUMULATED: "dot accumulated"}
+DRAWN = {
+    OUTPUT: "dot accumulated",
+    CLASS_OUTPUT: "dot classes",
+    EQUAL: "dot equal",
+    CLASS_NODE: "dot classes",
+    ACCUMULATED: "dot accumulated",
+}
+"""How the rows of each way are drawn: all rows are."""
 
 
 def _pictures(comparison: Comparison) -> Iterator[Picture]:
-    if any(row.way in DRAWN for row in comparison.rows):
-        legend = "Full dots: on equal inputs. Circles: accumulated from the inputs of the model."
-        yield Picture("Largest distance of each node, in ulp", legend, _plot(comparison.rows))
+    if any(row.operator for row in comparison.rows):
+        legend = (
+            "From left to right the nodes, then the outputs of the model. Full dots: on equal inputs. Circles: "
+            "accumulated from the inputs of the model. Dashed circles: on class inputs. "
+            "At the top: what differs in kind."
+        )
+        yield Picture("Largest distance of each comparison, in ulp, over all its runs", legend, _plot(comparison.rows))
 
 
 def _plot(rows: Sequence[Row]) -> str:
-    """One dot for each node and way: its number from left to right, its largest distance upwards, in powers of two."""
+    """One dot for each row: its value from left to right, its largest distance upwards, in powers of two."""
     from markupsafe import escape as entities  # only pages need it
 
+    places = {
+        value: place for place, value in enumerate(dict.fromkeys(_drawn_value(row) for row in _nodes_first(rows)))
+    }
+    top = max(4, *(int(_height(row)) + 1 for row in rows)) + 1
     series = []
     for way, class_ in DRAWN.items():
-        listed = [row for row in rows if row.way == way]
-        heights = [None if row.distance is None else _height(row.distance) for row in listed]
-        ulps = [0 if row.distance is None else row.distance.ulp or 0 for row in listed]
-        titles = [f"{entities(label(row))}: {ulp} ulp, {way}" for row, ulp in zip(listed, ulps, strict=True)]
+        heights: list[float | None] = [None] * len(places)
+        titles = [""] * len(places)
+        for row in rows:
+            if row.way == way and row.distance is not None:
+                kinds = ", ".join(_kinds(row))
+                place = places[_drawn_value(row)]
+                heights[place] = top if kinds else _height(row)
+                titles[place] = f"{entities(label(row))}: {_steps(row)} ulp, {way}{f'; differs in {kinds}' if kinds else ''}"  # noqa: E501  # fmt: skip
         series.append(Series(heights, f'class="{class_}"', titles=titles))
-    top = max(4, *(int(height) + 1 for curve in series for height in curve.heights if height is not None))
-    marks = [(height, str(2 ** (height - 1) if height else 0)) for height in range(0, top + 1, max(1, top // 6))]
-    return plot(series, marks, "distances by node")
+    marks = [(height, str(2 ** (height - 1) if height else 0)) for height in range(0, top, max(1, top // 6))]
+    return plot(series, [*marks, (top, "kind")], "distances of the comparisons")
 
 
-def _height(distance: Distance) -> float:
+def _nodes_first(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: not row.operator)
+
+
+def _drawn_value(row: Row) -> tuple[bool, str]:
+    """What has a place of its own: a value of a node, or an output of the model."""
+    return bool(row.operator), row.value
+
+
+def _height(row: Row) -> float:
     """0 for no distance, 1 for one ulp, one more for each power of two."""
-    return 1 + log2(distance.ulp) if distance.ulp else 0.0
+    return 1 + log2(_steps(row)) if _steps(row) else 0.0
 
 
 # ------------------------------------------------------------------ as a document, for the other formats
@@ -287,7 +334,7 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     if counted:
         runs, left = sum(each.runs for each in counted), sum(each.left_out for each in counted)
         without = sum(each.without_value for each in counted)
-        said = plural(runs, "comparison", "comparisons")
+        said = plural(runs, "class run of a value", "class runs of a value")
         said += f"; {plural(left, 'case', 'cases')} left out (--class-runs)" if left else ""
         said += f"; {plural(without, 'case has', 'cases have')} no exact value" if without else ""
         yield "classes", said

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from sonnx.base.escaping import escape_once
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.rewrites import rewrite_titles
@@ -249,3 +250,26 @@ def rule_criterion(rule: Rule, edition: Edition, docs: str = "") -> Criterion:
         command,
         "; ".join(rewrite_titles(rule.slug)),
     )
+
+
+AS_IT_IS = frozenset({"svg", "file", "where", "standing"})
+"""Fields of documents that formats escape themselves, or that hold no text."""
+
+
+def printable(document: Document) -> Document:
+    """A document with every text escaped that is not printable: of files from elsewhere any may be so."""
+    result: Document = _printable(document)
+    return result
+
+
+def _printable(part: Any) -> Any:
+    if isinstance(part, str) and not isinstance(part, StrEnum):
+        return escape_once(part)
+    if isinstance(part, tuple):
+        return tuple(map(_printable, part))
+    if isinstance(part, dict):
+        return {_printable(key): _printable(value) for key, value in part.items()}
+    if isinstance(part, Struct):
+        named = {name: getattr(part, name) for name in part.__struct_fields__ if name not in AS_IT_IS}
+        return structs.replace(part, **{name: _printable(value) for name, value in named.items()})
+    return part

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Struct, json
 
 from sonnx.base.errors import NOT_JSON, BadInput
-from sonnx.base.escaping import quote
+from sonnx.base.escaping import escape, quote
 from sonnx.base.files import regular_bytes, sha256, whole_bytes
 from sonnx.base.reported import HIDDEN, Result, json_text, reported
 from sonnx.checker.conditions import Conditions
@@ -32,6 +33,8 @@ from sonnx.numerics.packing import packed
 
 MAX_ARCHIVE = 1 << 30
 """Bytes of an archive, and of what is unpacked of one case."""
+MAX_NAMED = 5
+"""Differences between a folder and suite.json that are named."""
 Decides: TypeAlias = Literal["exact", "derived", "may overflow", "no bound"]
 EXACT: Decides = "exact"
 DERIVED: Decides = "derived"
@@ -261,6 +264,48 @@ def read_cases(suite: Suite, operator: str) -> Iterator[Stored | str]:
         return
     if changed:
         yield f"{path.name} is not the archive that suite.json describes"
+
+
+def require_whole(suite: Suite, operators: Sequence[str]) -> None:
+    """Compare what the folder has with what suite.json declares: the archives, and the cases of some operators.
+
+    Raises:
+        BadInput: an archive is missing, extra or changed, or has other cases or data sets than are declared; each is
+            named.
+    """
+    extra = sorted({path.name for path in Path(suite.folder).glob("*.zip")} - suite.archives.keys())
+    missing = [name for name in suite.archives if not (Path(suite.folder) / name).exists()]
+    wrong = [f"{name} is missing" for name in missing] + [f"{name} is not declared in suite.json" for name in extra]
+    for operator in operators:
+        if f"{operator}.zip" not in missing:
+            wrong += _other_than_declared(suite, operator)
+    if wrong:
+        more = f", and {len(wrong) - MAX_NAMED} more" if len(wrong) > MAX_NAMED else ""
+        listed = "; ".join(map(escape, wrong[:MAX_NAMED]))
+        raise BadInput(f"{quote(suite.folder)} is not the suite that its suite.json declares: {listed}{more}")
+
+
+def _other_than_declared(suite: Suite, operator: str) -> Iterator[str]:
+    """What is wrong with the archive of an operator, as sentences."""
+    found: Counter[tuple[int, str, str]] = Counter()
+    for stored in read_cases(suite, operator):
+        if isinstance(stored, str):
+            yield stored
+        else:
+            case = stored.case
+            found[case.version, case.edition, "cases that break a rule" if case.broken else "conforming cases"] += 1
+            found[case.version, case.edition, "data sets"] += len(case.sets)
+    declared: Counter[tuple[int, str, str]] = Counter()
+    for part in suite.parts:
+        if part.operator == operator:
+            numbers = (part.negative, part.positive, part.sets)
+            for what, number in zip(("cases that break a rule", "conforming cases", "data sets"), numbers, strict=True):
+                declared[part.version, part.edition, what] += number
+    for key in [*dict.fromkeys([*declared, *found])]:
+        if declared[key] != found[key]:
+            version, edition, what = key
+            name = f"{operator}-{version} of {edition}"
+            yield f"{name} has {found[key]} {what}, suite.json declares {declared[key]}"
 
 
 def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:

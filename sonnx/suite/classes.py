@@ -100,16 +100,16 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
         if question.endswith(")") and z3.is_expr(truth):
             yield Literal(question, "", truth)
             yield Literal(f"not {question}", "", z3.Not(truth))
-    known: set[str] = set()
+    known: set[frozenset[int]] = set()
     for rule in family.rules:
         for number, (left, right) in enumerate(_comparisons(bool_term(family.holds(rule)))):
-            texts = [" ".join(str(side).split()) for side in (left, right)]
-            if " against ".join(sorted(texts)) in known:
+            sides = frozenset((left.get_id(), right.get_id()))  # equal terms are one term of the solver
+            if sides in known:
                 continue
-            known.add(" against ".join(sorted(texts)))
-            short = sum(map(len, texts)) <= NAME_LENGTH
+            known.add(sides)
+            texts = _short_texts((left, right))
             for sign, term in (("<", left < right), ("=", left == right), (">", left > right)):
-                said = f"{texts[0]} {sign} {texts[1]}" if short else f"comparison {number} is {sign}"
+                said = f"{texts[0]} {sign} {texts[1]}" if texts else f"comparison {number} is {sign}"
                 yield Literal(f"{rule.slug}: {said}", rule.slug, term)
     for parameter in family.signature.attributes:  # the rules have told which texts there are
         for text, code in family.variables.interpretation.codes.items():
@@ -169,6 +169,27 @@ def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
     )
 
 
+def _short_texts(sides: Sequence[z3.ExprRef]) -> list[str]:
+    """Both sides as text; none where they are too long for a name.
+
+    The printer takes most of the time of a suite for terms of thousands of parts, so only small ones reach it.
+    """
+    parts, waiting = 0, [*sides]
+    while waiting:
+        term = waiting.pop()
+        parts += 1
+        if parts > NAME_LENGTH:  # each part has a letter at least
+            return []
+        waiting += term.children()
+    texts = [" ".join(str(side).split()) for side in sides]
+    return texts if sum(map(len, texts)) <= NAME_LENGTH else []
+
+
+def _is_code(side: z3.ExprRef) -> bool:
+    """Whether a term is the code of a type or text."""
+    return bool(z3.is_const(side) and side.decl().name().endswith((".type", ".text")))
+
+
 def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithRef]]:
     """The comparisons of numbers in a condition, in the order of its text; those of codes of types are left out."""
     waiting, known = [condition], set[int]()
@@ -178,7 +199,7 @@ def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithR
             continue
         known.add(term.get_id())
         compares = term.decl().kind() in _COMPARISONS and z3.is_arith(term.arg(0))
-        if compares and not any(str(side).endswith((".type", ".text")) for side in term.children()):
+        if compares and not any(map(_is_code, term.children())):
             yield term.arg(0), term.arg(1)
         waiting += reversed(term.children())
 

@@ -12,7 +12,7 @@ from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.base.files import whole_bytes
 from sonnx.base.reported import Result, reported
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.result import Counts, Deviation, SuiteRun, message_and_details, read_run, sentence
 
@@ -59,7 +59,7 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
         cases = [_case(change) for change in self.changes]
         cases += [CaseResult("run", name, "in one run only", Standing.OPEN, "not compared") for name in self.not_run]
         same = CaseResult("change", "deviations", "as before", Standing.GOOD, "both runs have the same deviations")
-        return Document(
+        document = Document(
             command="suite difference", title=f"{escape(self.newer)} after {escape(self.older)}",
             subject=escape(self.newer), headline=f"kinds of deviation: {listed or 'as before'}", code=self.exit_code,
             criteria={
@@ -69,6 +69,7 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
             sections=(Section("deviations", "", tuple(cases or [same])),),
             facts=(("older", self.older), ("newer", self.newer)),
         )  # fmt: skip
+        return printable(document)
 
 
 def _case(change: Change) -> CaseResult:

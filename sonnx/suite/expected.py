@@ -1,7 +1,8 @@
 """What a conforming implementation may give for a call: the exact values, and the ends of what rounding allows.
 
-An output is *exact* if it is of integers, bools or strings, or if the error that the hypotheses allow is 0 for all
-inputs of a wide box: moves, comparisons, selections.  Any other has for each element
+An output is *exact* if it is of integers, bools or strings, if its operator only moves or selects elements (or gives
+the end of the type where there are none), or if the error that the hypotheses allow is 0 for all inputs of a wide box.
+Any other has for each element
 
 * the NaN or infinity that the definition gives, where special values or a pole of the function make it,
 * the ends from the bound at the point,
@@ -33,6 +34,7 @@ from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import FINITE, NO_WRAP_AROUND, Value
 from sonnx.numerics.formats import ELEMENTS, NAMES, Array, Format, format_of, is_small_float, limits_of, widened
 from sonnx.numerics.packing import packed
+from sonnx.operators import stated_operator
 from sonnx.suite.archive import DERIVED, EXACT, OVERFLOWS, UNBOUNDED, Decides
 
 SLACK = 1.01
@@ -124,6 +126,9 @@ class Tolerances:
         """The outputs that are exact."""
         computed = {output.name for output in self.model.graph.outputs if _rounds(output.type.element or "")}
         texts = {name for name in self.names if name not in computed}
+        facts = [stated_operator(node.operator, node.domain) for node in self.model.graph.nodes]
+        if all(each is not None and (each.moves or each.selects) for each in facts):
+            return {*self.names}
         box = {
             operand.name: _wide(operand.type.element or "", operand.type.shape or ())
             for operand in self.model.graph.inputs

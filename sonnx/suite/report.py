@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.profile import catalogue
-from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.archive import Part, Suite
 from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE
@@ -36,7 +36,7 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
     def document(self) -> Document:
         """The suite as a document: a section for each version of an operator."""
         cases, sets = sum(part.positive + part.negative for part in self.parts), sum(part.sets for part in self.parts)
-        return Document(
+        document = Document(
             command="suite report", title=f"Suite {escape(self.folder)}", subject="the texts",
             headline=self.conditions.limited(f"{plural(cases, 'case')} with {plural(sets, 'data set')}"),
             code=self.exit_code,
@@ -47,6 +47,7 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
             sections=tuple(_section(part) for part in self.parts),
             facts=(("hypotheses", self.hypotheses), ("bounds of classes", self.bounds)),
         )  # fmt: skip
+        return printable(document)
 
 
 def _section(part: Part) -> Section:

@@ -13,7 +13,7 @@ from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
 from sonnx.checker.conditions import Conditions
 from sonnx.profile import catalogue
-from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, TIMES, TYPE, JudgedDifference
 
@@ -171,7 +171,7 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
             for name, number in zip(Counts.__struct_fields__, total, strict=True)
             if number
         )
-        return Document(
+        document = Document(
             command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
             headline=self.conditions.limited(f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}"),
             code=self.exit_code,
@@ -187,6 +187,7 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
                 if number
             ),
         )  # fmt: skip
+        return printable(document)
 
 
 def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:

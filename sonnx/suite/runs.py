@@ -15,8 +15,6 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
-import numpy as np
-
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
@@ -27,14 +25,15 @@ from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
-from sonnx.numerics.formats import Array, format_of, widened
+from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
-from sonnx.suite.archive import EXACT, Case, Stored, Suite, read_cases, read_suite
+from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, require_whole
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
 from sonnx.suite.options import RunOptions
+from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.program import Answer, Program, outputs_in
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
 
@@ -114,13 +113,14 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     """Run the cases of a suite and judge the outputs.
 
     Raises:
-        BadInput: the folder is not a suite, or the file of --resume is of another run.
+        BadInput: the folder is not the suite that suite.json declares, or the file of --resume is of another run.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     if options.jobs < 1:
         raise UsageError("--jobs is 1 or more")
     suite = read_suite(folder)
     names = _chosen(suite, options.operator)
+    require_whole(suite, names)
     first = implementation(options)
     kept = None if options.resume is None else KeptResults(options.resume, suite, options, first.identity())
     known = {} if kept is None else {name: result for name, result in kept.results.items() if name in names}
@@ -159,6 +159,7 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
     suite, used = read_suite(folder), _Recorded(outputs)
+    require_whole(suite, _chosen(suite, ()))
     result = _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
     if not used.has_outputs and not result.problems:
         raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs.py")
@@ -265,7 +266,7 @@ class _Run:
                 continue
             far = self._differences(stored, number, given)
             for judged_difference in far:
-                self._add(stored, number, judged_difference)
+                self._add(stored, number, judged_difference, given)
             part = stored.case.sets[number]
             self._count(outside=bool(far), within=not far, without_bound=any(
                 output not in (EXACT, "derived") for output in part.outputs
@@ -288,13 +289,16 @@ class _Run:
     def _count(self, **more: int) -> None:
         self.counts = self.counts.plus(more)
 
-    def _add(self, stored: Stored, number: int, difference: JudgedDifference) -> None:
+    def _add(
+        self, stored: Stored, number: int, difference: JudgedDifference, outputs: Mapping[int, Array] | None = None
+    ) -> None:
         """A deviation; of a kind, an operator, an element type and an explanation the smallest example is kept."""
         case = stored.case
         given = stored.inputs(number) if case.sets else {}
         part = case.sets[number] if case.sets else None
         errata = dict(errata_of(case.operator, difference.kind))
-        explained = explanation(case, number, difference, given)
+        actual = (outputs or {}).get(difference.output)
+        explained = explanation(stored, number, difference, given, actual)
         size = sum(prod(array.shape) for array in given.values())
         element = case.call.partition("(")[2].partition(" ")[0]
         broken = case.broken if difference.kind == ACCEPTED else ""
@@ -309,32 +313,36 @@ class _Run:
         self.deviations[key] = new if known is None else known.with_another(new)
 
 
-def explanation(case: Case, number: int, difference: JudgedDifference, inputs: Mapping[str, Array]) -> str | None:
+def explanation(
+    stored: Stored, number: int, difference: JudgedDifference, inputs: Mapping[str, Array], actual: Array | None
+) -> str | None:
     """The erratum by whose other reading an implementation gives this for a data set; None if there is none."""
+    case = stored.case
     chosen = case.sets[number].value_class if case.sets else None
     return next(
         (name for name, named in errata_of(case.operator, difference.kind)
-         if chosen in named or is_instead(case.operator, name, difference, inputs)), None
+         if chosen in named or is_instead(case.operator, name, difference, inputs, stored.model, actual)), None
     )  # fmt: skip
 
 
-def is_instead(operator: str, erratum: str, difference: JudgedDifference, inputs: Mapping[str, Array]) -> bool:
+def is_instead(
+    operator: str,
+    erratum: str,
+    difference: JudgedDifference,
+    inputs: Mapping[str, Array],
+    model: bytes,
+    actual: Array | None,
+) -> bool:
     """Whether an implementation that reads the text another way gives this, and only such a one."""
     match alternative_of(operator, erratum):
         case "NaN":
             return difference.actual.startswith("nan")
-        case "number without NaN":
-            return not difference.actual.startswith("nan") and not any(
-                np.isnan(_floats(operand)).any() for operand in inputs.values()
-            )
+        case "value by ONNX":
+            return actual is not None and is_value_by_onnx(read(model), inputs, difference.output, actual)
         case "any":
             return True
         case _:
             return False
-
-
-def _floats(values: Array) -> Array:
-    return widened(values) if format_of(values.dtype) is not None else np.zeros(())
 
 
 def _ordinary(stored: Stored) -> dict[str, Array]:

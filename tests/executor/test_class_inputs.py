@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy
@@ -251,6 +252,22 @@ def test_a_runtime_that_does_not_start_is_one_sentence(capsys, tmp_path):
     path.write_bytes(reduce_max([4]))
     assert run(["compare", str(path), "--runtime", adapter("DiesAtLoad")]) == 2
     assert "its process ended with exit code 3 while it was started" in capsys.readouterr().err
+
+
+def test_an_adapter_is_found_in_the_current_folder(tmp_path, monkeypatch):
+    text = "from tests.support.faulty_runtimes import Exact\nclass Here(Exact): title = 'here'\n"
+    (tmp_path / "adapter_here.py").write_text(text, "utf-8")
+    (tmp_path / "adapter_wrong.py").write_text("import a_package_that_is_missing\nclass Here: pass\n", "utf-8")
+    monkeypatch.syspath_prepend(str(Path(faulty_runtimes.__file__).parent.parent.parent))
+    monkeypatch.chdir(tmp_path)
+    assert sonnx.compare(reduce_max([4]), "adapter_here:Here", class_runs=1).runtime == "here"
+    for name, sentence in (
+        ("adapter_wrong:Here", "ModuleNotFoundError: No module named 'a_package_that_is_missing'"),
+        ("adapter_none:Here", "ModuleNotFoundError: No module named 'adapter_none'"),
+        ("adapter_here:There", "has no attribute 'There'"),
+    ):
+        with pytest.raises(sonnx.UsageError, match=re.escape(sentence)):
+            sonnx.compare(reduce_max([4]), name)
 
 
 def _children():

@@ -21,7 +21,7 @@ from sonnx.numerics.class_recognition import occurring_classes
 from sonnx.report.class_reach import grouped
 from tests.support.faulty_runtimes import Exact, NaNDroppedAtOnePlace
 
-RUNS = 40
+RUNS = 64
 
 
 def net(text: str, shape: str = "4", element: str = "float", opset: int = 13) -> bytes:

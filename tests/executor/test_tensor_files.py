@@ -1,5 +1,7 @@
 """Arrays of every element type in files, and packed elements as the onnx package writes and reads them."""
 
+import os
+
 import numpy
 import onnx
 import pytest
@@ -102,3 +104,31 @@ def test_a_string_that_numpy_would_shorten(tmp_path):
     with pytest.raises(BadInput, match="ends in a zero"):
         write_tensors(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "npz")
     assert write_tensors(tmp_path / "out", {"x": numpy.array(["a\0"], TEXT)}, "pb") == ["output_0.pb"]
+
+
+def test_a_tensor_with_its_elements_twice_is_refused(tmp_path):
+    tensor = TensorProto(dims=[1], data_type=TensorProto.FLOAT, float_data=[2.0], raw_data=b"\0\0\x80?")
+    (tmp_path / "x.pb").write_bytes(tensor.SerializeToString())
+    with pytest.raises(BadInput, match="elements more than once, in float_data and raw_data"):
+        read_file(tmp_path / "x.pb")
+
+
+@each_case("version", [(1, 0), (2, 0)])
+def test_an_array_that_declares_more_than_its_file_takes_no_memory(tmp_path, version):
+    path = tmp_path / f"{version[0]}.npy"
+    with path.open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (2 * 10**12, 4)}
+        write = (
+            numpy.lib.format.write_array_header_1_0 if version == (1, 0) else numpy.lib.format.write_array_header_2_0
+        )
+        write(file, header)
+    with pytest.raises(BadInput, match="declares 32000000000000 bytes of elements and has 0"):
+        read_file(path)
+
+
+def test_what_is_not_a_file_is_named(tmp_path):
+    (tmp_path / "folder.npy").mkdir()
+    os.mkfifo(tmp_path / "pipe.npy")
+    for name, wrong in (("folder", "is a folder"), ("pipe", "is not a regular file"), ("none", "does not exist")):
+        with pytest.raises(BadInput, match=wrong):
+            read_file(tmp_path / f"{name}.npy")

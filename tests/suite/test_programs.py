@@ -17,16 +17,19 @@ from typing import Any
 
 import onnx
 import pytest
+from msgspec import structs
 from onnx.reference import ReferenceEvaluator
 
+from sonnx.api.suites import describe_suite
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.files import sha256
 from sonnx.base.reported import json_text
 from sonnx.cli.main import run
 from sonnx.suite import archive, standalone
-from sonnx.suite.archive import Stored, Suite, archive_of, read_cases
+from sonnx.suite.archive import Stored, Suite, archive_of, read_cases, read_suite
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import message_and_details
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
@@ -47,8 +50,10 @@ def suite(made: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     content = archive_of(found)
     (folder / "Constant.zip").write_bytes(content)
-    document = json_text(made).replace(made.archives["Constant.zip"], sha256(content))
-    (folder / "suite.json").write_text(document, "utf-8")
+    [part] = made.parts
+    parts = (structs.replace(part, positive=len(found), negative=0, sets=len(found)),)
+    smaller = structs.replace(made, parts=parts, archives={"Constant.zip": sha256(content)})
+    (folder / "suite.json").write_text(json_text(smaller), "utf-8")
     assert {each.case.edition for each in found} == {NEWEST}
     return folder
 
@@ -149,7 +154,7 @@ def test_a_program_and_its_children_end_with_the_command(suite: Path, tmp_path: 
     assert not still_running(listed)
 
 
-def test_every_case_that_is_changed_or_incomplete_is_named_and_the_rest_runs(suite: Path, tmp_path: Path) -> None:
+def test_every_case_that_is_changed_or_incomplete_is_named(suite: Path, tmp_path: Path) -> None:
     folder = tmp_path / "suite"
     folder.mkdir()
     with zipfile.ZipFile(suite / "Constant.zip") as old, zipfile.ZipFile(folder / "Constant.zip", "w") as new:
@@ -161,14 +166,15 @@ def test_every_case_that_is_changed_or_incomplete_is_named_and_the_rest_runs(sui
             new.writestr(name, content)
         new.writestr("third/model.onnx", b"")
     (folder / "suite.json").write_bytes((suite / "suite.json").read_bytes())
-    found = run_suite(folder, RunOptions(runtime="reference"))
-    assert found.problems == (
+    with pytest.raises(BadInput) as raised:
+        run_suite(folder, RunOptions(runtime="reference"))
+    for problem in (
         f"{first}: model.onnx was changed",
         "third: case.json is missing",
         "Constant.zip is not the archive that suite.json describes",
-    )
-    assert sum(each.within for each in found.operators.values()) == 1
-    assert found.exit_code == 3
+        "conforming cases, suite.json declares",
+    ):
+        assert problem in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -179,15 +185,33 @@ def test_every_case_that_is_changed_or_incomplete_is_named_and_the_rest_runs(sui
         (archive_of(()), "Constant.zip is not the archive that suite.json describes"),
     ],
 )
-def test_an_operator_of_which_nothing_ran_is_not_as_expected(
+def test_an_archive_that_is_missing_or_changed_is_named(
     suite: Path, tmp_path: Path, content: bytes | None, said: str
 ) -> None:
     (tmp_path / "suite.json").write_bytes((suite / "suite.json").read_bytes())
     if content is not None:
         (tmp_path / "Constant.zip").write_bytes(content)
-    found = run_suite(tmp_path, RunOptions(runtime="reference"))
-    assert (found.problems, found.exit_code) == ((said,), 3)
-    assert [row.verdict for section in found.document().sections for row in section.cases] == ["not run", "not as made"]
+    for action in (
+        lambda: run_suite(tmp_path, RunOptions(runtime="reference")),
+        lambda: judge_outputs(tmp_path, tmp_path),
+        lambda: describe_suite(tmp_path),
+    ):
+        with pytest.raises(BadInput, match=re.escape(said)):
+            action()
+
+
+def test_a_suite_with_fewer_cases_than_it_declares_is_refused(suite: Path, tmp_path: Path) -> None:
+    """Also where the hash in suite.json is that of the smaller archive; an archive more is named, too."""
+    declared = read_suite(suite)
+    content = archive_of(each for each in [*read_cases(declared, "Constant")][:1] if isinstance(each, Stored))
+    changed = structs.replace(declared, archives={"Constant.zip": sha256(content)})
+    (tmp_path / "suite.json").write_text(json_text(changed), "utf-8")
+    (tmp_path / "Constant.zip").write_bytes(content)
+    (tmp_path / "Other.zip").write_bytes(content)
+    with pytest.raises(BadInput) as raised:
+        describe_suite(tmp_path)
+    assert "Other.zip is not declared in suite.json" in str(raised.value)
+    assert "suite.json declares" in str(raised.value)
 
 
 def test_an_archive_that_is_too_large_is_not_read(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,13 +305,13 @@ def test_an_adapter_that_was_changed_is_run_again(suite: Path, tmp_path: Path, m
     assert kept.read_bytes() == before
 
 
-def test_an_archive_that_was_changed_is_run_again(suite: Path, tmp_path: Path) -> None:
+def test_an_archive_that_was_changed_is_refused_with_results_that_were_kept(suite: Path, tmp_path: Path) -> None:
     folder, options = tmp_path / "suite", RunOptions(runtime="reference", resume=tmp_path / "kept")
     shutil.copytree(suite, folder)
     run_suite(folder, options)
     content = (folder / "Constant.zip").read_bytes()
     (folder / "Constant.zip").write_bytes(content + b"x")
-    with pytest.raises(BadInput, match="was written for another suite"):
+    with pytest.raises(BadInput, match=r"Constant\.zip is not the archive that suite.json describes"):
         run_suite(folder, options)
 
 
@@ -344,3 +368,20 @@ def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatc
     monkeypatch.setattr(sys, "argv", ["outputs.py", *words])
     with pytest.raises(SystemExit, match=r"usage|is not the folder of a suite"):
         standalone.main()
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "github", "junit", "html", "sarif"])
+def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, tmp_path: Path, name: str) -> None:
+    """Every string of suite.json has an escape sequence and a command of a build service."""
+    hostile = "\x1b[31m\n::error::x"
+    [part] = read_suite(suite).parts
+    changed = structs.replace(
+        read_suite(suite), hypotheses=hostile, bounds=hostile,
+        parts=(structs.replace(part, edition=hostile, labels={hostile: (hostile,)}),),
+    )  # fmt: skip
+    (tmp_path / "suite.json").write_text(json_text(changed), "utf-8")
+    report = SuiteReport.of(read_suite(tmp_path))
+    found = run_suite(suite, RunOptions(runtime="reference"))
+    for text in (report.to_format(name), structs.replace(found, hypotheses=hostile, suite=hostile).to_format(name)):
+        assert "\x1b" not in text
+        assert not [line for line in text.splitlines() if line.startswith("::error::x")]

@@ -23,6 +23,7 @@ from sonnx.suite.cases import make_suite
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import JudgedDifference, differences
 from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
 from tests.support.editions import NEWEST
 from tests.support.faulty_runtimes import Exact
@@ -263,20 +264,33 @@ def test_a_nan_that_is_given_and_one_that_is_lost_are_two_deviations(ends: Ends 
 
 
 @pytest.mark.parametrize(
-    ("operator", "erratum", "actual", "given", "answer"),
+    ("operator", "erratum", "actual", "answer"),
     [
-        ("Clip", "clip-not-a-number-and-crossed-bounds", "nan (0x7fc00000)", 1.0, True),
-        ("Clip", "clip-not-a-number-and-crossed-bounds", "2.0 (0x40000000)", np.nan, False),
-        ("Conv", "conv-zero-times-infinity", "2.0 (0x40000000)", np.inf, True),
-        ("Conv", "conv-zero-times-infinity", "2.0 (0x40000000)", np.nan, False),
-        ("ArgMax", "argmax-nan-is-greatest", "2", np.nan, False),
+        ("Clip", "clip-not-a-number-and-crossed-bounds", "nan (0x7fc00000)", True),
+        ("Clip", "clip-not-a-number-and-crossed-bounds", "2.0 (0x40000000)", False),
+        ("ArgMax", "argmax-nan-is-greatest", "2", False),
     ],
 )
 def test_an_erratum_explains_what_its_other_reading_gives(
-    operator: str, erratum: str, actual: str, given: float, answer: bool
+    operator: str, erratum: str, actual: str, answer: bool
 ) -> None:
     far = JudgedDifference("NaN", 0, (0,), "", actual)
-    assert is_instead(operator, erratum, far, {"X": np.array([given])}) is answer
+    assert is_instead(operator, erratum, far, {}, b"", None) is answer
+
+
+@pytest.mark.parametrize("under_gap", [np.nan, np.inf, 3.0])
+def test_a_convolution_without_gaps_is_explained_whatever_lies_under_a_gap(under_gap: float) -> None:
+    """Kernel [1, 1] with dilation 2: the element between is not read by the text of ONNX."""
+    head = '<ir_version: 10, opset_import: ["" : 22]> g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,2] y)'
+    node = "y = Conv<dilations=[2], group=1, kernel_shape=[2], pads=[0,0], strides=[1]>(x, w)"
+    model = read(onnx.parser.parse_model(f"{head} {{ {node} }}").SerializeToString())
+    inputs = {
+        "x": np.array([[[1, under_gap, 0.1, 0.7]]], np.float32), "w": np.array([[[1, 1.1]]], np.float32),
+    }  # fmt: skip
+    other = np.array([[[1 + 0.1 * 1.1, under_gap + 0.7 * 1.1]]], np.float32)
+    assert is_value_by_onnx(model, inputs, 0, other)
+    for wrong in (other + np.array([0.01, 0], np.float32), np.zeros_like(other), np.full_like(other, np.inf)):
+        assert not is_value_by_onnx(model, inputs, 0, wrong)
 
 
 def test_an_element_without_a_value_leaves_the_others_their_ends() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from sonnx.profile.technical_pages import technical_pages
 from tests.support.text_statements import statements
 from tools import new_text
-from tools.new_text import CHANGED, GONE, KEPT, NEW, RENAMED, changes, listed, new_map
+from tools.new_text import CHANGED, GONE, KEPT, NEW, RENAMED, changes, listed, new_map, technical_changes
 
 BEFORE = """
 # **Relu** (real)
@@ -89,3 +92,22 @@ def test_the_command_compares_with_the_newest_map_of_the_page(
     assert tomllib.loads(made.read_text("utf-8"))["page"].endswith("/relu.md")
     with pytest.raises(SystemExit, match=r"no map in .* is of a page other\.md"):
         new_text.newest_map("other.md")
+
+
+def test_a_technical_page_is_compared_with_the_sentences_that_values_rest_on() -> None:
+    [pinned] = [page for page in technical_pages() if page.file.endswith("/float6.md")]
+    page = "# Float stored in 6 bits\n" + "\n".join(pinned.sentences)
+    same = replace(pinned, sha256=sha256(page.encode()).hexdigest())
+    assert list(technical_changes(same, page.encode())) == [f"# float6.md: the state of commit {pinned.commit}"]
+    zeros = next(sentence for sentence in pinned.sentences if "Zeros" in sentence)
+    lines = list(technical_changes(pinned, page.replace(zeros, "   * - Zeros\n     - 0x00").encode()))
+    assert lines[0].endswith("; 1 of 7 sentences are gone")
+    assert [line for line in lines if line.startswith("## ")] == [f"## gone: {zeros}"]
+    assert "* module sonnx/numerics/small_floats.py" in lines
+
+
+def test_technical_pages_name_modules_that_exist() -> None:
+    root = Path(new_text.__file__).parent.parent
+    named = {module for page in technical_pages() for module in page.modules}
+    assert {module for module in named if not (root / module).is_file()} == set()
+    assert all(len(page.commit) == 40 for page in technical_pages())

@@ -1,0 +1,81 @@
+"""The value of a call by the text of ONNX alone, where an erratum says that the profile reads it another way.
+
+An implementation that gives this value follows the other reading; one that gives a third value does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import numpy as np
+from msgspec import structs
+
+from sonnx.base.errors import Stop
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.ir import Model, Tensor
+from sonnx.numerics.constant_data import decode
+from sonnx.numerics.draws import least_normal
+from sonnx.numerics.formats import NAMES, Array, format_of, widened
+from sonnx.numerics.packing import packed
+from sonnx.profile import catalogue
+
+SLACK = 1.01
+"""More than the roundings of the sum of magnitudes change it, as a factor."""
+
+
+def is_value_by_onnx(model: Model, inputs: Mapping[str, Array], output: int, actual: Array) -> bool:
+    """Whether every element is the value by ONNX: NaN for NaN, an equal infinity, or a number within rounding.
+
+    Args:
+        model: of one node, a sum of products of its first two inputs.
+        inputs: of the call.
+        output: the number of the output.
+        actual: what an implementation gives for this output.
+    """
+    value = _by_onnx(model, inputs, output)
+    if value is None or (value.shape, value.dtype) != (actual.shape, actual.dtype):
+        return False
+    wide, given = (widened(array).astype(np.float64) for array in (value, actual))
+    with np.errstate(invalid="ignore"):  # the difference of infinities
+        near = np.abs(given - wide) <= _rounding(model, inputs, output)
+    return bool(np.where(np.isfinite(wide), near, (wide == given) | (np.isnan(wide) & np.isnan(given))).all())
+
+
+def _by_onnx(model: Model, inputs: Mapping[str, Array], output: int) -> Array | None:
+    """An output by the text of ONNX: that of an edition without a text of its own; None where there is no value."""
+    operator = model.graph.nodes[0].operator
+    editions = catalogue.editions().editions.values()
+    edition = next((each.name for each in editions if each.text_of(operator) is None), None)
+    if edition is None:
+        return None
+    with suppress(Stop):
+        values = ModelRunner(model, None, edition, unchecked=True).run(inputs).values
+        return values[model.graph.outputs[output].name]
+    return None
+
+
+def _rounding(model: Model, inputs: Mapping[str, Array], output: int) -> Array:
+    """How far any order of the sums may be from them, with every product and sum rounded in the type of the output."""
+    magnitudes = structs.replace(
+        model,
+        graph=structs.replace(model.graph, initializers=tuple(map(_magnitude, model.graph.initializers))),
+    )
+    sizes = _by_onnx(magnitudes, {name: _without_sign(array) for name, array in inputs.items()}, output)
+    number_format = None if sizes is None else format_of(sizes.dtype)
+    if sizes is None or number_format is None:
+        return np.zeros(())
+    weights = {tensor.name: tensor.dims for tensor in model.graph.initializers}
+    weights |= {name: array.shape for name, array in inputs.items()}
+    terms = int(np.prod(weights[model.graph.nodes[0].inputs[1]][1:])) + 1
+    unit = 0.5 ** least_normal(number_format).bit_length()
+    return np.nan_to_num(widened(sizes).astype(np.float64)) * ((terms + 1) * unit * SLACK)
+
+
+def _magnitude(tensor: Tensor) -> Tensor:
+    array = decode(tensor, None)
+    return Tensor(tensor.name, NAMES[array.dtype], tensor.dims, ("raw_data",), memoryview(packed(_without_sign(array))))
+
+
+def _without_sign(array: Array) -> Array:
+    return np.abs(array) if format_of(array.dtype) is not None else array
