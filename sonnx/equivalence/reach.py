@@ -35,7 +35,7 @@ def reach(forms: Forms, term: Term) -> float | None:
     form = forms.of(operand)
     total, count = 0.0, len(form.parts) + 1
     for part in form.parts:
-        most = quantization.largest(part.atom)
+        most = quantization.largest_magnitude(part.atom)
         if most is None or (part.weight is not None and not part.weight.is_finite):
             return None
         total += _gain(part) * most
