@@ -16,13 +16,16 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of their operators
+    conversions,
     element_forms,
     elementwise,
+    identities,
     keys,
     movements,
     padding,
     product_forms,
     quantization,
+    regrouping,
 )
 from sonnx.equivalence.absent import without_neutral
 from sonnx.equivalence.fused import has_meaning
@@ -43,7 +46,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import find_operator, operator_facts
 
-NORMAL_FORMS = (element_forms, padding, product_forms, quantization)
+NORMAL_FORMS = (identities, conversions, regrouping, element_forms, padding, product_forms, quantization)
 """The modules that register normal forms of single operators."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12
@@ -237,6 +240,11 @@ class TermDomain:
             on_terms = self._by_stated_facts(call, inputs, outputs)
         if elementwise.is_elementwise(on_terms):
             return [elementwise.term_of(self.store, on_terms)]
+        if any(operand is not None and operand.shape is None for operand in on_terms.operands):
+            simpler = simplified(self.store, on_terms)
+            if isinstance(simpler, list):
+                return simpler
+            on_terms = simpler
         return elementwise.with_sorted_operands(self.store, on_terms).terms(self.store)
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:

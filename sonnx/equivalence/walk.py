@@ -16,16 +16,17 @@ from typing import TypeAlias
 import numpy as np
 
 from sonnx.equivalence import constants, elementwise, quantization
-from sonnx.equivalence.affine import Affine, AffinePart, Forms
+from sonnx.equivalence.affine import Affine, AffinePart, Forms, broadcasts_along_axis
 from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
 from sonnx.equivalence.reach import CERTAIN, reach
+from sonnx.equivalence.regrouping import TreeKind, leaves_of
 from sonnx.equivalence.terms import OWN, Store, Term
 from sonnx.language.evaluator import Unknown
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators import find_operator, operator_facts
 
-MAX_PARTS = 6
-"""Parts of an affine form whose assignments are tried."""
+MAX_PARTS = 1 << 8
+"""Parts of an affine form, and operands that are regrouped, whose partners are looked for."""
 
 OUTPUT_AXES = {"conv": 0, "product": 1}
 """The axis of a weight whose index is that of the output."""
@@ -297,6 +298,8 @@ class Walk:
             if first in operands and second in their_operands:
                 return self._fails(first, second, "they are shapes of values that are not comparable")
             orders = iter([their_operands])
+        elif _may_be_regrouped(first) and (yield from self._regrouped(first, second)):
+            return True
         elif _may_be_swapped(first) and len(second.inputs) == 2:
             orders = permutations(second.inputs)
         for order in orders:
@@ -304,6 +307,22 @@ class Walk:
                 self._note(first, second)
                 return True
         return False
+
+    def _regrouped(self, first: Term, second: Term) -> Comparing:
+        """Whether trees of one operator have leaves that match, in any order and with any brackets."""
+        trees = [leaves_of(term, TreeKind.of(term)) for term in (first, second)]
+        if len(trees[0]) != len(trees[1]) or not 2 < len(trees[0]) <= MAX_PARTS:
+            return False
+        left = trees[1]
+        for leaf in trees[0]:
+            for partner in sorted(left, key=lambda candidate: (leaf is not candidate, not _are_alike(leaf, candidate))):
+                if (yield leaf, partner):
+                    left.remove(partner)
+                    break
+            else:
+                return False
+        self._note(first, second)
+        return True
 
     def _all_match(self, pairs: Sequence[tuple[Term | None, Term | None]]) -> Comparing:
         """Whether the terms of every pair match; a term that is left out matches one that is left out."""
@@ -433,7 +452,8 @@ class Walk:
         for index, part in enumerate(parts):
             if index in partners:
                 continue
-            for candidate in [each for each in left if _kind(each) == _kind(part)]:
+            candidates = [candidate for candidate in left if _kind(candidate) == _kind(part)]
+            for candidate in sorted(candidates, key=lambda candidate: not _are_alike(part.atom, candidate.atom)):
                 if (yield part.atom, candidate.atom):
                     partners[index] = candidate
                     left.remove(candidate)
@@ -484,6 +504,17 @@ def _may_be_swapped(term: Term) -> bool:
     """Whether the operands may change places over the reals."""
     stated = operator_facts(term.operator, term.domain)
     return stated.commutative or stated.commutative_numbers
+
+
+def _may_be_regrouped(term: Term) -> bool:
+    """Whether operands of several nodes of the operator have no order and no brackets over the reals."""
+    stated = operator_facts(term.operator, term.domain)
+    return stated.associative and stated.elementwise and _may_be_swapped(term) and not broadcasts_along_axis(term)
+
+
+def _are_alike(first: Term, second: Term) -> bool:
+    """Whether one operator with one key gives both terms, so that they are likely to match."""
+    return (first.operator, first.domain, first.key) == (second.operator, second.domain, second.key)
 
 
 def _is_continuous(term: Term) -> bool:
