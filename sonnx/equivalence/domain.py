@@ -274,9 +274,16 @@ class TermDomain:
             first = declared[0] if shape is None else declared[0]._replace(shape=shape)
             declared[0] = first if element is None else first._replace(type=element)
         return TermCall(
-            call.operator, domain, keys.written_key(call), tuple(inputs),
+            call.operator, domain, self._written_key(call, inputs), tuple(inputs),
             tuple([facts._replace(values=RUN_TIME) for facts in declared]), call.operator_set, call.attributes,
         )  # fmt: skip
+
+    def _written_key(self, call: Call, inputs: Sequence[Term | None]) -> Hashable:
+        rank = inputs[0].rank if inputs and inputs[0] is not None else None
+        key = keys.written_key(call, rank)
+        if rank and key != keys.written_key(call):
+            self.store.rest_on("axis")
+        return key
 
 
 def _stated_shape(call: Call, inputs: Sequence[Term | None]) -> Any:

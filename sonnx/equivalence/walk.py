@@ -313,6 +313,8 @@ class Walk:
         trees = [leaves_of(term, TreeKind.of(term)) for term in (first, second)]
         if len(trees[0]) != len(trees[1]) or not 2 < len(trees[0]) <= MAX_PARTS:
             return False
+        if not all(_is_finite(leaf) for tree in trees for leaf in tree):
+            return False
         left = trees[1]
         for leaf in trees[0]:
             for partner in sorted(left, key=lambda candidate: (leaf is not candidate, not _are_alike(leaf, candidate))):
@@ -510,6 +512,11 @@ def _may_be_regrouped(term: Term) -> bool:
     """Whether operands of several nodes of the operator have no order and no brackets over the reals."""
     stated = operator_facts(term.operator, term.domain)
     return stated.associative and stated.elementwise and _may_be_swapped(term) and not broadcasts_along_axis(term)
+
+
+def _is_finite(leaf: Term) -> bool:
+    """Whether a term varies, or is a constant of finite numbers."""
+    return leaf.array is None or leaf.is_discrete or bool(np.isfinite(leaf.array.astype(np.float64)).all())
 
 
 def _are_alike(first: Term, second: Term) -> bool:
