@@ -261,3 +261,64 @@ def test_symbolic_sizes() -> None:
 
 
 assert NAMES["float"] == TensorProto.FLOAT
+
+
+AXES: Mapping[str, tuple[str, str]] = {
+    "LogSoftmax": ("y = LogSoftmax <axis = {axis}> (x)", "[2, 3]"),
+    "Hardmax": ("y = Hardmax <axis = {axis}> (x)", "[2, 3]"),
+    "LpNormalization": ("y = LpNormalization <axis = {axis}> (x)", "[2, 3]"),
+    "TopK": ("k = Constant <value_ints = [2]> () y, i = TopK <axis = {axis}> (x, k)", "[N, M]"),
+    "GatherElements": (
+        "i = Constant <value = int64[1, 1] {{0}}> () y = GatherElements <axis = {axis}> (x, i)",
+        "[1, 1]",
+    ),
+    "ReduceL2": ("y = ReduceL2 <axes = [{axis}]> (x)", "[N, M]"),
+    "ReduceProd": ("y = ReduceProd <axes = [{axis}], keepdims = 1> (x)", "[N, M]"),
+}
+"""Operators without a data file, with an axis of their first input."""
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_an_axis_from_the_last_one(name: str) -> None:
+    body, shape = AXES[name]
+
+    def along(axis: int) -> bytes:
+        nodes, header = body.format(axis=axis), '<ir_version: 8, opset_import: ["" : 13]>'
+        text = f"{header} g (float[2, 3] x) => (float{shape} y) {{ {nodes} }}"
+        return onnx.parser.parse_model(text).SerializeToString()
+
+    assert answer(along(-1), along(1)) == Answer.IDENTICAL
+    assert answer(along(-2), along(0)) == Answer.IDENTICAL
+    assert answer(along(-1), along(0)) != Answer.IDENTICAL
+
+
+def test_comparisons_of_swapped_operands() -> None:
+    more = ", float[16] u"
+    pair = [model(body, "float", more, "bool") for body in ("y = GreaterOrEqual(x, u)", "y = LessOrEqual(u, x)")]
+    assert answer(*pair) == Answer.IDENTICAL
+    assert answer(pair[0], model("y = LessOrEqual(x, u)", "float", more, "bool")) != Answer.IDENTICAL
+
+
+def _tree(operator: str, names: Sequence[str]) -> bytes:
+    nodes = [f"t1 = {operator}({names[0]}, {names[1]})"]
+    nodes += [f"t{place} = {operator}(t{place - 1}, {name})" for place, name in enumerate(names) if place > 1]
+    more = "".join(f", float[16] v{place}" for place in range(1, 20))
+    return model(
+        " ".join(
+            [*(f"r{place} = Sin(v{place})" for place in range(1, 20)), *nodes, f"y = Identity(t{len(names) - 1})"]
+        ),
+        "float",
+        more,
+    )
+
+
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Max", "Min"])
+def test_trees_of_many_floats(operator: str) -> None:
+    leaves = ["x", *(f"r{place}" for place in range(1, 20))]
+    turned = [*leaves[7:], *reversed(leaves[:7])]
+    assert answer(_tree(operator, leaves), _tree(operator, turned)) == Answer.ROUNDING
+    assert answer(_tree(operator, leaves), _tree(operator, [*turned[:-1], "v3"])) not in (
+        Answer.ROUNDING,
+        Answer.IDENTICAL,
+    )
+    assert answer(_tree(operator, leaves), _tree(operator, turned[:-1])) not in (Answer.ROUNDING, Answer.IDENTICAL)
