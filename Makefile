@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign certificate-campaign short-campaign fuzz clean formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign short-campaign fuzz clean formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -186,6 +186,12 @@ certificate-campaign: $(VENV)/installed
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed
 	$(BIN)/python -m tests.support.campaigns --select cluster --select "raise[1]" --timeout 600
+
+# MODELS models of the onnx package with random edits: what the checker of onnx refuses is reported as not valid ONNX, or a
+# text explains why not; ten minutes.
+MODELS ?= 30000
+validity-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.invalid_models $(MODELS)
 
 # Coverage-guided fuzzing of check, prove, run and the rule language; failures and figures in fuzz/.
 fuzz: $(VENV)/installed

@@ -33,6 +33,7 @@ from sonnx.profile.file_format import (
     ErrataFile,
     GeneralFile,
     GraphFile,
+    OnnxSchemasFile,
     OperatorFile,
     OperatorsOutsideFile,
 )
@@ -62,6 +63,7 @@ TOML_FILES: dict[str, Any] = {
     "restrictions/schema/general.json": GeneralFile,
     "restrictions/schema/graph.json": GraphFile,
     "restrictions/schema/onnx_operators.json": OperatorsOutsideFile,
+    "restrictions/schema/onnx_schemas.json": OnnxSchemasFile,
     "restrictions/schema/operator.json": OperatorFile,
     "restrictions/schema/rewrites.json": RewritesFile,
     "sonnx/schema/deviations.json": DeviationsFile,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from sonnx.base.printable import is_shown_as_it_is
+
 MAX_LISTED = 100
 """Texts that a message lists."""
 
@@ -18,7 +20,7 @@ def escape(text: str) -> str:
     A `Model` holds bytes that are not UTF-8 as lone surrogates; such a byte is written as `\xff`.  A text that begins
     as a command of a CI system, `::` or `##`, has its first sign escaped: it may stand at the beginning of a line.
     """
-    if not (text.isprintable() and "\\" not in text):
+    if not (is_shown_as_it_is(text) and "\\" not in text):
         text = "".join(map(_escaped, text))
     return _no_command(text)
 
@@ -36,13 +38,13 @@ def _no_command(text: str) -> str:
 
 def escape_once(text: str) -> str:
     """The text escaped, unless it is printable: names in it may have been escaped before."""
-    return _no_command(text) if text.isprintable() else escape(text)
+    return _no_command(text) if is_shown_as_it_is(text) else escape(text)
 
 
 def _escaped(character: str) -> str:
     if character == "\\":
         return r"\\"
-    if character.isprintable():
+    if is_shown_as_it_is(character):
         return character
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:

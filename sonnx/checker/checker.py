@@ -111,9 +111,8 @@ class _Check:
                     place = "/".join(filter(None, (where.place, violation.place))) or "model"
                     what = "node" if violation.operator else "value" if violation.name else where.kind
                     name = violation.name or ("" if violation.operator else where.name)
-                    builder.list_failure(
-                        rule, violation.actual, Where(place, what, name, violation.operator), violation.verdict
-                    )
+                    here = Where(place, what, name, violation.operator)
+                    builder.list_failure(rule, violation.actual, here, violation.verdict, violation.cause)
             if violation is None:
                 builder.add_pass(rule)
             else:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
 from sonnx.checker.graph_rules import Decision
+from sonnx.checker.graph_rules.nodes import misspelt
 from sonnx.checker.rules import (
     ALL,
     ActiveRules,
@@ -24,6 +25,7 @@ from sonnx.checker.rules import (
     SubjectResults,
     is_out_of_place,
 )
+from sonnx.checker.satisfiability import open_parameter, witness
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.graph.derived_values import with_derived_values
@@ -43,7 +45,7 @@ from sonnx.language.explainer import value_text
 from sonnx.language.steps import are_left
 from sonnx.language.structure import Read, reads
 from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
-from sonnx.profile.definitions import Rule, Tag
+from sonnx.profile.definitions import Rule, Tag, at
 from sonnx.profile.signature import Signature
 
 Facts = Sequence[TensorFacts | None]
@@ -96,8 +98,8 @@ class FactsDomain:
         return replaceable_facts(tensor) if replaceable else constant_facts(tensor)
 
     def sparse(self, tensor: SparseTensor) -> TensorFacts:
-        """What a sparse initializer states."""
-        return declared_facts(Type("sparse tensor", tensor.element, tensor.dims, True))
+        """What a sparse initializer states: it is a dense tensor that is stored in sparse format."""
+        return declared_facts(Type("tensor", tensor.element, tensor.dims, True))
 
     def call(self, call: Call, inputs: Facts, outputs: Facts) -> Transferred[TensorFacts, SubjectResults]:
         """The results of all rules about a call, and the facts of its outputs after it."""
@@ -128,7 +130,8 @@ class FactsDomain:
 
     def own_results(self, signature: Signature, demands: Demands, views: Views) -> list[RuleResult]:
         """The results of the operator's own rules for one call, in order."""
-        return list(_own_results(signature, demands, views, self.rules, self._listing))
+        results = list(_own_results(signature, demands, views, self.rules, self._listing))
+        return _with_witness(signature, demands, views.names, results)
 
     def _without_facts(self, call: Call) -> list[RuleResult]:
         results = self._of_calls.get(call)
@@ -142,25 +145,29 @@ class FactsDomain:
         """The results of all rules about a call, and the names of the open ones."""
         rules, listing, views = self.rules, self._listing, Views(names)
         own = self.own_results(signature, demands, views)
+        operands = _operand_results(call, signature, rules, names)
         absent = [] if call.status == "planned" else _parameter_results(call, signature, rules, names)
         key = demands.of_groups(views), listing.full
         groups = demands.groups.get(key)
         if groups is None:
             groups = demands.groups[key] = list(group_results(signature, names, rules, listing))
         open_rules = frozenset([result.rule.name for result in own if result.verdict in OPEN])
-        return self._results.of([*self._without_facts(call), *absent, *groups, *own]), open_rules
+        return self._results.of([*self._without_facts(call), *absent, *operands, *groups, *own]), open_rules
 
 
 def leaves_values(result: RuleResult) -> bool:
     """Whether a rule that does not hold leaves the values of a call: a text restricts what ONNX defines.
 
     A restriction of an operator that no text introduced stands where ONNX is silent.  One that waits for another
-    restriction leaves them too, unless ONNX demands a part of it.  A rule of a project adds to an edition, and leaves
+    restriction leaves them too, unless ONNX demands a part of it; so does an error condition that waits, because a
+    value that no text defines is not derived (`derived_values`).  A rule of a project adds to an edition, and leaves
     what follows under the edition alone.
     """
     rule = result.rule
     if rule.kind == "project":
         return True
+    if rule.kind == "error-condition" and result.verdict is Verdict.UNDECIDED:
+        return bool(result.cause)
     if rule.kind != "restriction" or ("." in rule.slug and rule.introduced == "onnx"):
         return False
     if result.verdict is Verdict.UNDECIDED:
@@ -184,17 +191,21 @@ def _graph_result(rule: Rule, decide: Decision, call: Call) -> RuleResult:
     if rule.slug == "operator-in-profile" and call.status in ("specified", "draft") and call.definition is None:
         text = f"the rules of {escape(call.operator)} are not written yet: no other rule is checked for the node"
         return RuleResult(rule, Verdict.NOT_CHECKED, text)
-    defects = [defect.actual for defect in decide(call)]
+    defects = list(decide(call))
     if not defects:
         return RuleResult(rule, Verdict.PASS)
-    return RuleResult(rule, Verdict.FAIL, "; ".join(defects), rule.statement, rule.kind == "validity")
+    failures = [defect for defect in defects if defect.verdict is Verdict.FAIL]
+    text = "; ".join(defect.actual for defect in failures or defects)
+    if not failures:
+        return RuleResult(rule, defects[0].verdict, text, rule.statement, False, defects[0].cause)
+    return RuleResult(rule, Verdict.FAIL, text, rule.statement, rule.kind == "validity")
 
 
 def _parameter_results(
     call: Call, signature: Signature, rules: ActiveRules, names: Mapping[str, Any] | None
 ) -> Iterator[RuleResult]:
     """The rules about parameters; with names those whose absence means an expression on facts, else all others."""
-    written = {attribute.name for attribute in call.attributes}
+    written, meant = {attribute.name for attribute in call.attributes}, misspelt(call)
     for condition in rules.conditions_about("parameter"):
         for parameter in signature.attributes:
             absent = signature.absent[parameter.name]
@@ -205,6 +216,8 @@ def _parameter_results(
                 if result.verdict is Verdict.FAIL:
                     meaning = _meaning(absent, names or {})
                     result = _stating(result, f"{parameter.name} is not written; ONNX then takes {meaning}")
+                    if parameter.name in meant:  # the failure of the misspelt name says it
+                        result = replace(result, verdict=Verdict.UNDECIDED, cause="known-attribute")
                 yield _with_tags(result, parameter.tags)
 
 
@@ -224,6 +237,30 @@ def _input_results(call: Call, signature: Signature, rules: ActiveRules) -> Iter
                 result = condition.result(Views({"input": {"connected": connected}}))
                 instead = f"; {formal.instead}" if formal.instead else ""
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
+
+
+def _operand_results(
+    call: Call, signature: Signature, rules: ActiveRules, names: Mapping[str, Any]
+) -> Iterator[RuleResult]:
+    """The rules about inputs and outputs, for each that is not a dense tensor, else once for all of them."""
+    others = list[tuple[str, str]]()
+    for formal in signature.formals:
+        formals = member_names((formal.name,), names)
+        kinds = [facts.kind for facts in members((formal.name,), names)]
+        others += [pair for pair in zip(formals, kinds, strict=True) if pair[1] not in DENSE]
+    known = (at(call.definition.kinds, signature.version) if call.definition else None) or ()
+    if others and known:  # values of one type variable are of one kind
+        kinds = [facts.kind for group in signature.groups.values() for facts in members(group, names)]
+        known = known if len({kind for kind in kinds if kind != "not stated"}) == 1 else ()
+    for condition in rules.conditions_about("operand"):
+        for name, kind in others or [("", DENSE[0])]:
+            result = condition.result(Views({"operand": {"kind": kind}, "kinds": (*DENSE, *known)}))
+            stated = _stating(result, f"{name} is a {kind}, {signature.operator} takes tensors")
+            yield replace(stated, names=(name,)) if result.verdict is Verdict.FAIL else result
+
+
+DENSE = ("tensor", "not stated")
+"""The kinds of values that every operator takes."""
 
 
 def group_results(
@@ -289,6 +326,43 @@ def _own_results(
         yield result
 
 
+def _with_witness(
+    signature: Signature, demands: Demands, names: Mapping[str, Any], results: list[RuleResult]
+) -> list[RuleResult]:
+    """The results, where a shape is assumed with a value that gives it, or failing because no value does."""
+    shapes = {f"{signature.operator}.{name}-shape" for name in signature.shapes}
+    assumed = [result for result in results if result.verdict is Verdict.ASSUMED]
+    if not any(result.rule.slug in shapes for result in assumed):
+        return results
+    if any(result.verdict is Verdict.FAIL for result in results):
+        return results  # a necessary condition on the declared shapes says it, or another defect comes first
+    parameter = open_parameter(signature, names)
+    if not parameter:
+        return results
+    slugs = {result.rule.slug for result in assumed}
+    conditions = [(rule, condition.demand) for rule, condition in demands.rules if condition and rule.slug in slugs]
+    found = witness(signature, names, parameter, [(rule.when, demand) for rule, demand in conditions])
+    if found == "":  # then what ONNX demands decides
+        of_onnx = [(rule.when, demand) for rule, demand in conditions if rule.kind == "validity"]
+        found = None if witness(signature, names, parameter, of_onnx) else ""
+    if found is None:
+        return results
+    if found:
+        return [replace(result, witness=found) if result in assumed else result for result in results]
+    return [
+        _without_value(result, signature, parameter, names) if result.rule.slug in shapes & slugs else result
+        for result in results
+    ]
+
+
+def _without_value(result: RuleResult, signature: Signature, parameter: str, names: Mapping[str, Any]) -> RuleResult:
+    """The failure of a shape that no value of a parameter gives."""
+    output = result.rule.slug.rpartition(".")[2].removesuffix("-shape")
+    shown = value_text(names[output].shape)
+    text = f"{output}.shape = {shown}, which no value of {parameter} gives"
+    return replace(result, verdict=Verdict.FAIL, actual=text, breaks_onnx=True, names=(output, parameter))
+
+
 def _at_run_time(
     signature: Signature, conditions: Iterable[Expression | None], names: Mapping[str, Any]
 ) -> tuple[str, ...]:
@@ -299,14 +373,14 @@ def _at_run_time(
 
 
 def _with_derived(result: RuleResult, signature: Signature, demand: Expression, names: Mapping[str, Any]) -> RuleResult:
-    """The failure, with the values it rests on that no constant states but nodes compute from constants."""
-    derived = {name: tensor.values for name, tensor in _tensors_read(signature, (demand,), names) if tensor.derived}
-    if not derived:
-        return result
-    said = "; ".join(
-        f"the constants of the model determine {name} = {value_text(values)}" for name, values in derived.items()
+    """The failure, with the names of the inputs whose values it rests on, and those values that nodes compute."""
+    read = dict(_tensors_read(signature, (demand,), names))
+    said = "".join(
+        f"; the constants of the model determine {name} = {value_text(tensor.values)}"
+        for name, tensor in read.items()
+        if tensor.derived
     )
-    return replace(result, actual=f"{result.actual}; {said}", names=tuple(dict.fromkeys((*result.names, *derived))))
+    return replace(result, actual=result.actual + said, names=tuple(dict.fromkeys((*result.names, *read))))
 
 
 def _tensors_read(

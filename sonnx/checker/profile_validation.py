@@ -15,6 +15,7 @@ from sonnx.language.domain import BuiltIn, Expression, RuleError, constant_key, 
 from sonnx.language.parser import built_ins
 from sonnx.language.type_checker import (
     INPUT,
+    OPERAND,
     PARAMETER,
     SHAPE,
     TENSOR,
@@ -41,6 +42,7 @@ GENERAL: Mapping[str, Mapping[str, RuleType]] = {
     "parameter": {"parameter": PARAMETER},
     "input": {"input": INPUT},
     "group": {"group": ListType(TENSOR)},
+    "operand": {"operand": OPERAND, "kinds": ListType("string")},
 }
 """The subjects of general.toml, with the types of the names that a rule about each may use."""
 PARAMETER_KINDS: Mapping[str, RuleType] = {

@@ -45,6 +45,8 @@ class Finding(Struct, frozen=True):
     """The slug of the failure without which this rule could be decided, null where the finding stands alone."""
     operands: Annotated[tuple[tuple[str, str], ...], HIDDEN] = ()
     """The formal names of the message, each with the value of the model that it stands for."""
+    witness: OptionalText = ""
+    """Of an assumption about a shape, a value known at run time that satisfies it; null where none was looked for."""
     deviation: OptionalText = ""
     """The record that justifies the failure, null where the verdict is not deviated."""
 

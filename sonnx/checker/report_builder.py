@@ -15,7 +15,7 @@ from sonnx.checker.report import ACCEPTED_LIKE, Count, Coverage, Finding, Report
 from sonnx.checker.rules import ActiveRules, Listing, RuleResult, SubjectResults
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.model.ir import Model, Node
-from sonnx.model.scopes import imports_of, scopes
+from sonnx.model.scopes import imports_of
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
 from sonnx.profile.signature import Signature
@@ -61,6 +61,7 @@ class _Row(NamedTuple):
     key: tuple[str, Verdict]
     said: tuple[str, str, bool, tuple[Tag, ...], str]
     names: tuple[str, ...]
+    witness: str = ""
 
 
 class ReportBuilder:
@@ -112,17 +113,20 @@ class ReportBuilder:
 
     def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
-        self.findings.append(Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands))
+        finding = Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands, row.witness)
+        self.findings.append(finding)
 
     def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
         """Count a failure, or a missing answer, of a rule that a function decides, and say whether to list it."""
         self._count(rule, verdict)
         return self.listing.takes(rule, verdict)
 
-    def list_failure(self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL) -> None:
+    def list_failure(
+        self, rule: Rule, actual: str, where: Where, verdict: Verdict = Verdict.FAIL, cause: str = ""
+    ) -> None:
         """List a failure that `lists_failure` has counted."""
         breaks_onnx = verdict is Verdict.FAIL and rule.kind == "validity"
-        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx)), where)
+        self._list(self._row(RuleResult(rule, verdict, actual, rule.statement, breaks_onnx, cause)), where)
 
     def add_failure(self, rule: Rule, actual: str, where: Where) -> None:
         """Count a failure, and list it unless too many are listed."""
@@ -147,7 +151,7 @@ class ReportBuilder:
     def _row(self, result: RuleResult) -> _Row:
         cause = result.cause if result.cause in self.active.slugs or "." in result.cause else ""
         said = shortened(result.actual), result.requires, result.breaks_onnx, self._latest_tags(result.rule), cause
-        return _Row((result.rule.slug, result.verdict), said, result.names)
+        return _Row((result.rule.slug, result.verdict), said, result.names, result.witness)
 
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""
@@ -248,11 +252,6 @@ def notes(model: Model, domains: set[str], signatures: Iterable[Signature], edit
     for domain in imports_of(model.imports):
         if domain and domain not in domains:
             yield f"the operator set {quote(domain)} is imported and not used"
-    annotations = sum(scope.graph.annotations for scope in scopes(model))
-    if annotations:
-        yield f"{annotations} quantization annotations are not checked: they do not change values"
-    if model.configurations:
-        yield f"{model.configurations} device configurations are not checked: they do not change values"
     texts = list(catalogue.editions().texts)
     for demand in catalogue.editions().uncheckable:
         if texts.index(demand.introduced) <= texts.index(edition.general):

@@ -21,7 +21,7 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
 from sonnx.graph.views import Views, key_of_parts
 from sonnx.language.domain import Expression, given_key, input_key
-from sonnx.language.evaluator import Evaluator, Unknown, UnknownCause, evaluate
+from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, evaluate
 from sonnx.language.explainer import explanation_of
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
@@ -248,6 +248,8 @@ class RuleResult(Struct, frozen=True, eq=False):
     breaks_onnx: bool = False
     cause: str = ""
     names: tuple[str, ...] = ()
+    witness: str = ""
+    """Of an assumption a value of the operand that satisfies it, "" where none was looked for."""
 
 
 class SubjectResults(Struct, frozen=True, eq=False):
@@ -294,6 +296,8 @@ def evaluate_rule(
         for condition in (rule.when, demand):
             value = True if condition is None else condition.evaluate(Evaluator(), names)
             if isinstance(value, Unknown):
+                if condition is demand and _breaks_onnx(rule, names):  # what ONNX demands is less, and decided
+                    return _failed(rule, demand, names, listing)
                 return _unknown(rule, condition or demand, value, names, listing)
             if not value:
                 return _failed(rule, demand, names, listing) if condition is demand else not_applying(rule)
@@ -328,10 +332,25 @@ def _of_unknown(value: Unknown) -> Verdict:
 
 
 def _failed(rule: Rule, demand: Expression, names: Mapping[str, Any], listing: Listing) -> RuleResult:
-    breaks_onnx = rule.kind == "validity" or (rule.onnx is not None and evaluate(rule.onnx, names) is False)
-    actual = "" if listing.is_full(rule, Verdict.FAIL) else explanation_of(demand, names)
+    breaks_onnx = rule.kind == "validity" or _breaks_onnx(rule, names)
+    failing = demand if evaluate(demand, names) is False or rule.onnx is None else rule.onnx
+    actual = "" if listing.is_full(rule, Verdict.FAIL) else _said(rule, names) or explanation_of(failing, names)
     said = actual or f"{demand.text} does not hold"
     return RuleResult(rule, Verdict.FAIL, said, demand.text, breaks_onnx, "", _names_in(actual, names))
+
+
+def _said(rule: Rule, names: Mapping[str, Any]) -> str:
+    """What the data file of a rule says of a failure, "" where it leaves that to the condition."""
+    if rule.says is None:
+        return ""
+    facts = names[rule.subject]
+    fields = facts._asdict() if isinstance(facts, TensorFacts) else facts
+    return rule.says.format_map({name: str(fact) for name, fact in fields.items()})
+
+
+def _breaks_onnx(rule: Rule, names: Mapping[str, Any]) -> bool:
+    """Whether the part of a rule that ONNX demands is false."""
+    return rule.onnx is not None and evaluate(rule.onnx, names) is False
 
 
 def _unknown(rule: Rule, demand: Expression, value: Unknown, names: Mapping[str, Any], listing: Listing) -> RuleResult:

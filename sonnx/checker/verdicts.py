@@ -44,7 +44,8 @@ class Violation(NamedTuple):
     """What a function of `graph_rules` yields: `actual` is what the model states instead of what the rule demands.
 
     `place` is relative to the subject; `name` is the value concerned, or with `operator` the node.  `verdict` is
-    NOT_CHECKED, with the reason as `actual`, where the function has no answer.
+    NOT_CHECKED or UNDECIDED, with the reason as `actual`, where the function has no answer; `cause` is then the slug of
+    the rule that fails where it has none.
     """
 
     actual: str
@@ -52,3 +53,4 @@ class Violation(NamedTuple):
     name: str = ""
     operator: str = ""
     verdict: Verdict = Verdict.FAIL
+    cause: str = ""

@@ -52,7 +52,7 @@ def _graph(graph: Graph, external: ReadExternal) -> dict[str, Any]:
         "initializers": sorted((_tensor(initializer, external) for initializer in graph.initializers), key=_order),
         "sparse_initializers": sorted(map(_sparse, graph.sparse_initializers), key=_order),
         "nodes": [_node(node, external) for node in graph.nodes],
-        "annotations": graph.annotations,
+        "annotations": len(graph.annotations),
     }
 
 

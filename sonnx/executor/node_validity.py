@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.checker.rules import ActiveRules
+from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.operators.stated_signature import StatedSignature
 
@@ -29,7 +30,8 @@ class NodeValidity:
         if key not in self._valid:
             for rule, decide in self.rules.decided_about("node"):
                 for violation in decide(call) if rule.kind == "validity" else ():
-                    raise NotExecutable(f"{violation.actual} ({rule.slug})")
+                    if violation.verdict is Verdict.FAIL:
+                        raise NotExecutable(f"{violation.actual} ({rule.slug})")
             self._valid.add(key)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.base.files import make_folder, make_new_folder
+from sonnx.base.printable import is_printable
 from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits, enforce
 from sonnx.model.reader import Unreadable, map_file, read_tensor
 from sonnx.model.writer import Unwritable, write_tensor
@@ -160,7 +161,7 @@ def _numpy_strings(name: str, strings: Array) -> Array:
 
 def _can_be_an_entry(name: str) -> bool:
     """Whether unpacking the archive would keep the name and stay in its folder."""
-    return name.isprintable() and "\\" not in name and ":" not in name and not {"", ".", ".."} & set(name.split("/"))
+    return is_printable(name) and "\\" not in name and ":" not in name and not {"", ".", ".."} & set(name.split("/"))
 
 
 def _write_pb(folder: Path, values: Mapping[str, Array]) -> list[str]:

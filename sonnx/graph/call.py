@@ -95,7 +95,7 @@ class Calls:
             definition=definition,
             signature=self._signature(definition, version),
             status=status,
-            imported=domain in scope.imports or function is not None,
+            imported=domain in scope.imports,
             in_function=scope.function is not None,
             function=function,
             strict=self.strict,

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sonnx.base.escaping import escape, listed, number_text, quote
-from sonnx.language.domain import Body, BuiltIn, Expression, Thunk
+from sonnx.language.domain import Body, BuiltIn, Expression, Thunk, input_key
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause, different
 from sonnx.language.steps import OutOfFuel
 
@@ -38,15 +38,13 @@ class Explained(NamedTuple):
     """Of a comparison the left side with its value, and what it needs."""
     items: tuple[Explained, ...] | None = None
     """The items of a list that is written out, each under its own name."""
+    holds: str = ""
+    """Of a condition that holds what it says, with the values; "" where the text says it."""
 
 
 def explanation_of(expression: Expression, environment: Mapping[str, Any]) -> str:
     """Half a sentence: what the model states where the expression does not hold, "" where there is nothing to say."""
-    explained = {
-        name: Explained(environment[name], name, f"{name} does not hold")
-        for name in expression.names
-        if name in environment
-    }
+    explained = {name: _named(name, environment[name]) for name in expression.names if name in environment}
     try:
         reason: Explained = expression.evaluate(Explainer(), explained)
     except OutOfFuel:
@@ -54,6 +52,22 @@ def explanation_of(expression: Expression, environment: Mapping[str, Any]) -> st
     if isinstance(reason.value, Unknown):
         return reason.value.reason
     return reason.why
+
+
+_WORDS = {"written": "written", "given": "connected", "constant": "a constant of the model"}
+"""What a fact about the presence of an input, output or parameter is in words."""
+
+
+def _named(name: str, value: Any) -> Explained:
+    """A name of the environment with its value; one of a fact about another name, such as written(axes), in words."""
+    what, _, inner = name.partition("(")
+    if what in _WORDS and inner.endswith(")"):
+        words = f"{inner.removesuffix(')')} is", _WORDS[what]
+        return Explained(value, name, f"{words[0]} not {words[1]}", holds=" ".join(words))
+    return Explained(value, name.removesuffix(_OF_INPUT), f"{name} does not hold")
+
+
+_OF_INPUT = input_key("")
 
 
 def value_text(value: Any) -> str:
@@ -127,18 +141,36 @@ class Explainer:
     def compare(self, sign: str, left: Explained, right: Explained) -> Explained:
         value = self.evaluator.compare(sign, left.value, right.value)
         text = f"{_within(left, ADD)} {sign} {_within(right, ADD)}"
+        if sign == "==" and value is False:
+            left, right = self._differing(left, right)
         subject, needs = _with_value(left), f"{sign} {_with_value(right)}"
-        return Explained(value, text, f"{subject}, needs {needs}", strength=COMPARE, comparison=(subject, needs))
+        why, holds = f"{subject}, needs {needs}", f"{subject} {needs}"
+        if sign == "in":
+            holds = f"{_with_value(right)} has {_with_value(left)}"
+        return Explained(value, text, why, strength=COMPARE, comparison=(subject, needs), holds=holds)
+
+    def _differing(self, left: Explained, right: Explained) -> tuple[Explained, Explained]:
+        """The parts in which two different lists differ, where not all is known: their lengths, else the first item."""
+        lists = left.value, right.value
+        if not all(isinstance(each, tuple) for each in lists) or not any(map(_has_unknown, lists)):
+            return left, right
+        if len(left.value) != len(right.value):
+            return _length(left), Explained(len(right.value), str(len(right.value)))
+        for index, pair in enumerate(zip(*lists, strict=True)):
+            if self.evaluator.equal(*pair) is False:
+                return Explained(pair[0], f"{_within(left, ATOM)}[{index}]"), Explained(pair[1], value_text(pair[1]))
+        return left, right
 
     def conjunction(self, parts: Iterable[Thunk]) -> Explained:
-        unknown: Explained | None = None
+        unknown, said = None, list[str]()
         for part in parts:
             explained: Explained = part()
             if explained.value is False:
                 return explained
             if isinstance(explained.value, Unknown):
                 unknown = unknown or explained
-        return unknown or Explained(True, "")
+            said.append(explained.holds)
+        return unknown or Explained(True, "", holds=_different(" and ", filter(None, said)))
 
     def disjunction(self, parts: Iterable[Thunk]) -> Explained:
         failed: list[Explained] = []
@@ -152,8 +184,10 @@ class Explainer:
         return Explained(False, "", _alternatives(reported), comparison=comparison)
 
     def negation(self, value: Explained) -> Explained:
-        why = value.why.replace(", needs ", ", must not be ") if ", needs " in value.why else f"{value.text} holds"
-        return Explained(self.evaluator.negation(value.value), f"not {value.text}", why, weak=True)
+        why = value.holds or f"{value.text} holds"
+        if value.comparison[1]:
+            why = f"{value.comparison[0]}, must not be {value.comparison[1]}"
+        return Explained(self.evaluator.negation(value.value), f"not {value.text}", why, weak=True, holds=value.why)
 
     def choice(self, condition: Explained, then: Thunk, otherwise: Thunk) -> Explained:
         if isinstance(condition.value, Unknown):
@@ -246,6 +280,16 @@ class Explainer:
 def _constant(kind: str, value: int | float | str) -> Explained:
     """A constant of a rule; numbers of different types may be equal."""
     return Explained(value, value_text(value))
+
+
+def _has_unknown(value: Sequence[Any]) -> bool:
+    return any(isinstance(item, Unknown) for item in value)
+
+
+def _length(part: Explained) -> Explained:
+    """The length of a list; that of a shape is a rank."""
+    base, dot, _ = part.text.rpartition(".shape")
+    return Explained(len(part.value), f"{base}.rank" if dot and part.text.endswith(".shape") else f"len({part.text})")
 
 
 def _item(sequence: Explained, index: int) -> Explained:

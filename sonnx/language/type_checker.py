@@ -37,6 +37,7 @@ TENSOR = RecordType("tensor", (("shape", SHAPE), ("rank", "int"), ("type", "stri
 VALUE = RecordType("value", (*TENSOR.fields, ("kind", "string"), ("holds_sparse", "bool")))
 PARAMETER = RecordType("parameter", (("written", "bool"), ("value_when_absent", "bool")))
 INPUT = RecordType("input", (("connected", "bool"),))
+OPERAND = RecordType("operand", (("kind", "string"),))
 
 
 def type_of(expression: Expression, names: Mapping[str, RuleType]) -> RuleType:

@@ -7,7 +7,7 @@ read as `field[:]`: iterating over them takes twice the time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
@@ -15,6 +15,15 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sonnx.model.annotations import (
+    DeviceConfiguration,
+    NodeConfiguration,
+    Pairs,
+    QuantizationAnnotation,
+    ShardedAxis,
+    Sharding,
+    TrainingBindings,
+)
 from sonnx.model.ir import (
     Attribute,
     AttributeValue,
@@ -114,8 +123,13 @@ class Builder(Struct, frozen=True):
             training_count=len(message.training_info),
             unknown=unknown,
             configurations=len(message.configuration) + self.sizes.configurations,
+            device_configurations=tuple(map(_device_configuration, message.configuration[:])),
+            training_bindings=tuple(
+                TrainingBindings(_pairs(entry.initialization_binding), _pairs(entry.update_binding))
+                for entry in message.training_info
+            ),
             producer=decoded_text(message.producer_name),
-            metadata=tuple((decoded_text(entry.key), decoded_text(entry.value)) for entry in message.metadata_props),
+            metadata=_pairs(message.metadata_props),
             limits=self.limits,
         )
 
@@ -130,7 +144,8 @@ class Builder(Struct, frozen=True):
     def graph(self, message: Message) -> Graph:
         """A graph with its subgraphs."""
         declared = message.input, message.output, message.value_info
-        self._count("values", *declared, message.initializer, message.sparse_initializer)
+        others = message.initializer, message.sparse_initializer, message.quantization_annotation
+        self._count("values", *declared, *others)
         self.sizes.depth += 1
         enforce(self.limits, "depth", self.sizes.depth)
         graph = Graph(
@@ -141,7 +156,7 @@ class Builder(Struct, frozen=True):
             initializers=tuple(map(self.reader.tensor, message.initializer[:])),
             sparse_initializers=tuple(map(self.sparse, message.sparse_initializer[:])),
             nodes=self.nodes(message.node),
-            annotations=len(message.quantization_annotation),
+            annotations=tuple(map(self.annotation, message.quantization_annotation[:])),
             repeated_keys=_repeated_keys(message, ("node", "input", "output", "value_info")),
         )
         self.sizes.depth -= 1
@@ -196,7 +211,33 @@ class Builder(Struct, frozen=True):
             tuple(message.input[:]),
             tuple(message.output[:]),
             self.attributes_of(message.attribute) if message.attribute else (),
+            tuple(map(self.configuration, message.device_configurations[:])) if message.device_configurations else (),
         )
+
+    def configuration(self, message: Message) -> NodeConfiguration:
+        """How a node is distributed."""
+        self._count("values", message.sharding_spec)
+        identifier = decoded_text(message.configuration_id) if message.HasField("configuration_id") else None
+        return NodeConfiguration(identifier, tuple(map(self.sharding, message.sharding_spec[:])))
+
+    def sharding(self, message: Message) -> Sharding:
+        """How a tensor is distributed."""
+        parts = (dim.simple_sharding for dim in message.sharded_dim)
+        self._count("values", message.sharded_dim, message.index_to_device_group_map, *parts)
+        axes = (
+            ShardedAxis(
+                dim.axis if dim.HasField("axis") else None,
+                tuple(part.num_shards if part.HasField("num_shards") else None for part in dim.simple_sharding),
+            )
+            for dim in message.sharded_dim
+        )
+        tensor = decoded_text(message.tensor_name) if message.HasField("tensor_name") else None
+        return Sharding(tensor, tuple(axes), tuple(entry.key for entry in message.index_to_device_group_map))
+
+    def annotation(self, message: Message) -> QuantizationAnnotation:
+        """The names of the quantization parameters of a tensor."""
+        self._count("values", message.quant_parameter_tensor_names)
+        return QuantizationAnnotation(decoded_text(message.tensor_name), _pairs(message.quant_parameter_tensor_names))
 
     def attributes_of(self, messages: Sequence[Message]) -> tuple[Attribute, ...]:
         """The attributes of one node."""
@@ -256,6 +297,16 @@ class Builder(Struct, frozen=True):
                 return self.graph(stated)
             case _:
                 return self.types.type(stated)
+
+
+def _device_configuration(message: Message) -> DeviceConfiguration:
+    name = decoded_text(message.name) if message.HasField("name") else None
+    number = message.num_devices if message.HasField("num_devices") else None
+    return DeviceConfiguration(name, number, tuple(map(decoded_text, message.device[:])))
+
+
+def _pairs(entries: Iterable[Message]) -> Pairs:
+    return tuple((decoded_text(entry.key), decoded_text(entry.value)) for entry in entries)
 
 
 def _repeated_keys(message: Message, parts: Sequence[str]) -> tuple[tuple[str, str], ...]:

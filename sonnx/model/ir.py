@@ -16,6 +16,7 @@ from msgspec.structs import astuple, force_setattr
 
 from sonnx.base.escaping import escape
 from sonnx.base.frozen import ComparedInPart
+from sonnx.model.annotations import DeviceConfiguration, NodeConfiguration, QuantizationAnnotation, TrainingBindings
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 
 Dimension = int | str | None
@@ -66,6 +67,7 @@ class Type(Struct, frozen=True):
     `holds_sparse` is true for a sparse tensor type, and for a type that contains one at any depth.
     `denotations` are those of the dimensions, "" where one has none; () where none has one.
     `inner` is the type of the elements of a sequence, of what an optional holds, and of the values of a map.
+    `key` is the element type of the keys of a map, named as `element`; None for other types.
     """
 
     kind: str = "not stated"
@@ -74,6 +76,7 @@ class Type(Struct, frozen=True):
     holds_sparse: bool = False
     denotations: tuple[str, ...] = ()
     inner: Type | None = None
+    key: str | None = None
 
     def __str__(self) -> str:
         """The type as `float [1, N]`, `?` for a dimension that is not stated."""
@@ -113,6 +116,7 @@ def joined_type(types: Sequence[Type]) -> Type:
         any(each.holds_sparse for each in same),
         tuple([min(at, key=lambda text: (not text, text)) for at in zip(*denoted, strict=True)]),
         min((each.inner for each in same if each.inner is not None), key=str, default=None),
+        min((each.key for each in same if each.key is not None), default=None),
     )
 
 
@@ -241,6 +245,7 @@ class Node(Struct, frozen=True):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: tuple[Attribute, ...]
+    configurations: tuple[NodeConfiguration, ...] = ()
 
 
 class Graph(Struct, frozen=True):
@@ -253,8 +258,7 @@ class Graph(Struct, frozen=True):
     initializers: tuple[Tensor, ...]
     sparse_initializers: tuple[SparseTensor, ...]
     nodes: tuple[Node, ...]
-    annotations: int = 0
-    """The number of entries of quantization_annotation."""
+    annotations: tuple[QuantizationAnnotation, ...] = ()
     repeated_keys: tuple[tuple[str, str], ...] = ()
     """The keys that a metadata_props of the graph, of a node or of a declaration has more than once, each with the
     place in the graph, as `node[4]`."""
@@ -291,6 +295,8 @@ class UnknownField(Struct, frozen=True):
     """The message with the field, as `graph/node[4]`; `model` is the whole file."""
     number: int
     """The protobuf field number."""
+    field: str = ""
+    """The name of the field where the format defines it, so that only its value is unknown: an enumeration value."""
 
 
 class Model(ComparedInPart, frozen=True):
@@ -307,6 +313,12 @@ class Model(ComparedInPart, frozen=True):
     unknown: tuple[UnknownField, ...] = ()
     configurations: int = 0
     """The number of device configurations of the model and of its nodes."""
+    device_configurations: tuple[DeviceConfiguration, ...] = ()
+    """Those of the model."""
+    training_bindings: tuple[TrainingBindings, ...] = ()
+    """Those of each entry of training_info."""
+    without_shape: frozenset[str] = frozenset()
+    """The graph inputs for which the file declares no shape although `graph` has one: a caller chose it."""
     producer: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=lambda: DEFAULT_LIMITS)

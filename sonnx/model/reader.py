@@ -87,9 +87,10 @@ def _model_of(
         raise Unreadable(f"{name} is empty")
     short = _cut(source, name, limits)
     message = _parsed(short, source, name)
-    if not message.HasField("graph"):
-        raise Unreadable(f"{name} {_described(source) or 'has no graph'}")
     unknown = _unknown(message, short)
+    if not message.HasField("graph"):
+        described = _described(source) if unknown else ""  # every other message has fields that a model does not have
+        raise Unreadable(f"{name} {described or 'has no graph'}")
     elements = element_names()
     types, tensors = Types(elements, limits), Reader(source, elements, limits, folder)
     builder = Builder(attribute_kinds(), tensors, types, len(short), limits, shared=attributes)
@@ -286,9 +287,10 @@ def _unknown(message: Message, short: bytes) -> tuple[UnknownField, ...]:
 def _located(message: Message, place: str) -> Iterator[UnknownField]:
     from google.protobuf.unknown_fields import UnknownFieldSet  # most files have no unknown fields
 
-    fields = UnknownFieldSet(message)
+    fields, defined = UnknownFieldSet(message), message.DESCRIPTOR.fields_by_number
     for index in range(len(fields)):
-        yield UnknownField(place or "model", fields[index].field_number)
+        number = fields[index].field_number
+        yield UnknownField(place or "model", number, defined[number].name if number in defined else "")
     for descriptor, value in message.ListFields():
         if descriptor.message_type is not None:
             inside = f"{place}/{descriptor.name}" if place else descriptor.name
@@ -318,7 +320,15 @@ FILE_SIGNATURES = (
     (4, b"TFL3", "is a TensorFlow Lite model, not ONNX"),
 )
 
-_TEXT_FORMATS = {"<": "is HTML or XML, not an ONNX model", "{": "is JSON text, not an ONNX model in binary protobuf"}
+_TEXT_FORMATS = (
+    (r"<\s*(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|doc_string|metadata_props)\s*:",
+     "is in the ONNX text form, not in binary protobuf: onnx.parser.parse_model reads it"),
+    (r"(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|graph)\s*[:{]",
+     "is in the text form of protobuf, not in binary protobuf: google.protobuf.text_format reads it"),
+    (r"<", "is HTML or XML, not an ONNX model"),
+    (r"\{", "is JSON text, not an ONNX model in binary protobuf"),
+)  # fmt: skip
+"""How texts begin after blanks, and what they are."""
 
 
 def other_format(source: memoryview) -> str:
@@ -330,7 +340,8 @@ def other_format(source: memoryview) -> str:
     text = first.decode("latin-1")
     if not all(" " <= sign <= "~" or sign in "\t\n\r" for sign in text):
         return ""
-    return _TEXT_FORMATS.get(text.lstrip()[:1], "is text, not an ONNX model in binary protobuf")
+    known = (description for pattern, description in _TEXT_FORMATS if re.match(pattern, text.lstrip()))
+    return next(known, "is text, not an ONNX model in binary protobuf")
 
 
 def read_tensor(source: memoryview) -> Tensor:

@@ -104,7 +104,8 @@ def bind_symbols(
         sizes |= _numbers_of_symbols(model, numbers, shapes)
         sizes |= dict.fromkeys(placeholders_of(model, numbers, shapes))
         inputs = tuple(_with_shape(value, shapes.get(value.name)) for value in model.graph.inputs)
-        model = replace(model, graph=replace(model.graph, inputs=inputs))
+        bare = {value.name for value in model.graph.inputs if value.name in shapes and value.type.shape is None}
+        model = replace(model, graph=replace(model.graph, inputs=inputs), without_shape=model.without_shape | bare)
     graph = _graph(model.graph, sizes, symbols)
     functions = tuple(
         replace(
@@ -142,7 +143,7 @@ def placeholders_of(model: Model, numbers: Mapping[str, int], shapes: Mapping[st
 
 
 def _is_placeholder(name: str) -> bool:
-    return name == str(None) or not any(map(str.isalpha, name))
+    return name == str(None) or (name.isascii() and not any(map(str.isalpha, name)))
 
 
 def _numbers_of_symbols(

@@ -112,4 +112,5 @@ class Types(Struct, frozen=True):
         if which not in _INNER_TYPE:
             return Type(kind)
         within = self.type(getattr(inner, _INNER_TYPE[which]))
-        return Type(kind, holds_sparse=within.holds_sparse, inner=within)
+        key = element_name(self.elements, inner.key_type) if kind == "map" else None
+        return Type(kind, holds_sparse=within.holds_sparse, inner=within, key=key)

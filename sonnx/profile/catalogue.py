@@ -161,6 +161,7 @@ def _operator(written: OperatorFile, place: str) -> OperatorDefinition:
             for parameter in _parameters(letter, parameter_format, f"{place}.parameters.{letter}")
         ),
         "define": {letter: _expressions(text, f"{place}.define.{letter}") for letter, text in written.define.items()},
+        "kinds": numbered(written.kinds),
         "output_counts": numbered(written.output_counts),
         "rules": tuple(
             _rule(

@@ -75,6 +75,8 @@ class Rule(Struct, frozen=True):
     tags: tuple[Tag, ...] = ()
     errata: tuple[NonEmpty, ...] = ()
     """The errata that concern the rule, for `sonnx explain`."""
+    says: str | None = None
+    """What a failure states, where the part of the condition that fails does not say it; `{field}` is a fact."""
 
     json_fields = ("kind", "statement", "because", "remedy", "source", "errata")
 
@@ -215,6 +217,8 @@ class OperatorDefinition(Struct, frozen=True):
     """Where values are rounded, if not only at the output or if no text says where; in the order of computation."""
     one_type: tuple[tuple[str, ...], ...] = ()
     """Inputs and outputs that must share an element type by the SONNX text but not by ONNX's type variables."""
+    kinds: Versioned[tuple[str, ...]] = {}
+    """The kinds of values besides dense tensors that ONNX lets its inputs and outputs have."""
     output_counts: Versioned[tuple[int, ...]] = {}
     """The numbers of outputs a node may list, where not every number up to all of them is allowed."""
     errata: tuple[str, ...] = ()

@@ -77,8 +77,10 @@ class GeneralRule(_Condition, frozen=True, kw_only=True):
 
     slug: RuleName
     """The permanent name of the rule, never reused and never changed."""
-    subject: Literal["value", "parameter", "input", "group"]
+    subject: Literal["value", "parameter", "input", "group", "operand"]
     """What the rule is about."""
+    says: Sentence | None = None
+    """What a failure states; `{field}` stands for a fact of the subject."""
 
 
 class GeneralFile(_Table, frozen=True, kw_only=True):
@@ -261,6 +263,8 @@ class OperatorFile(_Table, frozen=True, kw_only=True):
     """Where values are rounded to nearest, ties to even, if not once at the output; in the order of computing."""
     one_type: tuple[tuple[Letter, ...], ...] = ()
     """Inputs and outputs the SONNX text wants in one element type, beyond ONNX's type variables."""
+    kinds: ByVersion[tuple[Literal["sequence", "optional", "map"], ...]] = {}
+    """The kinds of values besides dense tensors that ONNX lets inputs and outputs have, from each version on."""
     output_counts: ByVersion[tuple[Version, ...]] = {}
     """How many outputs a node may list, empty names included, where that is not any number up to all of them."""
     instead: Sentence | Literal[""] = ""
@@ -329,6 +333,15 @@ class ErrataFile(_Table, frozen=True, kw_only=True):
 
     erratum: Annotated[tuple[Erratum, ...], Limit(min_length=1)]
     """The errata, ordered by the earliest text concerned, then by place."""
+
+
+SchemaText = Annotated[
+    str,
+    Limit(pattern=r"^(\d+(-(\d+|\*))? inputs, \d+(-(\d+|\*))? outputs(; \w+: \w+!?(, \w+: \w+!?)*)?|deprecated)$"),
+]
+"""The counts of inputs and outputs (`1-*`: one or more) and each attribute with its kind, `!` for a required one."""
+OnnxSchemasFile = dict[str, dict[OperatorName, ByVersion[SchemaText]]]
+"""The signatures of all operators of ONNX by domain, operator and version: onnx_schemas.toml."""
 
 
 class OperatorsOutsideFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -17,6 +17,7 @@ from msgspec import DecodeError, ValidationError, convert, json
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import regular_bytes, sha256
+from sonnx.base.printable import is_printable
 from sonnx.language.domain import Expression, RuleError
 from sonnx.language.parser import parse
 
@@ -226,6 +227,6 @@ def read_value(path: str | os.PathLike[str], file_format: FileFormat = TOML) -> 
 def one_line(text: str, place: str) -> str:
     """One line of printable text, not empty."""
     text = text.strip()
-    if not text or not text.isprintable():
+    if not text or not is_printable(text):
         raise CatalogueError(f"{place} is {'empty' if not text else 'not one line of printable text'}")
     return text

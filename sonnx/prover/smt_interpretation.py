@@ -132,7 +132,7 @@ class SmtInterpretation(Functions):
         if isinstance(listed, UndefinedValue) or isinstance(place, UndefinedValue):
             return UNDEFINED
         self.require(all_of([values.at_most(0, place), less(place, length(listed))]))
-        return self.use(item_at(listed, place))
+        return self.use(item_at(listed if isinstance(place, int) else self._with_terms(listed), place))
 
     def part(self, sequence: Value, start: Value | None, stop: Value | None) -> Value:
         listed = self.use(sequence)
@@ -220,13 +220,18 @@ class SmtInterpretation(Functions):
 
     def _as_term(self, value: Value, alternative: Value) -> Value:
         """A constant string as a term, unless the other value is the same constant."""
-        if isinstance(value, SymbolicList) and any(isinstance(item, str) for _, item in value.items):
-            items = tuple(
-                (there, SymbolicString(self.text(item)) if isinstance(item, str) else item)
-                for there, item in value.items
-            )
-            return SymbolicList(items, value.packed, value.length)
+        if isinstance(value, SymbolicList):
+            return self._with_terms(value)
         return SymbolicString(self.text(value)) if isinstance(value, str) and value != alternative else value
+
+    def _with_terms(self, listed: SymbolicList) -> SymbolicList:
+        """The list with its constant strings as terms."""
+        if not any(isinstance(item, str) for _, item in listed.items):
+            return listed
+        items = tuple(
+            (there, SymbolicString(self.text(item)) if isinstance(item, str) else item) for there, item in listed.items
+        )
+        return SymbolicList(items, listed.packed, listed.length)
 
     # Loops
 

@@ -143,6 +143,8 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield from (_line(label, text, style) for label, text in justifications(findings, report))
     elif first.verdict is not Verdict.NOT_CHECKED:
         yield _line("assumes" if first.verdict is Verdict.ASSUMED else "requires", first.requires, style)
+        if first.witness:
+            yield _line("holds for", first.witness, style)
     if rule.kind != "project":
         operator = f", sonnx explain {escape(first.where.operator)}" if first.rule == OUTSIDE else ""
         yield _line("more", f"sonnx explain {first.rule}{operator}", style)

@@ -279,7 +279,26 @@ def _operator(described: OperatorDefinition) -> str:
             )
             lines += _wrapped("", f"sonnx bound: {stated.ours}", 12) if stated.ours else []
     lines += ["  rules", *_table(every_rule(described))]
+    errata = list(_errata_of(described))
+    if errata:
+        lines.append("  errata: sonnx explain NAME has the whole text")
+        for name in errata:
+            lines += _wrapped("", f"{name}: {catalogue.errata()[name].defect}", 4)
     return "\n".join(lines)
+
+
+def _errata_of(described: OperatorDefinition) -> Iterator[str]:
+    """The errata that bear on an operator or on a part of it, each once."""
+    rules, outputs, parameters = every_rule(described), described.outputs, described.parameters
+    listed = [*described.errata]
+    for errata in (
+        *(rule.errata for rule in rules),
+        *(output.errata for output in outputs),
+        *(parameter.errata for parameter in parameters),
+        *(point.errata for point in described.rounding),
+    ):
+        listed += errata
+    yield from dict.fromkeys(listed)
 
 
 def _specified(described: OperatorDefinition) -> str:

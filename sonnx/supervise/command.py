@@ -13,11 +13,14 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout, suppress
 from time import monotonic
+from typing import IO
 
 from sonnx.base.budget import is_likely, peak_megabytes
 from sonnx.supervise import descriptors, frames, lease
 from sonnx.supervise.process import End, ProcessEnded, ending, timed_out
 
+MAX_LAST_WORDS = 1 << 16
+"""Bytes that are repeated of what a process that ended wrote to descriptor 2."""
 INTERRUPTED_SECONDS = 1.0
 """Seconds in which an interrupted command keeps what it has."""
 
@@ -42,12 +45,14 @@ def in_a_process(command: Callable[[], int], seconds: float, megabytes: int) -> 
     """
     reader, writer = descriptors.pipe()
     held, lent = lease.pipe()
+    last_words = _unnamed_file()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # an interrupt waits until it can be passed on
     child = os.fork()
     if not child:
         os.setpgid(0, 0)  # the parent passes interrupts of the terminal on
         lease.hold(held, os.getpid())
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _divert_errors(last_words.fileno())
         return _done(command, writer)
     with suppress(PermissionError, ProcessLookupError):  # it is done already
         os.setpgid(child, child)
@@ -55,11 +60,47 @@ def in_a_process(command: Callable[[], int], seconds: float, megabytes: int) -> 
     lease.close(held)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        with os.fdopen(reader, "rb", buffering=0) as messages:
-            return _wait(child, messages, seconds, megabytes, before)
+        with os.fdopen(reader, "rb", buffering=0) as messages, last_words:
+            lacks_memory = False
+            try:
+                return _wait(child, messages, seconds, megabytes, before)
+            except ProcessEnded as ended:
+                lacks_memory = ended.end is End.OUT_OF_MEMORY
+                raise
+            finally:
+                if not lacks_memory:
+                    _repeat(last_words)
     finally:
         lease.kill_group(child)  # what the command has started
         lease.close(lent)
+
+
+def _unnamed_file() -> IO[bytes]:
+    """An empty file that no folder names."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("standard error"), "w+b")
+    from tempfile import TemporaryFile  # loads many modules
+
+    return TemporaryFile()
+
+
+def _divert_errors(file: int) -> None:
+    """Let descriptor 2 be a file, and `sys.stderr` what descriptor 2 was.
+
+    What Python or a library writes to descriptor 2 before it ends the process for lack of memory is not for the user:
+    the parent says it in one sentence.  After any other end the parent repeats the file.
+    """
+    sys.stderr.flush()
+    kept = descriptors.copy_of(2)
+    os.dup2(file, 2)
+    sys.stderr = os.fdopen(kept, "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace")
+
+
+def _repeat(last_words: IO[bytes]) -> None:
+    """Write to standard error what a process wrote to descriptor 2, and at most its last bytes."""
+    size = last_words.seek(0, os.SEEK_END)
+    last_words.seek(max(0, size - MAX_LAST_WORDS))
+    sys.stderr.write(last_words.read().decode("utf-8", "replace"))
 
 
 def _done(command: Callable[[], int], writer: int) -> int:

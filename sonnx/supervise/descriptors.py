@@ -33,12 +33,17 @@ def pipe() -> tuple[int, int]:
     return _above_standard(reader), _above_standard(writer)
 
 
+def copy_of(descriptor: int) -> int:
+    """Another descriptor of the same file, which is not 0, 1 or 2."""
+    import fcntl  # not on Windows
+
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, len(STANDARD))
+
+
 def _above_standard(descriptor: int) -> int:
     if descriptor >= len(STANDARD) or sys.platform == "win32":
         return descriptor
-    import fcntl
-
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, len(STANDARD))
+    moved = copy_of(descriptor)
     os.close(descriptor)
     return moved
 

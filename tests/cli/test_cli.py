@@ -168,6 +168,12 @@ def test_explain(wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip()
 
 
+def test_explain_lists_the_errata_of_an_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["explain", "DequantizeLinear"])
+    out = capsys.readouterr().out
+    assert "dequantize-int32-only: " in out and "scale-of-one-element: " in out
+
+
 def test_explain_shows_both_readings_of_r2(capsys: pytest.CaptureFixture[str]) -> None:
     """Text 2025-11 cites shapes by a restriction that says types; R2 of 2025-10 is broadcasting (DF-10, DF-26)."""
     run(["explain", "R2"])

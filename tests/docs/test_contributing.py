@@ -46,4 +46,4 @@ def test_it_is_checked_and_run() -> None:
 
 
 def test_without_it_the_operator_is_outside_the_profile() -> None:
-    assert slugs(sonnx.check(from_text(MODEL.format("float")))) == {"operator-in-profile"}
+    assert slugs(sonnx.check(from_text(MODEL.format("float")))) == {"operator-in-profile", "operator-conditions"}

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import sonnx
 from sonnx.checker.checker import stated_facts
 from sonnx.checker.rules import ActiveRules
 from sonnx.graph.derived_values import MAX_DERIVED_ELEMENTS
@@ -245,3 +247,15 @@ def test_a_default_that_a_caller_may_replace_is_not_known() -> None:
     assert not facts_of(model).derived
     model.ir_version = 3
     assert facts_of(model).values == (-2,)
+
+
+def test_a_rule_of_the_profile_does_not_make_a_constant_unknown() -> None:
+    """Div of a list by one number fails Div.same-shape; what it computes is known all the same."""
+    text = """<ir_version: 10, opset_import: ["" : 14]> g (float[6] x) => (float[2, 4] y)
+    <int64[2] a = {8, 12}, int64[1] b = {4}>
+    { s = Div(a, b) y = Reshape <allowzero = 0> (x, s) }"""
+    report = sonnx.check(onnx.parser.parse_model(text).SerializeToString())
+    said = {finding.rule: (finding.verdict, finding.actual) for finding in report.findings}
+    assert said["Div.same-shape"][0] == "fail"
+    verdict, actual = said["Reshape.Y-shape"]
+    assert verdict == "fail" and "the constants of the model determine shape = [2, 3]" in actual

@@ -59,7 +59,10 @@ def test_every_rule_has_a_conforming_case() -> None:
     assert rules_by_slug().keys() - {slug for case in all_cases() for slug in case.rules("conforms")} == set()
 
 
+NEVER_FAIL = {"operator-conditions", "training-graphs"}
+"""Rules that pass or are not checked; test_not_checked.py and test_format_map.py show them."""
+
+
 def test_every_rule_has_a_violating_case() -> None:
-    assert (
-        rules_by_slug().keys() - {slug for case in all_cases() for slug in case.rules("invalid", "violates")} == set()
-    )
+    violated = {slug for case in all_cases() for slug in case.rules("invalid", "violates")}
+    assert rules_by_slug().keys() - violated == NEVER_FAIL

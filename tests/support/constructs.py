@@ -59,7 +59,7 @@ TEXTS = (
     "X.rank == len(S)", "X.rank", "X.shape", "X.shape[n]", "X.type == 'float'", "X.type in ['int64', 'bool']",
     "[X.shape[i] if i in S else n for i in range(X.rank)]", "aligned(S, n)", "'a' if n > m else 'b'", "c == 'other'",
     "('a' if n > m else 'b') == 'a'", "c == X.type", "c != 'int64'", "all([s > n for s in S])", "all(G)", "any(G)",
-    "any([s > n for s in S])", "not (n > m) and all(x == n for x in S[n:m])", "p", "p + 1", "p > 0 or n > 0",
+    "any([s > n for s in S])", "not (n > m) and all(x == n for x in S[n:m])", "['a', 'b', 'float'][n] == X.type", "['a', 'b'][n] in [c, 'b']", "p", "p + 1", "p > 0 or n > 0",
     "n < 0 and p > 0", "len(q)", "q + [n]", "[t for t in q if t > m]", "product([d for d in S if d != -1]) == sum(T)",
     "(p if n > 0 else m) > 0", "stated(n)", "(S if b else [])", "(q if b else S) == T",
     "X.rank == len([n] + S)", "1 + E > E", "len(S if n > m else T)", "-(K * L) % K == 0 and -(K * L) // K == L",

@@ -91,7 +91,7 @@ FINDINGS = (
     Finding("no-sparse-tensor", Verdict.FAIL, VALUE, "w is sparse", "dense tensors",
             tags=(Tag("2025-10", "GR1", "Transient"), Tag("2025-11", "E1", "Link"))),
     Finding("Max.same-shape", Verdict.UNDECIDED, NODE, "A is [2]", "", True, (), "Max.broadcastable",
-            (("A", "'x'"), ("B", "'y'"))),
+            (("A", "'x'"), ("B", "'y'")), "axes = [1]"),
     Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7"),
     Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape"),
 )  # fmt: skip

@@ -12,6 +12,10 @@ DEMANDS = re.compile(
     re.IGNORECASE,
 )
 """Words with which these texts demand or forbid something."""
+OBLIGES = re.compile(
+    r"\b(must|shall|required to|is required|are required|not allowed|invalid|illegal|cannot reference)\b", re.IGNORECASE
+)
+"""Words with which these texts leave no choice (RFC 2119), whatever the case of the letters."""
 SENTENCE = re.compile(r"(?<=[.:;|])\s+(?=[A-Z(`*_])")
 
 
@@ -21,6 +25,11 @@ class Demand(NamedTuple):
     at: str
     digest: str
     text: str
+
+    @property
+    def obliges(self) -> bool:
+        """Whether the sentence leaves no choice: a file that breaks it is not valid ONNX."""
+        return bool(OBLIGES.search(self.text))
 
 
 def of_proto(text: str) -> Iterator[Demand]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sonnx.checker.graph_rules import files, graphs, nodes, tensors
+from sonnx.checker.graph_rules import devices, files, functions, graphs, nodes, operators, tensors, types
 from sonnx.checker.verdicts import Violation
 from sonnx.profile.definitions import Rule
 
@@ -26,6 +26,7 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
         files.operator_set_imported_once,
         files.some_operator_set_imported,
         files.imports_since_ir_version_3,
+        files.no_import_before_ir_version_3,
         files.initializers_are_inputs,
         files.operator_set_known,
         files.no_training_info,
@@ -33,8 +34,24 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
         files.metadata_keys_distinct,
         files.printable_name,
         files.no_model_local_function,
+        files.enumeration_values,
+        files.subgraph_initializers,
+        types.interface_declared,
+        functions.functions_distinct,
+        functions.functions_not_recursive,
+        functions.function_operator_sets_compatible,
+        devices.device_configurations,
+        devices.node_device_configurations,
+        devices.quantization_annotations,
+        devices.training_bindings,
+        devices.training_graphs,
     ),
-    "function": _by_slug(files.function_overrides_operator),
+    "function": _by_slug(
+        files.function_overrides_operator,
+        functions.function_named,
+        functions.function_attributes_distinct,
+        functions.function_names_declared,
+    ),
     "graph": _by_slug(
         graphs.graph_named,
         graphs.values_named,
@@ -48,11 +65,17 @@ DECISIONS: Mapping[str, Mapping[str, Decision]] = {
         graphs.no_unused_value,
         graphs.axis_denotations,
         graphs.consistent_declarations,
+        types.types_complete,
+        tensors.sparse_tensor_data,
+        functions.attribute_reference_declared,
     ),
     "tensor": _by_slug(tensors.tensor_data, tensors.external_data),
     "node": _by_slug(
         nodes.operator_named,
         nodes.operator_set_imported,
+        operators.operator_exists,
+        operators.operator_conditions,
+        operators.body_signature,
         nodes.operator_in_profile,
         nodes.operator_version,
         nodes.known_attribute,

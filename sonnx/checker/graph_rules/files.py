@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from sonnx.base.escaping import escape, listed, plural, quote
+from sonnx.base.printable import is_printable
 from sonnx.checker.verdicts import Violation
 from sonnx.model.ir import Function, Model, Node
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
@@ -46,6 +47,11 @@ def imports_since_ir_version_3(model: Model, editions: Editions) -> Iterator[Vio
     # An IR version that is missing or unknown fails ir-version-known.
     if model.ir_version in (1, 2):
         yield Violation(f"the IR version is {model.ir_version}")
+
+
+def no_import_before_ir_version_3(model: Model, editions: Editions) -> Iterator[Violation]:
+    if model.ir_version in (1, 2) and model.imports:
+        yield Violation(f"the IR version is {model.ir_version}, and {quote(model.imports[0].domain)} is imported")
 
 
 def initializers_are_inputs(model: Model, editions: Editions) -> Iterator[Violation]:
@@ -85,7 +91,32 @@ def no_training_info(model: Model, editions: Editions) -> Iterator[Violation]:
 
 def no_unknown_field(model: Model, editions: Editions) -> Iterator[Violation]:
     for unknown in model.unknown:
-        yield Violation(f"the ONNX format does not define the field with number {unknown.number}", unknown.place)
+        if not unknown.field:
+            yield Violation(f"the ONNX format does not define the field with number {unknown.number}", unknown.place)
+
+
+def enumeration_values(model: Model, editions: Editions) -> Iterator[Violation]:
+    for unknown in model.unknown:
+        if unknown.field:
+            yield Violation(f"{unknown.field} has a value that the ONNX format does not define", unknown.place)
+
+
+def subgraph_initializers(model: Model, editions: Editions) -> Iterator[Violation]:
+    newer = (model.ir_version or 0) >= 4
+    for scope in scopes(model):
+        if scope.outer is None:
+            continue
+        constants = {tensor.name for tensor in scope.graph.initializers}
+        constants |= {tensor.name for tensor in scope.graph.sparse_initializers}
+        both = [value.name in constants for value in scope.graph.inputs]
+        for index, value in enumerate(scope.graph.inputs):
+            place = f"{scope.place}/input[{index}]"
+            if both[index] and newer:
+                yield Violation(
+                    f"{quote(value.name)} is an input and an initializer of a nested graph", place, value.name
+                )
+            elif both[index] and not all(both[index:]):
+                yield Violation(f"{quote(value.name)}, an initializer, stands before an input", place, value.name)
 
 
 def metadata_keys_distinct(model: Model, editions: Editions) -> Iterator[Violation]:
@@ -138,7 +169,7 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
         yield from _unprintable(scope.place, (graph.name,))
         for kind in ("input", "output", "value_info", "initializer", "sparse_initializer"):
             listed = getattr(graph, kind if kind == "value_info" else f"{kind}s")
-            if not "".join([value.name for value in listed]).isprintable():
+            if not is_printable("".join([value.name for value in listed])):
                 for index, value in enumerate(listed):
                     yield from _unprintable(f"{scope.place}/{kind}[{index}]", (value.name,))
         for value in {
@@ -146,7 +177,7 @@ def _names(model: Model) -> Iterator[tuple[str, str]]:
         }.values():
             symbols = tuple(dimension for dimension in value.type.shape or () if isinstance(dimension, str))
             yield from _unprintable(f"{scope.place}/{escape(value.name)}", symbols)
-        if not "".join(chain.from_iterable(map(_node_names, graph.nodes))).isprintable():
+        if not is_printable("".join(chain.from_iterable(map(_node_names, graph.nodes)))):
             for index, node in enumerate(graph.nodes):
                 yield from _unprintable(scope.node_place(index), _node_names(node))
 
@@ -158,5 +189,5 @@ def _node_names(node: Node) -> tuple[str, ...]:
 
 def _unprintable(place: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for name in dict.fromkeys(names):
-        if not name.isprintable():
+        if not is_printable(name):
             yield place, name

@@ -23,7 +23,7 @@ def graph_named(scope: Scope) -> Iterator[Violation]:
 
 def values_named(scope: Scope) -> Iterator[Violation]:
     graph = scope.graph
-    for kind in ("input", "output", "initializer"):
+    for kind in ("input", "output", "initializer", "sparse_initializer"):
         for index, value in enumerate(getattr(graph, f"{kind}s")):
             if not value.name:
                 yield Violation(f"{kind} {index} has no name", f"{kind}[{index}]")

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import MAX_LISTED, plural, quote
-from sonnx.checker.verdicts import Violation
+from sonnx.base.suggestions import most_alike
+from sonnx.checker.verdicts import Verdict, Violation
 from sonnx.graph.call import Call
 from sonnx.model.ir import Attribute
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Formal, at
+from sonnx.profile.onnx_schemas import OnnxSchema, schema_at
 
 
 def operator_named(call: Call) -> Iterator[Violation]:
@@ -53,8 +55,7 @@ def operator_version(call: Call) -> Iterator[Violation]:
     definition = call.definition
     if definition is None or call.operator_set is None:
         return
-    if call.version is None:
-        yield Violation(f"operator set {call.operator_set} has no {definition.name}")
+    if call.version is None:  # fails operator-exists
         return
     specified = definition.specified_by(call.signature.text if call.signature else "")
     if call.version in definition.refused:
@@ -65,22 +66,43 @@ def operator_version(call: Call) -> Iterator[Violation]:
 
 
 def known_attribute(call: Call) -> Iterator[Violation]:
-    if call.signature is None:
+    kinds, _ = _attributes(call)
+    if kinds is None:
         return
-    names = {parameter.name for parameter in call.signature.attributes}
-    has = f"it has {', '.join(sorted(names))}" if names else "it has none"
+    if call.function is not None:
+        who = "the function"
+    else:
+        who = f"version {call.version or (outside.version if (outside := _schema(call)) else '')}"
+    has = f"it has {', '.join(sorted(kinds))}" if kinds else "it has none"
+    meant = {written: name for name, written in misspelt(call).items()}
     for attribute in call.attributes:
-        if attribute.name not in names:
-            yield Violation(f"the attribute {quote(attribute.name)} is unknown to version {call.version}; {has}")
+        if attribute.name not in kinds:
+            hint = f"; did you mean {quote(meant[attribute.name])}?" if attribute.name in meant else ""
+            yield Violation(f"the attribute {quote(attribute.name)} is unknown to {who}; {has}{hint}")
+
+
+def misspelt(call: Call) -> Mapping[str, str]:
+    """The attributes that are not written and that an unknown one may stand for, each with the name that is written."""
+    kinds, _ = _attributes(call)
+    names = {attribute.name for attribute in call.attributes}
+    if kinds is None or names <= kinds.keys():
+        return {}
+    absent, found = kinds.keys() - names, dict[str, str]()
+    for name in sorted(names - kinds.keys()):
+        meant = most_alike(name, sorted(absent - found.keys()))
+        if meant:
+            found[meant] = name
+    return found
 
 
 def required_attribute(call: Call) -> Iterator[Violation]:
-    if call.signature is None:
-        return
+    _, required = _attributes(call)
     written = {attribute.name for attribute in call.attributes}
-    for parameter in call.signature.attributes:
-        if parameter.required_at(call.signature.version) and parameter.name not in written:
-            yield Violation(f"the attribute {quote(parameter.name)} is not written")
+    meant = misspelt(call)
+    for name in required:
+        if name not in written:
+            verdict, cause = (Verdict.UNDECIDED, "known-attribute") if name in meant else (Verdict.FAIL, "")
+            yield Violation(f"the attribute {quote(name)} is not written", verdict=verdict, cause=cause)
 
 
 def attribute_once(call: Call) -> Iterator[Violation]:
@@ -90,9 +112,8 @@ def attribute_once(call: Call) -> Iterator[Violation]:
 
 
 def attribute_kind(call: Call) -> Iterator[Violation]:
-    wanted: Mapping[str, str] = (
-        {} if call.signature is None else {parameter.name: parameter.kind for parameter in call.signature.attributes}
-    )
+    kinds, _ = _attributes(call)
+    wanted: Mapping[str, str] = {name: kind for name, kind in (kinds or {}).items() if kind}
     for attribute in call.attributes:
         kind = wanted.get(attribute.name, attribute.kind)
         if attribute.kind == "undefined" and call.ir_version == 1:
@@ -123,11 +144,19 @@ def attribute_reference(call: Call) -> Iterator[Violation]:
 def input_count(call: Call) -> Iterator[Violation]:
     if call.signature is not None:
         yield from _counted(call.inputs, call.signature.inputs, "input", "takes", "is not connected")
+    elif call.function is not None:
+        yield from _surplus(call.inputs, len(call.function.inputs), "input", "takes")
+    elif schema := _schema(call):
+        yield from _outside(call.inputs, schema.inputs, "input", "takes")
 
 
 def output_count(call: Call) -> Iterator[Violation]:
     if call.signature is not None:
         yield from _counted(call.outputs, call.signature.outputs, "output", "gives", "has no name")
+    elif call.function is not None:
+        yield from _surplus(call.outputs, len(call.function.outputs), "output", "gives")
+    elif schema := _schema(call):
+        yield from _outside(call.outputs, schema.outputs, "output", "gives")
     counts = at(call.definition.output_counts, call.version) if call.definition and call.version else None
     if counts and len(call.outputs) not in counts:
         shown = " or ".join(map(str, counts))
@@ -158,6 +187,42 @@ def _counted(
         yield Violation(f"{what} {index} ({formals[min(index, len(formals) - 1)].name}) {missing}")
     if len(required) > MAX_LISTED:
         yield Violation(f"of {len(required)} such {what}s these are the first")
+
+
+def _schema(call: Call) -> OnnxSchema | None:
+    """What ONNX says of an operator that has no operator file, None where nothing is known of it."""
+    if call.definition is not None or call.function is not None or call.operator_set is None:
+        return None
+    schema = schema_at(call.domain, call.operator, call.operator_set)
+    return None if schema is None or schema.deprecated else schema
+
+
+def _attributes(call: Call) -> tuple[Mapping[str, str] | None, Sequence[str]]:
+    """The kinds of the attributes by name, "" for any kind, None where they are not known; then the required ones."""
+    if call.signature is not None:
+        parameters = call.signature.attributes
+        required = [each.name for each in parameters if each.required_at(call.signature.version)]
+        return {each.name: each.kind for each in parameters}, required
+    if call.function is not None:
+        defaults = {attribute.name: attribute.kind for attribute in call.function.defaults}
+        return dict.fromkeys(call.function.attributes, "") | defaults, ()
+    schema = _schema(call)
+    if schema is None:
+        return None, ()
+    kinds = {name: attribute.kind for name, attribute in schema.attributes.items()}
+    return kinds, [name for name, attribute in schema.attributes.items() if attribute.required]
+
+
+def _surplus(present: tuple[bool, ...], most: int, what: str, verb: str) -> Iterator[Violation]:
+    """More arguments than a function has; fewer leave the last ones out."""
+    if len(present) > most:
+        yield Violation(f"the node has {plural(len(present), what)}, the function {verb} {most}")
+
+
+def _outside(present: tuple[bool, ...], counts: tuple[int, int | None], what: str, verb: str) -> Iterator[Violation]:
+    least, most = counts
+    if not least <= len(present) <= (len(present) if most is None else most):
+        yield Violation(f"the node has {plural(len(present), what)}, the operator {verb} {_range(least, most)}")
 
 
 def _bounds(formals: Sequence[Formal]) -> tuple[int, int | None]:

@@ -9,12 +9,15 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
+from math import prod
+from struct import iter_unpack
 
-from sonnx.base.escaping import plural, quote
+from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.verdicts import Verdict, Violation
 from sonnx.language.explainer import value_text
 from sonnx.model.external_data import leaves_folder
-from sonnx.model.ir import DATA_FIELD, WIDTH, External, Tensor, byte_size
+from sonnx.model.ir import DATA_FIELD, WIDTH, External, SparseTensor, Tensor, byte_size
+from sonnx.model.scopes import Scope
 
 
 def tensor_data(tensor: Tensor) -> Iterator[Violation]:
@@ -43,6 +46,68 @@ def tensor_data(tensor: Tensor) -> Iterator[Violation]:
             yield Violation(f"the dimensions {value_text(tensor.dims)} of type {tensor.element} need {need}")
         if tensor.element == "bool" or tensor.strings:
             yield from _unlawful(tensor)
+
+
+def sparse_tensor_data(scope: Scope) -> Iterator[Violation]:
+    for place, name, tensor in _sparse_tensors(scope):
+        for defect in _sparse_defects(tensor):
+            yield Violation(defect, place, name)
+
+
+def _sparse_tensors(scope: Scope) -> Iterator[tuple[str, str, SparseTensor]]:
+    for index, tensor in enumerate(scope.graph.sparse_initializers):
+        yield f"sparse_initializer[{index}]", tensor.name, tensor
+    for index, node in enumerate(scope.graph.nodes):
+        for attribute in node.attributes:
+            for item in attribute.items if attribute.kind.startswith("sparse_tensor") else ():
+                if isinstance(item, SparseTensor):
+                    yield f"node[{index}]/{escape(attribute.name)}", attribute.name, item
+
+
+def _sparse_defects(sparse: SparseTensor) -> Iterator[str]:
+    """What is wrong with a sparse tensor: its dimensions, its values, its indices, or how these go together."""
+    values, indices, dims = sparse.values, sparse.indices, sparse.dims
+    if not dims or min(dims) <= 0:
+        yield f"the dimensions are {value_text(dims)}"
+        return
+    if values is None or values.element is None:
+        yield "the values are not stored"
+        return
+    defects = [f"the {what}: {violation.actual}" for what, part in (("values", values), ("indices", indices)) if part
+               for violation in tensor_data(part) if part is values or part.element is not None]  # fmt: skip
+    yield from defects
+    if defects:
+        return
+    if len(values.dims) != 1:
+        yield f"the values have rank {len(values.dims)}, not 1"
+    elif indices is None or indices.element is None:
+        if values.dims[0]:
+            yield f"{plural(values.dims[0], 'value')} have no indices"
+    elif indices.element != "int64":
+        yield f"the indices are {indices.element}, not int64"
+    elif indices.dims not in ((values.dims[0],), (values.dims[0], len(dims))):
+        fitting = [value_text((values.dims[0],)), value_text((values.dims[0], len(dims)))]
+        yield f"the indices have the shape {value_text(indices.dims)}, not {' or '.join(fitting)}"
+    elif indices.data is not None:
+        yield from _index_defects(indices, dims)
+
+
+def _index_defects(indices: Tensor, dims: tuple[int, ...]) -> Iterator[str]:
+    """The first index that lies outside the tensor or does not come after the one before it."""
+    assert indices.data is not None  # noqa: S101  the caller asks
+    extents = dims if len(indices.dims) == 2 else (prod(dims),)
+    numbers = [number for (number,) in iter_unpack("<q", indices.data)]
+    before: tuple[int, ...] = ()
+    for place in range(0, len(numbers), len(extents)):
+        index = tuple(numbers[place : place + len(extents)])
+        shown = value_text(index) if len(indices.dims) == 2 else str(index[0])
+        if not all(0 <= number < extent for number, extent in zip(index, extents, strict=True)):
+            yield f"the index {shown} is outside the dimensions {value_text(dims)}"
+            return
+        if index <= before:
+            yield f"the index {shown} does not come after the index before it"
+            return
+        before = index
 
 
 def _unlawful(tensor: Tensor) -> Iterator[Violation]:

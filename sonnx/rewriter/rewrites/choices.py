@@ -34,11 +34,15 @@ def chosen_sign(site: Site) -> Replacement | None:
     return sequence.replacement(descriptions.call(site.node), f"{len(sequence.nodes)} nodes that choose -1, 0 or 1")
 
 
+FIRST_WITH_WHERE = 9
+"""The first operator set that has Where."""
+
+
 @rewrite("chosen-numbers", Trigger.RULE_FAILS)
 def chosen_numbers(site: Site) -> Replacement | None:
     """Equal, Floor, and Cast from truth values."""
     shape = site.output_shape()
-    if shape is None or 0 in shape:
+    if shape is None or 0 in shape or site.operator_set < FIRST_WITH_WHERE:
         return None
     sequence = NodeSequence(site.node.outputs[0], site.operator_set)
     if site.node.operator == OperatorName.EQUAL:

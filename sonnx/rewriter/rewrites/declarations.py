@@ -80,7 +80,7 @@ class _Declarations(Struct, frozen=True):
             before, after = self.declared.get(name, NOT_STATED), self.type_of(name)
             if before != after and name not in self.several:
                 changed = {EXPLICIT_TYPE: before.element != after.element, EXPLICIT_SHAPE: before.shape != after.shape}
-                served = tuple(rule for rule in self.rules if changed[rule])
+                served = tuple(rule for rule in self.rules if changed.get(rule))
                 yield Edit(
                     Where(places[name], "value", name),
                     str(before),
