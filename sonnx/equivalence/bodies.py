@@ -77,7 +77,7 @@ class Renaming:
         )
 
 
-def are_equal(first: Graph, second: Graph) -> bool:
+def are_one_graph(first: Graph, second: Graph) -> bool:
     """Whether two graphs in one place are one but for the names of the values that they define."""
     renamings = Renaming(), Renaming()
     graphs = [renaming.graph(graph, {}) for renaming, graph in zip(renamings, (first, second), strict=True)]

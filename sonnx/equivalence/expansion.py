@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sonnx.equivalence import keys, movements
 from sonnx.equivalence.averages import formula_of, has_formula
-from sonnx.equivalence.bodies import Renaming, are_equal
+from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.fused import STEP, WRITTEN_OUT, Fused, fused_operators
@@ -387,7 +387,7 @@ def _has_equal_branches(node: Node) -> bool:
         or any(map(may_be_random, nested_nodes(node)))
     ):
         return False
-    return len(graphs[0].outputs) == len(node.outputs) and not graphs[0].inputs and are_equal(*graphs)
+    return len(graphs[0].outputs) == len(node.outputs) and not graphs[0].inputs and are_one_graph(*graphs)
 
 
 def nested_nodes(node: Node) -> Iterator[Node]:
