@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign short-campaign fuzz clean formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -73,25 +73,52 @@ handover: $(VENV)/installed
 	rm -rf handover
 	$(BIN)/python -m tools.handover handover
 
+# The check of a model as one native program, build/verified/sonnx-verified: the formalization is compiled and extracted; half
+# a minute.  Needs Coq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
+VERIFIED := build/verified
+CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations graph_rules walk
+OF_CHECK := budget evaluator reading wire onnx_model editions tables sonnx_verified
+OCAML := ocamlopt -w -a -O3 -inline 100 -I +unix unix.cmxa
+verified: $(VENV)/installed
+	rm -rf $(VERIFIED)
+	mkdir -p $(VERIFIED)
+	cp $(CHECK_IN_COQ:%=proofs/coq/%.v) proofs/coq/extraction.v proofs/coq/checker/*.ml $(VERIFIED)
+	$(BIN)/sonnx export coq $(VERIFIED)
+	$(BIN)/python -m tools.embedded_texts $(VERIFIED)
+	cd $(VERIFIED) && for file in $(CHECK_IN_COQ) extraction; do coqc -Q . Sonnx $$file.v || exit 1; done
+	cd $(VERIFIED) && rm -f evaluator.mli && $(OCAML) $(OF_CHECK:%=%.ml) -o sonnx-verified
+
+# What the program says of the models of the cases, in tests/data; `make test` compares the check with it.
+recorded-verdicts: $(VENV)/installed
+	$(BIN)/python -m tests.support.verified_check $(VERIFIED)/sonnx-verified --record
+
+# Changes of the definitions of the check in Coq that a proof or the comparison must detect; ten minutes.
+definition-mutants: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.definition_mutants $(VERIFIED)
+
 # Compile the formalization of the rule language and the exported rules in build/formal, print what its theorems assume,
 # compare that with what they may, decide the questions of proofs/coq/any_size.toml, build the programs extracted from it,
-# and compare verdicts with those of the check; several minutes.
+# and compare the verdicts of sonnx-verified with those of the check; several minutes.
 # Needs Coq, Flocq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
+DAMAGED_FILES ?= 2000
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
 	cp proofs/coq/*.v proofs/coq/_CoqProject proofs/coq/checker/*.ml $(FORMAL)
 	$(BIN)/sonnx export coq $(FORMAL)
+	$(BIN)/python -m tools.embedded_texts $(FORMAL)
 	cd $(FORMAL) && coq_makefile -f _CoqProject -o Makefile.coq && $(MAKE) --no-print-directory -j 2 -f Makefile.coq
 	cd $(FORMAL) && coqc -Q . Sonnx assumptions.v > assumptions.txt
 	$(BIN)/python -m tests.support.assumptions $(FORMAL)/assumptions.txt
 	cd $(FORMAL) && coqc -Q . Sonnx rules.v && coqc -Q . Sonnx questions.v
 	cd $(FORMAL) && printf '%s\n' decided_first.v decided_rest.v | xargs -n 1 -P 2 coqc -Q . Sonnx && coqc -Q . Sonnx decided.v
-	cd $(FORMAL) && coqc -Q . Sonnx extraction.v
-	cd $(FORMAL) && for program in second_checker second_encoder; do ocamlopt -w -a evaluator.mli evaluator.ml reading.ml $$program.ml -o $$program || exit 1; done
-	$(BIN)/python -m tests.support.second_checker $(FORMAL)/second_checker $(FORMAL)/rules.v --random $(RANDOM_MODELS)
+	cd $(FORMAL) && coqc -Q . Sonnx extraction.v && rm -f evaluator.mli
+	cd $(FORMAL) && $(OCAML) $(OF_CHECK:%=%.ml) -o sonnx-verified
+	cd $(FORMAL) && ocamlopt -w -a budget.ml evaluator.ml reading.ml second_encoder.ml -o second_encoder
+	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --random $(RANDOM_MODELS)
+	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --damaged $(DAMAGED_FILES)
 
 # The terms that the prover makes of the rules, compared with those of the translation extracted by `make formal`.
 formal-terms: $(VENV)/installed
@@ -173,11 +200,20 @@ campaign: deep
 	mkdir -p build
 	$(BIN)/python -m tests.support.campaigns --resume build/campaigns.jsonl
 
+# A million random expressions of the rule language: what is decided on part of the facts must stay so; four minutes.
+EXPRESSIONS ?= 1000000
+completion-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.completion --expressions $(EXPRESSIONS)
+
 # Ten million values of networks that an optimizer fuses, then random models of all operators, against the bounds: some
 # minutes.
 bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
 	nice -n 19 $(BIN)/python -m tests.support.bounded_models
+
+# 100,000 random models with graphs inside nodes, through every rewrite; it also ends after MINUTES.
+rewriting-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.nested_models --minutes $(MINUTES)
 
 # 1,000 changed certificates against the program that checks them; two minutes.
 certificate-campaign: $(VENV)/installed

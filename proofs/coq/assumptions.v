@@ -1,5 +1,12 @@
 (* What the main theorems assume; assumptions.toml has what they may. *)
-From Sonnx Require Import correctness lengths_first rounding operands factors collected_sums indices theorems.
+From Sonnx Require Import completion correctness lengths_first rounding operands factors collected_sums indices theorems safety.
+Print Assumptions eval_le.
+Print Assumptions complete_same.
+Print Assumptions decided_survives.
+Print Assumptions pass_survives.
+Print Assumptions fail_survives.
+Print Assumptions not_applicable_survives.
+Print Assumptions of_symbols.
 Print Assumptions encode_correct.
 Print Assumptions condition_correct.
 Print Assumptions guarded_ok.
@@ -25,3 +32,5 @@ Print Assumptions offset_bounded.
 Print Assumptions offset_ordered.
 Print Assumptions offset_onto.
 Print Assumptions decides_question_ok.
+Print Assumptions conforming_is_safe.
+Print Assumptions an_instance_is_safe.

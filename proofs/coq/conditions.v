@@ -4,6 +4,8 @@ From Sonnx Require Import syntax values evaluation substitution kinds linear fac
 Import ListNotations.
 Open Scope Z_scope.
 
+(* Of a kind of numbers: not NaN, which no order has a place for. *)
+Definition is_numeric (d : kinds) (e : expr) : bool := match kind_of d e with Some k => numeric k | None => false end.
 Definition is_int (d : kinds) (e : expr) : bool := match kind_of d e with Some k => integral k | None => false end.
 Definition is_list (d : kinds) (e : expr) : bool := match kind_of d e with Some (KList _) => true | _ => false end.
 
@@ -48,6 +50,13 @@ Lemma is_bool_may : forall d names e, possible d names -> is_bool d e = true -> 
 Proof.
   intros d names e P B; unfold is_bool in B; destruct (kind_of d e) as [[] |] eqn:K; try discriminate.
   eapply kind_of_ok; eassumption.
+Qed.
+
+Lemma numeric_not_nan : forall d names e, possible d names -> is_numeric d e = true -> is_nan (eval e names) = false.
+Proof.
+  intros d names e P B; unfold is_numeric in B; destruct (kind_of d e) as [k |] eqn:K; [| discriminate].
+  pose proof (kind_of_ok _ _ _ _ P K) as M; destruct (eval e names); try reflexivity; destruct number; try reflexivity.
+  destruct k; try discriminate; simpl in M; contradiction.
 Qed.
 
 Lemma decides_may : forall d names x s p l, possible d names -> decides d x s p = true -> eval s names = VList l ->

@@ -50,8 +50,8 @@ Definition consequences (d : kinds) (f : expr) : list expr :=
   | Not (Not a) => [a]
   | Not (And a b) => [Or (Not a) (Not b)]
   | Not (Or a b) => if is_bool d a && is_bool d b then [Not a; Not b] else []
-  | Not (Compare Less a b) => [Compare AtMost b a]
-  | Not (Compare AtMost a b) => [Compare Less b a]
+  | Not (Compare Less a b) => if is_numeric d a && is_numeric d b then [Compare AtMost b a] else []
+  | Not (Compare AtMost a b) => if is_numeric d a && is_numeric d b then [Compare Less b a] else []
   | Not (Compare Equal a b) => if is_int d a && is_int d b then [Or (Compare Less a b) (Compare Less b a)] else []
   | Not (Exists x s p) => if decides d x s p then [ForAll x s (Not p)] else []
   | Not (Compare Member a l) => match listed l with Some items => others_than a items | None => not_among a l end
@@ -217,10 +217,14 @@ Proof.
         cbn [equal] in F; inversion F as [F']; apply Z.eqb_neq in F'; apply or_intro.
         destruct (Z.lt_trichotomy number number0) as [L | [L | L]]; [left | lia | right]; unfold true_in; cbn [eval compare];
           rewrite E1, E2; cbn; f_equal; apply Z.ltb_lt; assumption.
-      * constructor; [| constructor]; destruct (strict_cases [eval f1 names; eval f2 names] (VBool (less (eval f1 names) (eval f2 names)))) as [[S U] | [c S]];
-          rewrite S in F; [| discriminate]; inversion F as [L]; unfold true_in; cbn [eval compare].
+      * destruct (is_numeric d f1 && is_numeric d f2) eqn:N; [| constructor]; apply andb_prop in N; destruct N as [N1 N2].
+        apply (numeric_not_nan d names) in N1, N2; try exact P.
+        constructor; [| constructor]; destruct (strict_cases [eval f1 names; eval f2 names] (VBool (less (eval f1 names) (eval f2 names)))) as [[S U] | [c S]];
+          rewrite S in F; [| discriminate]; inversion F as [L]; unfold true_in; cbn [eval compare]; unfold at_most; rewrite N1, N2; cbn [orb].
         rewrite L; apply strict_known; inversion U as [| ? ? U1 U2]; inversion U2; subst; repeat constructor; assumption.
-      * constructor; [| constructor]; destruct (strict_cases [eval f1 names; eval f2 names] (VBool (negb (less (eval f2 names) (eval f1 names))))) as [[S U] | [c S]];
+      * destruct (is_numeric d f1 && is_numeric d f2) eqn:N; [| constructor]; apply andb_prop in N; destruct N as [N1 N2].
+        apply (numeric_not_nan d names) in N1, N2; try exact P; unfold at_most in F; rewrite N1, N2 in F; cbn [orb] in F.
+        constructor; [| constructor]; destruct (strict_cases [eval f1 names; eval f2 names] (VBool (negb (less (eval f2 names) (eval f1 names))))) as [[S U] | [c S]];
           rewrite S in F; [| discriminate]; inversion F as [L]; apply negb_false_iff in L; unfold true_in; cbn [eval compare].
         rewrite L; apply strict_known; inversion U as [| ? ? U1 U2]; inversion U2; subst; repeat constructor; assumption.
       * destruct (listed f2) as [items |] eqn:I; [| apply not_among_ok; exact F].

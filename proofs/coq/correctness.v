@@ -270,6 +270,38 @@ Proof.
     destruct v, w; try discriminate E; (split; [reflexivity|constructor; [reflexivity|exact C]]).
 Qed.
 
+(* Whether two items are equal, where all are known. *)
+Fixpoint has_twins (items : list value) : bool :=
+  match items with
+  | [] => false
+  | v :: rest => existsb (fun w => is_truth true (equal v w)) rest || has_twins rest
+  end.
+
+Lemma kleene_known b l : Forall (fun v => exists t, v = VBool t) l -> exists t, kleene b l = VBool t.
+Proof.
+  intros F. unfold kleene. destruct (existsb (is_truth b) l); eauto. rewrite strict_whole; eauto.
+  eapply Forall_impl; [|exact F]. intros v [t ->]. reflexivity.
+Qed.
+
+Lemma equal_known a : forall b, known a = true -> known b = true -> exists t, equal a b = VBool t.
+Proof.
+  induction a as [z|q|t|s|l IH|l _|c s] using value_ind'; intros [z'|q'|t'|s'|r|r|d u] K L; try discriminate; cbn [equal number_of]; eauto.
+  destruct (Nat.eqb _ _); eauto. apply kleene_known. cbn in K, L. revert r L. induction IH as [|x l X F IHF]; intros [|y r] L; constructor.
+  - cbn in K, L. apply andb_prop in K as [K1 K2], L as [L1 L2]. auto.
+  - cbn in K, L. apply andb_prop in K as [K1 K2], L as [L1 L2]. auto.
+Qed.
+
+Lemma differences_ok l : Forall whole l -> kleene false (differences l) = VBool (negb (has_twins l)).
+Proof.
+  intros W. unfold kleene. rewrite strict_whole.
+  - enough (existsb (is_truth false) (differences l) = has_twins l) as -> by now destruct (has_twins l).
+    induction W as [|v l V W IH]; cbn; [reflexivity|]. rewrite existsb_app, IH. f_equal. clear IH.
+    induction W as [|w l X W IH]; cbn; [reflexivity|]. rewrite IH. f_equal.
+    destruct (equal_known v w V X) as [[] ->]; reflexivity.
+  - induction W as [|v l V W IH]; cbn; [constructor|]. apply Forall_app. split; [|exact IH]. clear IH.
+    induction W as [|w l X W IH]; cbn; constructor; [|exact IH]. destruct (equal_known v w V X) as [t ->]. reflexivity.
+Qed.
+
 Lemma distinct_ok l : forall t, distinct l = Some t -> Forall whole (items_of m l) -> has_twins (items_of m l) = negb ⟦t⟧.
 Proof.
   induction l as [|[p v] rest IH]; intros t H W; cbn -[conj neg] in H.
@@ -277,10 +309,7 @@ Proof.
   - split_bind H. split_bind H. inv H. rewrite conj_ok, neg_ok, conj_ok. cbn [items_of] in *.
     destruct ⟦p⟧; cbn [andb negb]; [|auto].
     inv W. cbn [has_twins]. rewrite (IH _ eq_refl H2). destruct (any_equal_left _ _ _ E) as (A & _ & _).
-    rewrite <- A. assert (X : existsb (fun w => known (value_of m v) && known w && is_truth true (equal (value_of m v) w)) (items_of m rest)
-      = existsb (fun w => is_truth true (equal (value_of m v) w)) (items_of m rest)).
-    { clear - H1 H2. induction H2; auto. cbn. rewrite IHForall. unfold whole in *. now rewrite H1, H. }
-    rewrite X. now destruct (existsb _ _), ⟦t1⟧.
+    rewrite <- A. now destruct (existsb _ _), ⟦t1⟧.
 Qed.
 
 Definition pairs := fix pairs (l r : list value) :=
@@ -388,8 +417,7 @@ Proof.
     destruct (items_of m l) as [|v r]; [congruence|]. cbn [extreme]. rewrite strict_whole by (inv W; auto). exact B.
   - now apply all_truths_ok.
   - now apply all_truths_ok.
-  - rewrite (distinct_ok _ _ E W). destruct ⟦t⟧; cbn [negb]; auto.
-    destruct (Nat.ltb _ 2); auto. now rewrite strict_whole.
+  - now rewrite (differences_ok _ W), (distinct_ok _ _ E W), negb_involutive.
 Qed.
 
 Lemma inner_ok l : forall r, inner_items l = Some r ->

@@ -17,18 +17,37 @@ Definition is_truth (b : bool) (v : value) : bool :=
 Definition kleene (decides : bool) (parts : list value) : value :=
   if existsb (is_truth decides) parts then VBool decides else strict parts (VBool (negb decides)).
 
+(* What is computed from a symbol is not that symbol: no operation keeps its name. *)
 Definition negation (v : value) : value :=
-  match v with VBool b => VBool (negb b) | VUnknown c s => VUnknown c s | _ => undefined end.
+  match v with VBool b => VBool (negb b) | VUnknown c _ => VUnknown c None | _ => undefined end.
 
-(* Numbers: a float stands for the rational number it is, and arithmetic on it is exact. *)
+(* Numbers: a float stands for the rational number it is, and arithmetic on it is exact; on NaN and the infinities it is
+   undefined. *)
 Definition rational (v : value) : option Q :=
-  match v with VInt z => Some (inject_Z z) | VFloat q => Some q | _ => None end.
+  match v with VInt z => Some (inject_Z z) | VFloat (Finite q) => Some q | _ => None end.
+
+Definition number_of (v : value) : option floating :=
+  match v with VInt z => Some (Finite (inject_Z z)) | VFloat f => Some f | _ => None end.
+
+(* "NaN is neither equal to anything nor less": IEEE 754. *)
+Definition number_less (x y : floating) : bool :=
+  match x, y with
+  | Finite p, Finite q => negb (Qle_bool q p)
+  | Finite _, Infinite negative => negb negative
+  | Infinite negative, Finite _ => negative
+  | Infinite m, Infinite n => m && negb n
+  | _, _ => false
+  end.
+Definition number_equal (x y : floating) : bool :=
+  match x, y with Finite p, Finite q => Qeq_bool p q | Infinite m, Infinite n => Bool.eqb m n | _, _ => false end.
+Definition is_nan (v : value) : bool := match v with VFloat NotANumber => true | _ => false end.
 
 Definition less (a b : value) : bool :=
   match a, b with
   | VInt x, VInt y => x <? y
-  | _, _ => match rational a, rational b with Some x, Some y => negb (Qle_bool y x) | _, _ => false end
+  | _, _ => match number_of a, number_of b with Some x, Some y => number_less x y | _, _ => false end
   end.
+Definition at_most (a b : value) : bool := if is_nan a || is_nan b then false else negb (less b a).
 
 (* "These are undefined: ... a divisor that is not positive."  Quotients are rounded down. *)
 Definition on_integers (sign : arithmetic) (x y : Z) : value :=
@@ -42,11 +61,11 @@ Definition on_integers (sign : arithmetic) (x y : Z) : value :=
 
 Definition on_rationals (sign : arithmetic) (x y : Q) : value :=
   match sign with
-  | Plus => VFloat (Qred (x + y))
-  | Minus => VFloat (Qred (x - y))
-  | Times => VFloat (Qred (x * y))
+  | Plus => VFloat (Finite (Qred (x + y)))
+  | Minus => VFloat (Finite (Qred (x - y)))
+  | Times => VFloat (Finite (Qred (x * y)))
   | Quotient => if Qle_bool y 0 then undefined else VInt (Qfloor (x / y))
-  | Remainder => if Qle_bool y 0 then undefined else VFloat (Qred (x - y * inject_Z (Qfloor (x / y))))
+  | Remainder => if Qle_bool y 0 then undefined else VFloat (Finite (Qred (x - y * inject_Z (Qfloor (x / y)))))
   end.
 
 Definition calculate (sign : arithmetic) (a b : value) : value :=
@@ -59,7 +78,8 @@ Definition calculate (sign : arithmetic) (a b : value) : value :=
 
 Definition negative (v : value) : value :=
   match v with
-  | VInt z => VInt (- z) | VFloat q => VFloat (- q) | VUnknown c s => VUnknown c s | _ => undefined
+  | VInt z => VInt (- z)
+  | VFloat f => VFloat (match f with Finite q => Finite (- q) | Infinite n => Infinite (negb n) | NotANumber => NotANumber end) | VUnknown c _ => VUnknown c None | _ => undefined
   end.
 
 (* "A symbol is equal to itself; compared with anything else the result is unknown."  Lists are equal if they have the
@@ -76,14 +96,14 @@ Fixpoint equal (a b : value) : value :=
       then kleene false ((fix pairs (l r : list value) :=
              match l, r with x :: l', y :: r' => equal x y :: pairs l' r' | _, _ => [] end) l r)
       else VBool false
-  | _, _ => match rational a, rational b with
-            | Some x, Some y => VBool (Qeq_bool x y) | _, _ => VBool false end
+  | _, _ => match number_of a, number_of b with
+            | Some x, Some y => VBool (number_equal x y) | _, _ => VBool false end
   end.
 
 Definition contains (sequence v : value) : value :=
   match sequence with
   | VList items => negation (kleene false (map (fun item => negation (equal item v)) items))
-  | VUnknown c s => VUnknown c s
+  | VUnknown c _ => VUnknown c None
   | _ => undefined
   end.
 
@@ -92,7 +112,7 @@ Definition compare (sign : comparison) (a b : value) : value :=
   | Equal => equal a b
   | Member => contains b a
   | Less => strict [a; b] (VBool (less a b))
-  | AtMost => strict [a; b] (VBool (negb (less b a)))
+  | AtMost => strict [a; b] (VBool (at_most a b))
   end.
 
 Fixpoint assoc (name : string) (fields : list (string * value)) : value :=
@@ -103,14 +123,14 @@ Fixpoint assoc (name : string) (fields : list (string * value)) : value :=
 
 Definition length_of (v : value) : value :=
   match v with
-  | VList items => VInt (Z.of_nat (List.length items)) | VUnknown c s => VUnknown c s | _ => undefined
+  | VList items => VInt (Z.of_nat (List.length items)) | VUnknown c _ => VUnknown c None | _ => undefined
   end.
 
 (* X.rank is the length of X.shape. *)
 Definition field (record : value) (name : string) : value :=
   match record with
   | VRecord fields => if String.eqb name "rank" then length_of (assoc "shape" fields) else assoc name fields
-  | VUnknown c s => VUnknown c s
+  | VUnknown c _ => VUnknown c None
   | _ => undefined
   end.
 
@@ -130,16 +150,31 @@ Definition part (sequence start stop : value) : value :=
   | _, _, _ => strict [sequence; start; stop] undefined
   end.
 
-(* If the condition is unknown but both branches are known and equal, the result is theirs. *)
+(* Whether two values are one value, not only equal ones: 1 and 1.0 are equal, and only one of them is an index. *)
+Fixpoint same (a b : value) : bool :=
+  match a, b with
+  | VInt x, VInt y => x =? y
+  | VFloat (Finite p), VFloat (Finite q) => (Qnum p =? Qnum q) && Pos.eqb (Qden p) (Qden q)
+  | VFloat (Infinite m), VFloat (Infinite n) => Bool.eqb m n
+  | VFloat NotANumber, VFloat NotANumber => true
+  | VBool x, VBool y => Bool.eqb x y
+  | VText x, VText y => String.eqb x y
+  | VList l, VList r =>
+      (fix items (l r : list value) :=
+         match l, r with [], [] => true | x :: l', y :: r' => same x y && items l' r' | _, _ => false end) l r
+  | _, _ => false
+  end.
+
+(* If the condition is not known but both branches are one known value, the result is this value. *)
 Definition choice (condition yes no : value) : value :=
   match condition with
   | VBool b => if b then yes else no
-  | VUnknown _ _ => if known yes && known no && is_truth true (equal yes no) then yes else condition
-  | _ => undefined
+  | _ => if known yes && same yes no then yes
+         else match condition with VUnknown c _ => VUnknown c None | _ => undefined end
   end.
 
 Definition on_list (v : value) (f : list value -> value) : value :=
-  match v with VList items => f items | VUnknown c s => VUnknown c s | _ => undefined end.
+  match v with VList items => f items | VUnknown c _ => VUnknown c None | _ => undefined end.
 
 Definition chosen (filter : value -> value) (items : list value) : list value :=
   List.filter (fun v => is_truth true (filter v)) items.
@@ -160,11 +195,9 @@ Definition extreme (better : value -> value -> bool) (items : list value) : valu
   | first :: rest => strict items (fold_left (fun best v => if better v best then v else best) rest first)
   end.
 
-Fixpoint has_twins (items : list value) : bool :=
-  match items with
-  | [] => false
-  | v :: rest => existsb (fun w => known v && known w && is_truth true (equal v w)) rest || has_twins rest
-  end.
+(* Whether the items differ, two by two. *)
+Fixpoint differences (items : list value) : list value :=
+  match items with [] => [] | v :: rest => map (fun w => negation (equal v w)) rest ++ differences rest end.
 
 (* "sum of an empty list is 0, product is 1."  A factor 0 decides a product. *)
 Definition apply (function : list_function) (items : list value) : value :=
@@ -176,8 +209,7 @@ Definition apply (function : list_function) (items : list value) : value :=
   | Smallest => extreme less items
   | All => kleene false items
   | Any => kleene true items
-  | Distinct => if has_twins items then VBool false
-                else if Nat.ltb (List.length items) 2 then VBool true else strict items (VBool true)
+  | Distinct => kleene false (differences items)
   end.
 
 Definition integers (first : Z) (count : nat) : list Z := map (fun i => first + Z.of_nat i) (seq 0 count).
@@ -193,7 +225,7 @@ Definition stated (v : value) : bool := match v with VUnknown _ _ => false | _ =
 Fixpoint eval (e : expr) (names : environment) : value :=
   match e with
   | Int z => VInt z
-  | Float q => VFloat q
+  | Float q => VFloat (Finite q)
   | Text s => VText s
   | Name x => names x
   | Nil => VList []

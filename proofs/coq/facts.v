@@ -60,7 +60,8 @@ Proof. intros [] f H; simpl in H; try tauto; eauto. Qed.
 Lemma calculate_list : forall s a b l, calculate s a b = VList l -> exists x y, a = VList x /\ b = VList y /\ l = x ++ y.
 Proof.
   intros s a b l H.
-  destruct a as [x | x | x | x | x | x | c n], b as [y | y | y | y | y | y | e m]; cbn in H;
+  destruct a as [x | x | x | x | x | x | c n], b as [y | y | y | y | y | y | e m];
+    repeat match goal with f : floating |- _ => destruct f end; cbn in H;
     try discriminate; try (destruct s; cbn in H; discriminate);
     try (destruct s; cbn in H; try destruct (_ <? _); try destruct (Qle_bool _ _); discriminate).
   destruct s; inversion H; eauto.

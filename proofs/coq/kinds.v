@@ -7,7 +7,7 @@ Open Scope Z_scope.
 (* KNever is the kind of the items of []; a tensor's values may be known at run time only, or be constants. *)
 Inductive kind := KNever | KNat | KInt | KNumber | KBool | KText | KList (k : kind) | KTensor (constant : bool).
 
-Definition is_number (v : value) : Prop := match v with VInt _ | VFloat _ => True | _ => False end.
+Definition is_number (v : value) : Prop := match v with VInt _ | VFloat (Finite _) => True | _ => False end.
 Definition is_extent (v : value) : Prop := match v with VInt z => 0 <= z | _ => False end.
 Definition unknown (v : value) : Prop := match v with VUnknown _ _ => True | _ => False end.
 
@@ -218,7 +218,7 @@ Proof. intros [] H; simpl in *; auto. Qed.
 
 Lemma may_equal : forall a b, may KBool (equal a b).
 Proof.
-  intros a b; destruct a as [| | | | | | c [s |]], b as [| | | | | | e [t |]]; cbn [equal rational];
+  intros a b; destruct a as [| | | | | | c [s |]], b as [| | | | | | e [t |]]; cbn [equal number_of];
     try exact I; try (apply may_strict; apply may_unknown).
   - destruct (Nat.eqb (List.length items) (List.length items0)); [apply may_kleene | exact I].
   - destruct (String.eqb s t); [exact I | apply may_strict; apply may_unknown].
@@ -227,12 +227,12 @@ Qed.
 Lemma may_compare : forall s a b k, may k b -> may KBool (compare s a b).
 Proof.
   intros [] a b k B; cbn [compare contains]; try apply may_equal; try (apply may_strict; exact I).
-  destruct b; cbn [contains]; try apply may_unknown; [apply may_negation, may_kleene | eapply unknown_any; exact B].
+  destruct b; cbn [contains]; try apply may_unknown; apply may_negation, may_kleene.
 Qed.
 
 Lemma may_on_list : forall k m v f, may m v -> (forall l, v = VList l -> may k (f l)) -> may k (on_list v f).
 Proof.
-  intros k m [] f M H; try apply may_unknown; [apply H; reflexivity | eapply unknown_any; exact M].
+  intros k m [] f M H; try apply may_unknown; apply H; reflexivity.
 Qed.
 
 Lemma forall_nth : forall (P : value -> Prop) l n, Forall P l -> P undefined -> P (nth n l undefined).
@@ -253,6 +253,7 @@ Proof.
   intros s a b k l m C A B.
   destruct a as [x | x | x | x | x | x | c n]; [| | | | | | destruct b; simpl; apply may_strict; apply may_unknown];
     (destruct b as [y | y | y | y | y | y | c n]; [| | | | | | simpl; apply may_strict; apply may_unknown]);
+    repeat match goal with f : floating |- _ => destruct f end;
     destruct k, l; simpl in A, B; try contradiction; simpl in C;
     try (destruct s; inversion C; subst; simpl;
          repeat match goal with |- context [if ?b then _ else _] => destruct b eqn:? end;
@@ -297,8 +298,7 @@ Proof.
   - destruct (numeric k); inversion A; subst; apply may_extreme; assumption.
   - inversion A; subst; apply may_kleene.
   - inversion A; subst; apply may_kleene.
-  - inversion A; subst; destruct (has_twins items); [exact I |].
-    destruct (Nat.ltb _ _); [exact I | apply may_strict; exact I].
+  - inversion A; subst; apply may_kleene.
 Qed.
 
 Lemma may_range : forall k v w, match k with KNat => may KNat v | _ => k = KInt end -> may (KList k) (range v w).
@@ -332,7 +332,7 @@ Lemma may_field : forall r f d, may (KTensor d) r ->
   (f = "rank" -> may KNat (field r f))%string /\ (f = "shape" -> may (KList KNat) (field r f))%string
   /\ (f = "type" -> may KText (field r f))%string /\ (f = "values" -> may (KList KNumber) (field r f))%string.
 Proof.
-  intros r f d H; destruct r; try contradiction; [| refine (conj _ (conj _ (conj _ _))); intros _; cbn [field]; eapply unknown_any; exact H].
+  intros r f d H; destruct r; try contradiction; [| refine (conj _ (conj _ (conj _ _))); intros _; cbn [field]; apply may_unknown].
   destruct H as [S [T V]]; refine (conj _ (conj _ (conj _ _))); intros E; subst; cbn [field String.eqb Ascii.eqb Bool.eqb].
   - destruct (assoc "shape" fields); try contradiction; simpl; lia.
   - destruct (assoc "shape" fields); try contradiction; apply extents_of_kind; exact S.
@@ -366,7 +366,8 @@ Proof.
     destruct (_ && _); [apply forall_firstn, forall_skipn; exact H | apply may_unknown].
   - bind K; bind K; eapply may_calculate; eauto.
   - destruct (kind_of d e) as [k |] eqn:E; [| discriminate]; pose proof (IHe _ _ _ P E) as H.
-    destruct k; inversion K; subst; destruct (eval e names); try contradiction; simpl; auto.
+    destruct k; inversion K; subst; destruct (eval e names); try contradiction;
+      repeat match goal with f : floating |- _ => destruct f end; try contradiction; simpl; auto.
   - bind K; inversion K; subst; eapply may_compare; eauto.
   - inversion K; subst; apply may_kleene.
   - inversion K; subst; apply may_kleene.
@@ -374,7 +375,7 @@ Proof.
   - destruct (kind_of d e1) as [[] |] eqn:E; try discriminate; pose proof (IHe1 _ _ _ P E) as C.
     bind K; bind K; unfold choice; destruct (eval e1 names); try contradiction.
     + destruct truth; [eapply join_left | eapply join_right]; eauto.
-    + destruct (_ && _ && _); [eapply join_left; eauto | eapply unknown_any; exact C].
+    + destruct (_ && _); [eapply join_left; eauto | apply may_unknown].
   - bind K; inversion K; subst; eapply may_on_list; [eauto |]; intros; apply may_kleene.
   - bind K; inversion K; subst; eapply may_on_list; [eauto |]; intros; apply may_kleene.
   - bind K; bind K; bind E; destruct k1; try discriminate; inversion E; subst.

@@ -117,7 +117,8 @@ Lemma calculate_integer : forall s a b z, match s with Plus | Minus | Times => T
     z = match s with Plus => x + y | Minus => x - y | _ => x * y end.
 Proof.
   intros s a b z S H.
-  destruct a as [x | x | x | x | x | x | c n], b as [y | y | y | y | y | y | e m]; cbn in H;
+  destruct a as [x | x | x | x | x | x | c n], b as [y | y | y | y | y | y | e m];
+    repeat match goal with f : floating |- _ => destruct f end; cbn in H;
     try (destruct s; try contradiction; discriminate).
   all: try (exists x, y; destruct s; try contradiction; simpl in H; inversion H; auto; fail).
 Qed.

@@ -47,7 +47,7 @@ Qed.
 
 Lemma at_most_intro : forall names a b x y, eval a names = VInt x -> eval b names = VInt y -> x <= y -> true_in names (Compare AtMost a b).
 Proof.
-  intros names a b x y A B H; unfold true_in; cbn [eval compare]; rewrite A, B; cbn [less].
+  intros names a b x y A B H; unfold true_in; cbn [eval compare]; rewrite A, B; unfold at_most; cbn [is_nan orb less].
   replace (y <? x) with false; [reflexivity | symmetry; apply Z.ltb_ge; exact H].
 Qed.
 
@@ -68,7 +68,8 @@ Proof. intros f l; induction l as [| v l IH]; simpl; [lia |]; destruct (f v); si
 
 Lemma scalar_itself : forall k v, scalar k = true -> has k v -> equal v v = VBool true.
 Proof.
-  intros k v S H; destruct k; try discriminate; destruct v; simpl in H; try contradiction; try (destruct H; discriminate); cbn.
+  intros k v S H; destruct k; try discriminate; destruct v; simpl in H; try contradiction; try (destruct H; discriminate);
+    repeat match goal with f : floating |- _ => destruct f end; try contradiction; cbn.
   - rewrite Z.eqb_refl; reflexivity.
   - rewrite Z.eqb_refl; reflexivity.
   - rewrite Z.eqb_refl; reflexivity.

@@ -159,8 +159,10 @@ Qed.
 (* Numbers that are equal compare alike. *)
 Lemma less_rational : forall v w p q, rational v = Some p -> rational w = Some q -> less v w = negb (Qle_bool q p).
 Proof.
-  intros v w p q V W; destruct v; try discriminate; destruct w; try discriminate; cbn [less]; rewrite ?V, ?W; try reflexivity.
-  simpl in V, W; inversion V; inversion W; subst; unfold Qle_bool; simpl; rewrite !Z.mul_1_r, Z.ltb_antisym; reflexivity.
+  intros v w p q V W; destruct v; try discriminate; destruct w; try discriminate;
+    repeat match goal with f : floating |- _ => destruct f end; try discriminate; simpl in V, W; inversion V; inversion W; subst;
+    try reflexivity.
+  unfold Qle_bool; simpl; rewrite !Z.mul_1_r, Z.ltb_antisym; reflexivity.
 Qed.
 
 Lemma at_most_alike : forall a b p q, (a == b)%Q -> (p == q)%Q -> Qle_bool a p = Qle_bool b q.
@@ -170,7 +172,8 @@ Qed.
 
 Lemma equal_numbers : forall v w p q, rational v = Some p -> rational w = Some q -> equal v w = VBool true -> (p == q)%Q.
 Proof.
-  intros v w p q V W E; destruct v; try discriminate; destruct w; try discriminate; simpl in V, W, E; inversion V; inversion W; subst;
+  intros v w p q V W E; destruct v; try discriminate; destruct w; try discriminate;
+    repeat match goal with f : floating |- _ => destruct f end; try discriminate; simpl in V, W, E; inversion V; inversion W; subst;
     inversion E as [Q].
   - apply Z.eqb_eq in Q; subst; reflexivity.
   - apply Qeq_bool_iff; exact Q.
@@ -180,7 +183,7 @@ Qed.
 
 Lemma compared_known : forall names s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) ->
   ~ unknown (eval a names) /\ ~ unknown (eval b names) /\
-  (if comparison_eqb s Less then less (eval a names) (eval b names) else negb (less (eval b names) (eval a names))) = true.
+  (if comparison_eqb s Less then less (eval a names) (eval b names) else at_most (eval a names) (eval b names)) = true.
 Proof.
   intros names s a b S H; destruct (ordered_solid _ _ _ _ S H) as [A B]; unfold solid in A, B; repeat split; try assumption.
   unfold true_in in H; cbn [eval] in H; destruct S; subst; cbn [compare comparison_eqb] in *;
@@ -188,7 +191,7 @@ Proof.
 Qed.
 
 Lemma compared_intro : forall names s a b, s = Less \/ s = AtMost -> ~ unknown (eval a names) -> ~ unknown (eval b names) ->
-  (if comparison_eqb s Less then less (eval a names) (eval b names) else negb (less (eval b names) (eval a names))) = true ->
+  (if comparison_eqb s Less then less (eval a names) (eval b names) else at_most (eval a names) (eval b names)) = true ->
   true_in names (Compare s a b).
 Proof.
   intros names s a b S A B H; unfold true_in; cbn [eval]; destruct S; subst; cbn [compare comparison_eqb] in *; rewrite H;
@@ -204,14 +207,20 @@ Proof.
   { intros v; destruct (rational v) as [r |] eqn:V.
     - rewrite (less_rational _ _ _ _ X V), (less_rational _ _ _ _ E V), (less_rational _ _ _ _ V X), (less_rational _ _ _ _ V E).
       split; f_equal; apply at_most_alike; try exact Q; reflexivity.
-    - destruct (eval x names); try discriminate; destruct (eval e names); try discriminate; destruct v; try discriminate; split; reflexivity. }
+    - destruct (eval x names); try discriminate; destruct (eval e names); try discriminate; destruct v; try discriminate;
+        repeat match goal with f : floating |- _ => destruct f end; try discriminate; split; reflexivity. }
+  assert (N : is_nan (eval x names) = is_nan (eval e names)).
+  { destruct (eval x names); try discriminate; destruct (eval e names); try discriminate;
+      repeat match goal with f : floating |- _ => destruct f end; try discriminate; reflexivity. }
+  assert (M : forall v, at_most (eval x names) v = at_most (eval e names) v /\ at_most v (eval x names) = at_most v (eval e names)).
+  { intros v; unfold at_most; destruct (L v) as [-> ->]; rewrite N; split; reflexivity. }
   assert (G : forall s a b, s = Less \/ s = AtMost -> true_in names (Compare s a b) ->
     Forall (true_in names) ((if expr_eqb x a then [Compare s e b] else []) ++ (if expr_eqb x b then [Compare s a e] else []))).
   { intros s a b S T; destruct (compared_known _ _ _ _ S T) as [A [B C]]; apply Forall_app; split.
     - destruct (expr_eqb x a) eqn:I; constructor; [| constructor]; apply expr_eqb_ok in I; subst a.
-      apply compared_intro; try assumption; destruct (L (eval b names)) as [L1 L2]; rewrite <- L1, <- L2; exact C.
+      apply compared_intro; try assumption; destruct (L (eval b names)) as [L1 L2], (M (eval b names)) as [M1 M2]; rewrite <- L1, <- M1; exact C.
     - destruct (expr_eqb x b) eqn:I; constructor; [| constructor]; apply expr_eqb_ok in I; subst b.
-      apply compared_intro; try assumption; destruct (L (eval a names)) as [L1 L2]; rewrite <- L1, <- L2; exact C. }
+      apply compared_intro; try assumption; destruct (L (eval a names)) as [L1 L2], (M (eval a names)) as [M1 M2]; rewrite <- L2, <- M2; exact C. }
   destruct g; try (constructor; fail); destruct sign; try (constructor; fail); apply G; auto.
 Qed.
 
@@ -226,7 +235,7 @@ Proof.
   pose proof (kind_of_ok _ _ _ _ P K) as M; destruct (is_int_ok _ _ _ P H1 B) as [z Z'].
   unfold true_in in H; cbn [eval compare] in H; unfold solid in A.
   assert (X : exists p, rational (eval f1 names) = Some p).
-  { destruct (eval f1 names); simpl in A, M; try tauto; simpl; eauto. }
+  { destruct (eval f1 names); simpl in A, M; try tauto; repeat match goal with f : floating |- _ => destruct f end; try tauto; simpl; eauto. }
   destruct X as [p X]; apply Forall_flat_map; eapply Forall_impl; [| exact F]; intros g T; apply with_integer_ok; [| exact T].
   exists p, (inject_Z z); repeat split; [exact X | rewrite Z'; reflexivity |].
   eapply equal_numbers; [exact X | | exact H]; rewrite Z'; reflexivity.

@@ -130,6 +130,13 @@ Proof.
     destruct (kleene_known false _ N) as [t E]; rewrite E; simpl; eauto.
 Qed.
 
+Lemma differences_known : forall k l, plain k = true -> Forall (has k) l -> Forall (fun v => ~ unknown v) (differences l).
+Proof.
+  intros k l P H; induction H as [| v l V H IH]; cbn; [constructor |]; apply Forall_app; split; [| exact IH].
+  apply Forall_map; eapply Forall_impl; [| exact H]; intros w W.
+  destruct (plain_known k v P V k w P W) as [t E]; rewrite E; simpl; tauto.
+Qed.
+
 Lemma step_defined_ok : forall c names e k, fits c names -> step_defined refute defined prove c e = true ->
   kind_of (named c) e = Some k -> has k (eval e names).
 Proof.
@@ -202,7 +209,8 @@ Proof.
           rewrite (proj2 (Z.ltb_lt _ _)) by lia; eauto. }
       destruct S as [z S]; rewrite S in *; destruct k; simpl in M; try contradiction; simpl; auto.
   - cbn [kind_of] in K; destruct (kind_of (named c) e) as [j |] eqn:E; [| discriminate]; pose proof (V _ H _ E) as W; cbn [eval].
-    destruct j; inversion K; subst; destruct (eval e names); simpl in W; try contradiction; try (destruct W; discriminate); exact I.
+    destruct j; inversion K; subst; destruct (eval e names); simpl in W; try contradiction; try (destruct W; discriminate);
+      repeat match goal with f : floating |- _ => destruct f end; try contradiction; exact I.
   - split_and; cbn [kind_of] in K; bind K; inversion K; subst.
     assert (De : defined c e1 = true) by assumption; assert (Di : defined c e2 = true) by assumption.
     destruct (plain_value _ _ _ F De) as [k1 [_ [P1 V1]]]; [assumption |]; destruct (plain_value _ _ _ F Di) as [k2 [_ [P2 V2]]]; [assumption |].
@@ -261,8 +269,7 @@ Proof.
       intros Z0; subst; eapply B; [exact W |]; eapply at_most_intro; [apply length_form_ok; exact L | reflexivity | simpl; lia].
     + inversion K; subst; cbn [apply]; destruct (kleene_known false _ U) as [t T]; rewrite T; exact I.
     + inversion K; subst; cbn [apply]; destruct (kleene_known true _ U) as [t T]; rewrite T; exact I.
-    + inversion K; subst; cbn [apply]; destruct (has_twins l); [exact I |]; destruct (Nat.ltb _ _); [exact I |].
-      rewrite (strict_known _ _ U); exact I.
+    + inversion K; subst; cbn [apply]; destruct (kleene_known false _ (differences_known _ _ H0 A)) as [t T]; rewrite T; exact I.
   - split_and; assert (Da : defined c e1 = true) by assumption; assert (Db : defined c e2 = true) by assumption.
     assert (M : may k (eval (Range e1 e2) names)) by (eapply kind_of_ok; [exact P | exact K]).
     cbn [kind_of] in K; destruct (int_known (named c) names e1) as [x X]; [assumption | exact (V _ Da) |].

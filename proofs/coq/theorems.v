@@ -181,7 +181,7 @@ Proof.
     destruct k; try discriminate; destruct v; simpl in V; try contradiction; try (destruct V; discriminate); [exact V |].
     destruct (Z.le_gt_cases 0 number) as [N | N]; [exact N |]; exfalso; apply X, existsb_exists.
     exists (VBool false); split; [| reflexivity]; apply in_map_iff; exists (VInt number); split; [| exact I].
-    unfold updated; simpl; apply Z.ltb_lt in N; unfold strict; simpl; rewrite N; reflexivity.
+    unfold updated; simpl; apply Z.ltb_lt in N; unfold strict, at_most; cbn; cbn in N; rewrite N; reflexivity.
   - destruct (rule_named rules rule) as [r |]; [| discriminate]; exists r; split; [reflexivity |]; intros Hy.
     pose proof (Q _ _ _ (context_fits c names _ C Hy) H) as T; unfold true_in in *; rewrite effective_ok in T; assumption.
   - destruct (rule_named rules rule) as [r |]; [| discriminate]; exists r; split; [reflexivity |]; intros Hy.

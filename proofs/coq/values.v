@@ -8,15 +8,33 @@ Inductive cause := RunTime | NotStated | NotDefined.
 Definition strength (c : cause) : nat :=
   match c with RunTime => 1 | NotStated => 2 | NotDefined => 3 end.
 
+(* A number of a floating-point type: a rational number, an infinity, or none. *)
+Inductive floating := Finite (number : Q) | Infinite (negative : bool) | NotANumber.
+
 (* A known value, or one that is unknown: a symbolic dimension has the name of its symbol. *)
 Inductive value :=
 | VInt (number : Z)
-| VFloat (number : Q)
+| VFloat (number : floating)
 | VBool (truth : bool)
 | VText (text : string)
 | VList (items : list value)
 | VRecord (fields : list (string * value))
 | VUnknown (because : cause) (symbol : option string).
+
+(* Induction over a value and the values in it. *)
+Fixpoint value_ind' (P : value -> Prop)
+  (hi : forall z, P (VInt z)) (hf : forall q, P (VFloat q)) (hb : forall b, P (VBool b)) (ht : forall s, P (VText s))
+  (hl : forall l, Forall P l -> P (VList l)) (hr : forall l, Forall (fun p => P (snd p)) l -> P (VRecord l))
+  (hu : forall c s, P (VUnknown c s)) (v : value) : P v :=
+  let go := value_ind' P hi hf hb ht hl hr hu in
+  match v with
+  | VInt z => hi z | VFloat q => hf q | VBool b => hb b | VText s => ht s
+  | VList l => hl l ((fix all l : Forall P l :=
+      match l with [] => Forall_nil _ | x :: r => Forall_cons x (go x) (all r) end) l)
+  | VRecord l => hr l ((fix all (l : list (string * value)) : Forall (fun p => P (snd p)) l :=
+      match l with [] => Forall_nil _ | x :: r => Forall_cons x (go (snd x)) (all r) end) l)
+  | VUnknown c s => hu c s
+  end.
 
 (* "Undefined is a value, not an error." *)
 Definition undefined : value := VUnknown NotDefined None.

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.checked_calls import CheckedCall
+from sonnx.checker.conditions import settings_of
 from sonnx.checker.options import BatchOptions, CheckOptions
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence, Report
 from sonnx.checker.request import check_model, open_model, unbound
@@ -41,7 +44,7 @@ def check(source: Source, options: CheckOptions) -> CheckReport:
     report = check_model(model, digest, options.request(), name_of(file, options.name), options.drawn)
     if options.box:
         report = _discharged(report, model, None if isinstance(file, bytes) else Path(file), options)
-    [report] = _deviated([report], options)
+    [report] = _concluded([report], options)
     return CheckReport.of(report)
 
 
@@ -68,12 +71,12 @@ def check_files(
     """
     if options.box and (len(models) != 1 or not is_one(models[0]) or models[0] == "-"):
         raise UsageError("--box is about one model file")
-    _deviated([], options)  # a malformed file is refused before the check
+    _concluded([], options)  # a malformed file is refused before the check
     if is_isolated(models, files, options):
         results = _in_child_processes(files, options)
     else:
         results = _in_this_process(files, options, calls)
-    results.reports = _deviated(results.reports, options)
+    results.reports = _concluded(results.reports, options)
     return results
 
 
@@ -92,8 +95,11 @@ def is_isolated(models: Sequence[str], files: Sequence[str], options: BatchOptio
     return options.is_isolated or not all(map(is_one, models)) or len(files) > 1
 
 
-def _deviated(reports: Sequence[Report], options: CheckOptions) -> list[Report]:
-    """The reports where the failures that the records justify are deviations."""
+def _concluded(reports: Sequence[Report], options: CheckOptions) -> list[Report]:
+    """The reports with the conditions that no request of a check has, where justified failures are deviations."""
+    settings = settings_of(options)
+    if settings:
+        reports = [replace(each, conditions=replace(each.conditions, settings=settings)) for each in reports]
     if options.deviations is None or options.date is None:
         return list(reports)
     from sonnx.checker import deviation_records  # most checks have none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from sonnx.base.budget import RuntimeLimits
 from sonnx.base.options import keyword_arguments
 from sonnx.bounds.reach import box_of_options, ranges_of
 from sonnx.bounds.tolerance import BoundTolerance
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import open_model
 from sonnx.equivalence.optimizations import optimizations
@@ -26,11 +27,13 @@ from sonnx.executor.loaded_models import source_of
 from sonnx.executor.options import ComparisonOptions
 from sonnx.executor.probes import comparison_inputs
 from sonnx.executor.runtimes import Runtime, optimizer_of
+from sonnx.executor.tensor_files import array_digest
 from sonnx.model.ir import Model
 from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.formats import Array
 from sonnx.report.check import CheckReport
 from sonnx.report.comparison import ComparisonReport, other_function
 
@@ -65,13 +68,21 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
         try:
             compared = compare_source(opened, runtime, inputs, options, described, tolerance, ranges, box)
         except NotConforming as stop:
-            report = replace(stop.report, name=name, sha256=digest)
+            report = replace(
+                stop.report,
+                name=name,
+                conditions=replace(Conditions.of(options), settings=()).with_digest(MODEL, digest),
+            )
             raise NotConforming(str(stop), CheckReport.of(report)) from None
         if options.optimizations:
             options.progress("comparing the optimized graphs")
             graphs = _optimizations(opened, runtime, options)
             compared = dataclasses.replace(compared, optimizations=graphs)
-    compared = dataclasses.replace(compared, sha256=digest, hypotheses=options.bound or "")
+    conditions = replace(
+        Conditions.of(options), hypotheses=options.bound, digests=_digests(digest, inputs),
+        budgets=("--timeout",) if compared.stopped else (),
+    )  # fmt: skip
+    compared = dataclasses.replace(compared, conditions=conditions)
     if tolerance is not None:
         compared = dataclasses.replace(
             compared, without_bounds=tuple(tolerance.without_bounds), unusual=tuple(tolerance.unusual),
@@ -91,6 +102,14 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
         if optimization.answer == "different"
     ]
     return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=name)
+
+
+def _digests(model: str, inputs: Sequence[Mapping[str, Array]]) -> dict[str, str]:
+    """The SHA-256 of the model file, and of the inputs of each run."""
+    digests = {MODEL: model} if model else {}
+    for run, arrays in enumerate(inputs):
+        digests |= {f"input {name} of run {run}": array_digest(values) for name, values in sorted(arrays.items())}
+    return digests
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
     comparison = compare(*_sides(first, second, options), options)
-    return EquivalenceReport(comparison.result, options.identical, comparison.inputs)
+    return EquivalenceReport(comparison.result, options.identical, options.sizes_as_given, comparison.inputs)
 
 
 @keyword_arguments(DiffOptions, subjects=2)

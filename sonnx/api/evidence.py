@@ -6,11 +6,13 @@ import os
 from argparse import ArgumentParser
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from sonnx.base.options import keyword_arguments
 from sonnx.evidence import qualification_kit
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import MANIFEST, EvidencePack, pack
-from sonnx.evidence.pack_verification import pack_differences
+from sonnx.evidence.pack_verification import PackVerification, verification
 from sonnx.evidence.signature import signature_fault
 from sonnx.evidence.verification import CommandLine
 from sonnx.model.sources import Source, path_or_bytes
@@ -35,8 +37,8 @@ def verify(
     model: str | os.PathLike[str] | None = None,
     signers: str | os.PathLike[str] | None = None,
     derived_from: str | os.PathLike[str] | None = None,
-) -> tuple[str, ...]:
-    """Regenerate an evidence pack and compare: a sentence for each difference, none if it is reproducible.
+) -> PackVerification:
+    """Regenerate an evidence pack and compare its content, and the environment: a sentence for each difference.
 
     Args:
         pack: the folder of the pack.
@@ -48,9 +50,9 @@ def verify(
         UsageError: the folder is not an evidence pack, the model is not known, or signatures cannot be verified here.
     """
     files = (None if file is None else Path(file) for file in (model, derived_from))
-    texts = tuple(dict.fromkeys(pack_differences(Path(pack), *files)))
+    verified = verification(Path(pack), *files)
     fault = "" if signers is None else signature_fault(Path(pack), MANIFEST, Path(signers))
-    return (*texts, fault) if fault else texts
+    return replace(verified, content=(*verified.content, fault)) if fault else verified
 
 
 def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> qualification_kit.Kit:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sonnx.base.options import keyword_arguments
+from sonnx.checker.conditions import MODEL, Conditions, settings_of
 from sonnx.checker.report import NotConforming
+from sonnx.checker.request import open_model
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.input_files import inputs_from_files, outputs_from_files
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.options import ExecutionOptions, PreparationOptions
 from sonnx.executor.probes import probe
-from sonnx.model.reader import read
 from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport
@@ -33,13 +34,17 @@ def prepare(source: Source, options: PreparationOptions) -> PreparedModel:
 
 def _prepared(source: Source, options: PreparationOptions) -> PreparedModel:
     file = path_or_bytes(source)
-    model = bind_symbols(read(file, limits=options.limits), options.bind, options.input_shapes)
+    opened, digest = open_model(file, True, options.limits)
+    model = bind_symbols(opened, options.bind, options.input_shapes)
+    conditions = Conditions.of(options).with_digest(MODEL, digest)
     path = None if isinstance(file, bytes) else file
     try:
         runner = ModelRunner(model, path, options.edition, unchecked=options.unchecked, all_values=options.all_values)
     except NotConforming as stop:
-        raise NotConforming(str(stop), CheckReport.of(stop.report)) from None
-    return PreparedModel(name_of(file, options.name), runner)
+        raise NotConforming(
+            str(stop), CheckReport.of(replace(stop.report, conditions=replace(conditions, settings=())))
+        ) from None
+    return PreparedModel(name_of(file, options.name), runner, conditions)
 
 
 @keyword_arguments(ExecutionOptions)
@@ -65,4 +70,5 @@ def run(source: Source, options: ExecutionOptions) -> RunReport:
         ExpectedOutput(output, values.size, first_difference(result[output], values, bits=options.bits))
         for output, values in expected.items()
     )
-    return replace(result, compared=tuple(compared))
+    conditions = replace(result.conditions, settings=settings_of(options))
+    return replace(result, compared=tuple(compared), conditions=conditions)

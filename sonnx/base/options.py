@@ -62,6 +62,17 @@ class Argument(Struct, frozen=True):
     """Its value as JSON has it."""
 
 
+class KeepsAnswer(Struct, frozen=True):
+    """Marks an option that cannot change an answer; every other option is a condition of the answer."""
+
+    reason: str
+
+
+WHERE_IT_RUNS = KeepsAnswer("it says where the work is done, or what stops it; a stopped run gives no answer")
+WHAT_IS_SHOWN = KeepsAnswer("it says what is shown or written of the answer")
+HOW_IT_IS_CALLED = KeepsAnswer("it is a name")
+
+
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of an analysis; each field has an `Argument`, or is an option of the library alone."""
 
@@ -83,6 +94,14 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if argument is not None:
                 yield option, argument
 
+    @classmethod
+    def kept_answers(cls) -> Iterator[tuple[str, str]]:
+        """Each option that cannot change an answer, with the reason."""
+        for option in fields(cls):
+            for part in get_args(option.type)[1:] if get_origin(option.type) is Annotated else ():
+                if isinstance(part, KeepsAnswer):
+                    yield option.name, part.reason
+
     def as_json(self, *, complete: bool = False) -> dict[str, Any]:
         """The options that do not have their defaults, or all of them, as JSON has them; paths as their texts."""
         return {
@@ -93,12 +112,20 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def command_line(self) -> list[str]:
         """The options that do not have their defaults, as they are written on a command line."""
-        values = self.as_json()
-        return [
-            text
-            for option, argument in self.arguments() if option.encode_name in values
-            for text in _written(f"--{argument.name or option.name.replace('_', '-')}", values[option.encode_name])
-        ]  # fmt: skip
+        return [text for _, words in self.written_options() for text in words]
+
+    def written_options(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """The name of each option that does not have its default, with the words that write it on a command line."""
+        for option, argument in self.arguments():
+            value = getattr(self, option.name)
+            if value == default_of(option):
+                continue
+            flag = f"--{argument.name or option.name.replace('_', '-')}"
+            try:
+                words = list(_written(flag, argument.json(value)))
+            except TypeError:  # a caller of the library gave an object, such as a runtime
+                words = [flag, type(value).__name__]
+            yield option.name, words
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

@@ -115,6 +115,13 @@ class Result(Struct, frozen=True, kw_only=True):
     """The program that wrote the document."""
 
 
+class SecondResult(Result, frozen=True, kw_only=True):
+    """The result of a command whose format has changed once: `conditions` are those of the claim."""
+
+    format: Literal[2] = 2  # type: ignore[assignment]
+    """The version of this format; a change that breaks a reader gets a new number."""
+
+
 @cache
 def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
     """The keys of a structure's JSON: its fields, those of its bases first, then its reported properties."""
@@ -130,7 +137,7 @@ def json_keys(kind: type[Struct]) -> tuple[JsonKey, ...]:
         for name in declared if name in shown and HIDDEN not in _markers(hints[name])
     ]  # fmt: skip
     for name, getter in _properties(kind).items():
-        result = get_type_hints(getter, include_extras=True)["return"]
+        result = get_type_hints(getter, localns=late, include_extras=True)["return"]
         keys.append(JsonKey.of(getter.json_key, result, name))
     return tuple(keys)
 

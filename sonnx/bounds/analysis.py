@@ -208,7 +208,8 @@ def bound_model(
     if outputs and outputs[0] in final and (differences or argmax):
         decisions = decision_bounds(final[outputs[0]], differences, argmax=argmax)
     return Bounds(
-        name, analyser.active.edition.name, not unchecked, hypotheses, tuple(tensors), tuple(run.conditions),
+        name, replace(active.conditions, checked=not unchecked, hypotheses=hypotheses.name), hypotheses,
+        tuple(tensors), tuple(run.conditions),
         tuple(decisions), box,
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
         coarse=tuple(dict.fromkeys(run.domain.coarse)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,10 +16,12 @@ from sonnx.bounds.box import Box, box_of_arrays, box_of_texts
 from sonnx.bounds.options import BoundsOptions
 from sonnx.bounds.result import Bounds
 from sonnx.bounds.split import BisectionProblem, Goal, HalvesElsewhere, bisect
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.request import open_model
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
+from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import Array
@@ -64,7 +66,24 @@ def bound_source(
         bounds = bisect(
             problem, ranges, bounds, options.split, options.progress, elsewhere=elsewhere, kept=options.resume
         )
-    return replace(bounds, max_error=options.max_error, sha256=digest, files=read_files)
+    digests = {MODEL: digest, **{f"ends of {name}": interval.sha256 for name, interval in sorted(ranges.items())}}
+    is_cut = options.split is not None and bounds.split is not None and not bounds.split.finished
+    conditions = Conditions.of(
+        options,
+        box=tuple(options.box) if not isinstance(options.box, Mapping) else tuple(_texts(ranges)),
+        digests=digests | {f"file {name}": file_digest for name, file_digest in read_files.items()},
+        budgets=(f"--split {options.split:g} s",) if is_cut else (),
+    )
+    return replace(bounds, max_error=options.max_error, files=read_files, conditions=conditions)
+
+
+def _texts(box: Box) -> Iterator[str]:
+    """A box of arrays as texts; the digests of the ends say which arrays they are."""
+    for name, interval in sorted(box.items()):
+        if interval.low.size and interval.is_same:
+            yield f"{name}=[{interval.low.min()!r},{interval.high.max()!r}]"
+        else:
+            yield f"{name}={'an array' if interval.is_point else 'arrays'} of shape {list(interval.low.shape)}"
 
 
 def box_of(
@@ -86,9 +105,7 @@ def box_of(
 
 def constant_files(model: Model, folder: Path) -> dict[str, str]:
     """The hashes of the files beside a model that its constants stand in."""
-    places = {
-        initializer.external.location for initializer in model.graph.initializers if initializer.external is not None
-    }
+    places = {tensor.external.location for tensor in stored_tensors(model) if tensor.external is not None}
     return {place: sha256(folder / place) for place in sorted(places) if (folder / place).is_file()}
 
 

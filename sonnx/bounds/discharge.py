@@ -59,6 +59,7 @@ def discharge(
     report: Report, model: Model, path: Path | None, box: Box, texts: Collection[str], hypotheses: Hypotheses
 ) -> Discharge:
     """Decide the assumptions of a report on a box of inputs; `texts` are the box as the user wrote it."""
+    report = replace(report, conditions=replace(report.conditions, box=tuple(texts), hypotheses=hypotheses.name))
     try:
         bounds = bound_model(model, box, hypotheses, path, report.edition, unchecked=True)
     except NotBounded as reason:
@@ -66,7 +67,7 @@ def discharge(
             replace(report, notes=(*report.notes, f"the box shows no assumption: {reason}")), (), (), (), None
         )
     waiting = {finding: key for finding in report.findings if (key := _assumption(model, finding)) is not None}
-    known = _shown(bounds.conditions, model)
+    known = _shown(bounds.met, model)
     decided = _on_parts(model, path, box, hypotheses, report.edition, [k for k in waiting.values() if k not in known])
     shown = tuple(finding for finding, key in waiting.items() if key in known | decided.shown)
     failing = {finding: decided.failing[key] for finding, key in waiting.items() if key in decided.failing}

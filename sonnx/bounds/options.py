@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sonnx.base.errors import UsageError
-from sonnx.base.options import Argument, amount, positive
+from sonnx.base.options import WHAT_IS_SHOWN, WHERE_IT_RUNS, Argument, amount, positive
 from sonnx.checker.options import Edition, ModelOptions, Unchecked
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, known_hypotheses
 
@@ -61,17 +61,18 @@ class BoundsOptions(ModelOptions, frozen=True):
         Argument("halve the box for so long, until all is shown", metavar="SECONDS", read=positive),
     ] = None
     jobs: Annotated[
-        int, Argument("processes that halve the box (default 1)", metavar="N", read=amount("processes"))
+        int, Argument("processes that halve the box (default 1)", metavar="N", read=amount("processes")), WHERE_IT_RUNS
     ] = 1
-    cluster: Annotated[str | None, Argument("halve it on the Dask cluster with this scheduler", metavar="ADDRESS")] = (
-        None
-    )
+    cluster: Annotated[
+        str | None, Argument("halve it on the Dask cluster with this scheduler", metavar="ADDRESS"), WHERE_IT_RUNS
+    ] = None
     resume: Annotated[
         Path | None,
         Argument("keep the parts of the box in FILE, and go on from those it has", metavar="FILE", read=Path),
+        WHERE_IT_RUNS,
     ] = None
     unchecked: Unchecked = False
-    progress: Callable[[str], None] | None = None
+    progress: Annotated[Callable[[str], None] | None, WHAT_IS_SHOWN] = None
     """Called with a short text while the box is halved."""
 
     def __post_init__(self) -> None:

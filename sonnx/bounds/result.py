@@ -10,8 +10,9 @@ import numpy as np
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, Result, reported, reported_as
+from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, SecondResult, reported, reported_as
 from sonnx.bounds.box import Box, Interval
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Condition
 from sonnx.numerics.formats import Array
@@ -250,16 +251,17 @@ class SplitResult(Struct, frozen=True):
     """The same as a sentence."""
 
 
-class Bounds(Result, frozen=True, eq=False):
+class Bounds(SecondResult, frozen=True, eq=False):
     """Ranges and errors of a model on a box: sonnx bound --format json."""
 
     model: str
     """The base name of the file."""
-    edition: Annotated[str, HIDDEN]
-    checked: Annotated[bool, HIDDEN]
+    conditions: Conditions
+    """What the bounds hold for."""
     hypotheses: Annotated[Hypotheses, HIDDEN]
     tensors: Annotated[tuple[TensorBounds, ...], HIDDEN]
-    conditions: Annotated[tuple[Condition, ...], HIDDEN]
+    met: Annotated[tuple[Condition, ...], HIDDEN]
+    """The conditions on values at run time that were looked at."""
     decisions: tuple[DecisionBounds, ...]
     """The decisions that were asked about."""
     box: Annotated[Box, HIDDEN]
@@ -271,8 +273,6 @@ class Bounds(Result, frozen=True, eq=False):
     """What the error of the first output must not exceed."""
     coarse: tuple[str, ...] = ()
     """The values that keep their forward errors, because the adjoint pass would follow too many numbers."""
-    sha256: Annotated[Sha256, ABSENT_IF_EMPTY] = ""
-    """The hash of the model file, null where the model was not read from bytes."""
     files: Mapping[str, Sha256] = {}
     """The hashes of the other files that were read, by name: those of the box, and constants beside the model."""
     every_node: Annotated[bool, HIDDEN] = True
@@ -282,7 +282,13 @@ class Bounds(Result, frozen=True, eq=False):
     @reported_as("edition")
     def checked_edition(self) -> EditionName | None:
         """The edition the model conforms to; null where it was not checked."""
-        return self.edition if self.checked else None
+        return self.conditions.edition if self.conditions.checked else None
+
+    @property
+    @reported
+    def sha256(self) -> Annotated[Sha256, ABSENT_IF_EMPTY]:
+        """The hash of the model file, null where the model was not read from bytes."""
+        return self.conditions.digests.get(MODEL, "")
 
     @property
     @reported_as("hypotheses")
@@ -303,10 +309,10 @@ class Bounds(Result, frozen=True, eq=False):
         return tuple(self.listed(self.every_node))
 
     @property
-    @reported_as("conditions")
+    @reported
     def run_time_conditions(self) -> tuple[RunTimeCondition, ...]:
         """The conditions on values at run time."""
-        return tuple(RunTimeCondition(one.node, one.name, bool(one.holds), one.detail) for one in self.conditions)
+        return tuple(RunTimeCondition(one.node, one.name, bool(one.holds), one.detail) for one in self.met)
 
     @property
     @reported_as("shares")

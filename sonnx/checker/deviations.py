@@ -14,6 +14,7 @@ from datetime import date
 from msgspec.structs import replace
 
 from sonnx.base.escaping import plural
+from sonnx.checker.conditions import DeviationDay, StatedDeviations
 from sonnx.checker.deviation_records import Applied, DeviationRecord, Deviations, _rule
 from sonnx.checker.report import Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.verdicts import Verdict, Where
@@ -92,8 +93,15 @@ def _applied(report: Report, file: Deviations, on: date, records: Sequence[Devia
         verdict=overall({count.verdict for count in counts}),
         rules=dict(sorted({**report.rules, **{rule.slug: rule for rule, _, _ in results}}.items())),
         notes=(*report.notes, *_notes(findings)),
+        conditions=replace(report.conditions, deviations=_stated(file, on, records)),
         deviations=Applied(file.file, file.sha256, on, tuple(records)),
     )
+
+
+def _stated(file: Deviations, on: date, records: Iterable[DeviationRecord]) -> StatedDeviations:
+    """The file as a condition of the verdict."""
+    days = tuple(DeviationDay(record.id, record.rule, str(record.expires)) for record in records)
+    return StatedDeviations(file.file, file.sha256, str(on), days)
 
 
 def _matches(record: DeviationRecord, report: Report) -> list[list[int]]:

@@ -10,15 +10,16 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import USAGE
 from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, Result, reported_as
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model, open_model
-from sonnx.checker.rules import ActiveRules
+from sonnx.checker.rules import ActiveRules, signatures_in_force
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.ir import Model
 from sonnx.model.reader import Unreadable
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
-from sonnx.profile.signature import active_condition, signature
+from sonnx.profile.signature import active_condition
 from sonnx.profile.text_types import EditionName, Slug
 
 
@@ -106,6 +107,8 @@ class UnreadableModel(Struct, frozen=True):
 class EditionDifference(Result, frozen=True):
     """The difference of two editions: sonnx diff-edition --format json."""
 
+    conditions: Conditions
+    """What the verdicts on models hold for, beside the edition of each."""
     before: EditionName
     """The first edition."""
     after: EditionName
@@ -146,14 +149,16 @@ def compare_editions(
     changed = [*_general(old, new), *_operators(old, new)]
     for slug in sorted(rules_old.keys() & rules_new.keys()):
         changed += _changes(slug, rules_old[slug], rules_new[slug])
-    compared, unreadable, chosen = [], [], request or CheckRequest()
+    compared, unreadable, chosen, digests = [], [], request or CheckRequest(), dict[str, str]()
     for name in models:
         try:
-            model, _ = open_model(name, hashed=False, limits=chosen.limits)
+            model, digest = open_model(name, hashed=True, limits=chosen.limits)
+            digests[name] = digest
             compared.append(compare_verdicts(model, chosen, name, before, after))
         except Unreadable as reason:
             unreadable.append(UnreadableModel(name, str(reason)))
     return EditionDifference(
+        conditions=replace(chosen.conditions(), edition=None, digests=digests),
         before=before,
         after=after,
         operators_gone=tuple(sorted(old.operators.keys() - new.operators.keys())),
@@ -166,24 +171,21 @@ def compare_editions(
     )
 
 
-Conditions = Mapping[int, tuple[str, str]]
+Demands = Mapping[int, tuple[str, str]]
 """The class and the condition of a rule by version of its operator, 0 for a rule of no operator."""
 
 
-def _rules(edition: Edition) -> dict[str, Conditions]:
+def _rules(edition: Edition) -> dict[str, Demands]:
     active = ActiveRules(edition)
     conditions: dict[str, dict[int, tuple[str, str]]] = {
         rule.slug: {0: (rule.kind, _condition(rule, demand.text))} for rule, demand in active.general
     }
     conditions |= {rule.slug: {0: (rule.kind, rule.statement)} for rule in active.graph}
-    for name in edition.operators:
-        definition = catalogue.operator(name)
-        for version in definition.versions if definition else ():
-            resolved = signature(name, version, edition.name)
-            for rule in resolved.rules if resolved else ():
-                demand = active_condition(rule, resolved.text, active.editions) if resolved else None
-                condition = _condition(rule, demand.text if demand else rule.statement)
-                conditions.setdefault(rule.slug, {})[version] = (rule.kind, condition)
+    for resolved in signatures_in_force(edition):
+        for rule in resolved.rules:
+            demand = active_condition(rule, resolved.text, active.editions)
+            condition = _condition(rule, demand.text if demand else rule.statement)
+            conditions.setdefault(rule.slug, {})[resolved.version] = (rule.kind, condition)
     return dict(conditions)
 
 
@@ -191,7 +193,7 @@ def _condition(rule: Rule, text: str) -> str:
     return f"{text}, where {rule.when.text}" if rule.when is not None else text
 
 
-def _changes(slug: str, old: Conditions, new: Conditions) -> list[Changed]:
+def _changes(slug: str, old: Demands, new: Demands) -> list[Changed]:
     """The changes of one rule; equal changes of several versions are one."""
     versions_of: dict[tuple[str, str, str], list[int]] = {}
     for version in sorted(old.keys() | new.keys()):

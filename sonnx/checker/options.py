@@ -9,7 +9,16 @@ from msgspec import field
 from msgspec.structs import force_setattr
 
 from sonnx.base.errors import UsageError
-from sonnx.base.options import Argument, Options, amount, names, require_processes
+from sonnx.base.options import (
+    HOW_IT_IS_CALLED,
+    WHAT_IS_SHOWN,
+    WHERE_IT_RUNS,
+    Argument,
+    Options,
+    amount,
+    names,
+    require_processes,
+)
 from sonnx.checker.request import CheckRequest, edition_names
 from sonnx.model.limits import DEFAULT_LIMITS, LIMITS, Limits, changed_limits, parse_limits
 from sonnx.model.symbols import parse_bindings, parse_input_shapes
@@ -60,7 +69,7 @@ class ModelOptions(Options, frozen=True, kw_only=True):
     bind: Bindings = field(default_factory=dict)
     input_shapes: InputShapes = field(default_factory=dict)
     limits: SizeLimits = DEFAULT_LIMITS
-    name: str | None = None
+    name: Annotated[str | None, HOW_IT_IS_CALLED] = None
     """What the result calls the model; by default the base name of its file."""
 
     def __post_init__(self) -> None:
@@ -114,6 +123,8 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.date, str):
+            force_setattr(self, "date", _date(self.date))
         if self.deviations is None and self.date is not None:
             raise UsageError("--date requires --deviations")
         if self.deviations is not None and self.date is None:
@@ -178,9 +189,9 @@ class CheckOptions(ConformanceOptions, frozen=True, kw_only=True):
             collect=_rules("--ignore"),
         ),
     ] = ()
-    hashed: bool = False
+    hashed: Annotated[bool, WHAT_IS_SHOWN] = True
     """Read the whole file once, check these bytes and state their SHA-256; implied by deviations and a box."""
-    drawn: bool = False
+    drawn: Annotated[bool, WHAT_IS_SHOWN] = False
     """The page of the report draws the graph."""
 
     def __post_init__(self) -> None:
@@ -206,6 +217,7 @@ ISOLATING = ("timeout", "memory", "resume", "cluster")
 class BatchOptions(CheckOptions, frozen=True, kw_only=True):
     """What is checked of many models, and where."""
 
+    hashed: Annotated[bool, WHAT_IS_SHOWN] = False
     jobs: Annotated[
         int | None,
         Argument(
@@ -213,18 +225,23 @@ class BatchOptions(CheckOptions, frozen=True, kw_only=True):
             metavar="N",
             read=amount("processes", least=0),
         ),
+        WHERE_IT_RUNS,
     ] = None
-    timeout: Annotated[int | None, Argument("time limit for each model", metavar="SECONDS", read=amount("seconds"))] = (
-        None
-    )
-    memory: Annotated[int | None, Argument("memory limit for each model", metavar="MB", read=amount("megabytes"))] = (
-        None
-    )
+    timeout: Annotated[
+        int | None, Argument("time limit for each model", metavar="SECONDS", read=amount("seconds")), WHERE_IT_RUNS
+    ] = None
+    memory: Annotated[
+        int | None, Argument("memory limit for each model", metavar="MB", read=amount("megabytes")), WHERE_IT_RUNS
+    ] = None
     resume: Annotated[
-        Path | None, Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path)
+        Path | None,
+        Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path),
+        WHERE_IT_RUNS,
     ] = None
-    cluster: Annotated[str | None, Argument("check on the Dask cluster with this scheduler", metavar="ADDRESS")] = None
-    progress: Callable[[str], None] = lambda _: None
+    cluster: Annotated[
+        str | None, Argument("check on the Dask cluster with this scheduler", metavar="ADDRESS"), WHERE_IT_RUNS
+    ] = None
+    progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called after each model that a child process checked."""
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ A run over several models has a report for each model that was checked, and a se
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,9 @@ from msgspec import Struct, field
 
 from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst_exit_code
 from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, reported, reported_as
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.verdicts import Verdict, Where
+from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, StatedEdition, Tag
 from sonnx.profile.rewrites import RewriteDescription, rewrites_for
 from sonnx.profile.text_types import Limit, Number, Sha256, Slug, Text
@@ -105,11 +108,10 @@ class Report(Struct, frozen=True):
 
     name: Text = field(name="model")
     """The base name of the file, or what the caller calls the model."""
-    edition: Annotated[str, HIDDEN]
-    edition_title: Annotated[str, HIDDEN]
-    consolidated: Annotated[bool, HIDDEN]
+    conditions: Conditions
+    """What the verdict holds for."""
     verdict: Verdict
-    """The worst of all results; with `partial` it covers the selected rules only."""
+    """The worst of all results; with a selection of rules it covers these only."""
     findings: tuple[Finding, ...]
     """Every result that is neither pass nor not-applicable, in the order in which it was found."""
     counts: tuple[Count, ...]
@@ -120,17 +122,9 @@ class Report(Struct, frozen=True):
     """Sentences that are not findings: what was passed over, and which version stands for which."""
     rules: Mapping[Slug, Rule]
     """Every rule that a finding or count names, by slug."""
-    partial: OptionalText = ""
-    """Which rules were selected or ignored, null where all were checked."""
-    bound: Annotated[tuple[tuple[str, int], ...], HIDDEN] = ()
-    input_shapes: Annotated[tuple[tuple[str, tuple[int, ...]], ...], HIDDEN] = ()
     open_inputs: Annotated[tuple[tuple[str, tuple[str, ...]], ...], HIDDEN] = ()
-    sha256: Annotated[Sha256, ABSENT_IF_EMPTY] = ""
-    """The hash of the very bytes that were checked, null where a program did not ask for it."""
     outline: Annotated[Outline | None, HIDDEN] = None
     """The outline of the graph, where it is to be drawn."""
-    strict_versions: bool = False
-    """Whether only the operator version that a text specifies was admitted."""
     tailoring: Tailoring | None = None
     """The file that makes the edition stricter, null where there is none."""
     deviations: Applied | None = None
@@ -146,19 +140,43 @@ class Report(Struct, frozen=True):
     @reported_as("edition")
     def stated_edition(self) -> StatedEdition:
         """The edition the model was checked against."""
-        return StatedEdition(self.edition, self.edition_title, self.consolidated)
+        edition = catalogue.editions().editions[self.edition]
+        return StatedEdition(edition.name, edition.title, edition.consolidated)
 
     @property
-    @reported_as("bound")
-    def numbers_of_symbols(self) -> dict[str, Number]:
+    def edition(self) -> str:
+        """The name of the edition."""
+        return self.conditions.edition or ""
+
+    @property
+    @reported
+    def bound(self) -> dict[str, Number]:
         """The numbers given to symbolic dimensions; the verdict holds for these only."""
-        return dict(self.bound)
+        return self.conditions.sizes
 
     @property
-    @reported_as("input_shapes")
-    def shapes_of_inputs(self) -> dict[str, tuple[Number, ...]]:
+    @reported
+    def input_shapes(self) -> dict[str, tuple[Number, ...]]:
         """The shapes given to graph inputs; the verdict holds for these only."""
-        return dict(self.input_shapes)
+        return self.conditions.input_shapes
+
+    @property
+    @reported
+    def partial(self) -> OptionalText:
+        """Which rules were selected or ignored, null where all were checked."""
+        return self.conditions.selection or ""
+
+    @property
+    @reported
+    def sha256(self) -> Annotated[Sha256, ABSENT_IF_EMPTY]:
+        """The hash of the very bytes that were checked, null where a program did not ask for it."""
+        return self.conditions.digests.get(MODEL, "")
+
+    @property
+    @reported
+    def strict_versions(self) -> bool:
+        """Whether only the operator version that a text specifies was admitted."""
+        return self.conditions.strict_versions
 
     @property
     @reported_as("open_inputs")
@@ -170,6 +188,20 @@ class Report(Struct, frozen=True):
     def roots(self) -> tuple[Finding, ...]:
         """The findings that are not folded into another one."""
         return tuple([finding for finding in self.findings if not finding.cause])
+
+    @property
+    def unlisted(self) -> Mapping[tuple[str, Verdict], int]:
+        """By rule and verdict, the results that are counted and not among the findings: --limit findings lists more."""
+        counted = Counter[tuple[str, Verdict]]()
+        for count in self.counts:
+            if count.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
+                counted[count.rule, count.verdict] += count.number
+        counted.subtract((finding.rule, finding.verdict) for finding in self.findings)
+        return {key: number for key, number in counted.items() if number > 0}
+
+    def number_unlisted(self, verdict: Verdict) -> int:
+        """The results of a verdict that are counted and not among the findings."""
+        return sum(number for (_, own), number in self.unlisted.items() if own is verdict)
 
     def number(self, verdict: Verdict) -> int:
         """The number of results with a verdict."""

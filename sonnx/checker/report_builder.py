@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from msgspec import Struct
 
 from sonnx.base.escaping import quote, shortened
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import ACCEPTED_LIKE, Count, Coverage, Finding, Report, applicable_and_evaluated, overall
 from sonnx.checker.rules import ActiveRules, Listing, RuleResult, SubjectResults
 from sonnx.checker.verdicts import Verdict, Where
@@ -31,19 +32,16 @@ class Subject(Struct, frozen=True):
     """What a report says of the model besides its results; see the fields of `Report` with the same names."""
 
     name: str
-    sha256: str = ""
-    bound: tuple[tuple[str, int], ...] = ()
-    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    strict_versions: bool = False
+    conditions: Conditions
     outline: Outline | None = None
     open_inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     """Notes besides those on results, the last ones of the report."""
 
     @classmethod
-    def of(cls, model: Model, name: str, *, strict_versions: bool = False) -> Self:
-        """A model whose symbols are not bound and whose file was not hashed."""
-        return cls(name, strict_versions=strict_versions, open_inputs=open_inputs(model))
+    def of(cls, model: Model, name: str, conditions: Conditions) -> Self:
+        """A model whose graph is not drawn."""
+        return cls(name, conditions, open_inputs=open_inputs(model))
 
 
 def open_inputs(model: Model) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -189,24 +187,17 @@ class ReportBuilder:
                 rules[result.rule.slug] = result.rule
         counts = tuple(Count(*key, number) for key, number in sorted(numbers.items()))
         in_force = self.active.slugs | {rule.slug for signature in signatures for rule in signature.rules}
-        edition = self.active.edition
         return Report(
             name=about.name,
-            edition=edition.name,
-            edition_title=edition.title,
-            consolidated=edition.consolidated,
+            conditions=about.conditions,
             verdict=overall({count.verdict for count in counts}),
             findings=tuple(self.findings),
             counts=counts,
             coverage=_coverage(counts, len(in_force), nodes),
             notes=(*self.notes, *self._unlisted(numbers), *about.notes),
             rules=dict(sorted(rules.items())),
-            bound=about.bound,
-            input_shapes=about.input_shapes,
             open_inputs=about.open_inputs,
-            sha256=about.sha256,
             outline=about.outline,
-            strict_versions=about.strict_versions,
             tailoring=self.active.tailoring,
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import astuple
 
+from sonnx.checker.conditions import Conditions, StatedTailoring
 from sonnx.checker.graph_outline import Box, Outline
 from sonnx.checker.report import Count, Coverage, Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
@@ -23,7 +24,8 @@ Data = Any
 """A JSON value."""
 
 _CLASSES: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (Box, Count, Coverage, Outline, Report, Rule, Tag, Verdict)
+    kind.__name__: kind
+    for kind in (Box, Conditions, Count, Coverage, Outline, Report, Rule, StatedTailoring, Tag, Verdict)
 }
 """The classes of a report, except findings and their places."""
 

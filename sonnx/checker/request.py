@@ -15,9 +15,10 @@ from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.checker import evaluate_model
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject, open_inputs
-from sonnx.checker.rules import ActiveRules
+from sonnx.checker.rules import ActiveRules, stated
 from sonnx.model.ir import Model
 from sonnx.model.limits import DEFAULT_LIMITS, Limits
 from sonnx.model.reader import file_bytes, read
@@ -66,6 +67,17 @@ class CheckRequest(Struct, frozen=True):
         if self.tailoring and (self.select or self.ignore):
             raise UsageError("a tailored edition is checked as a whole: leave out the selection of rules")
         force_setattr(self, "edition", edition)
+
+    def conditions(self, digest: str = "") -> Conditions:
+        """What a verdict holds for, before rules are selected; `digest` is that of the model file, "" if unknown."""
+        return Conditions(
+            edition=self.edition,
+            sizes=dict(sorted(self.bind.items())),
+            input_shapes={name: tuple(shape) for name, shape in sorted(self.input_shapes.items())},
+            strict_versions=self.strict_versions,
+            tailoring=stated(self.tailoring),
+            digests={MODEL: digest} if digest else {},
+        )
 
     def active_rules(self) -> ActiveRules:
         """The rules of the edition and of the tailoring, with nothing evaluated yet."""
@@ -123,10 +135,7 @@ def check_model(
     )
     subject = Subject(
         name,
-        sha256=digest,
-        bound=tuple(sorted(request.bind.items())),
-        input_shapes=tuple((input_name, tuple(shape)) for input_name, shape in sorted(request.input_shapes.items())),
-        strict_versions=request.strict_versions,
+        request.conditions(digest),
         outline=outline,
         open_inputs=open_inputs(sized),
         notes=(*undrawn, *placeholders),

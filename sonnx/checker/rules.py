@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 from sys import maxsize
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from sonnx.checker import graph_rules
+from sonnx.checker.conditions import Conditions, StatedTailoring
 from sonnx.checker.graph_rules import Decision
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.transfer import demands
@@ -27,10 +28,25 @@ from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule, T
-from sonnx.profile.signature import Signature, active_condition
+from sonnx.profile.signature import Signature, active_condition, signature
 
 if TYPE_CHECKING:
     from sonnx.checker.tailoring import Tailoring
+
+
+def signatures_in_force(edition: Edition) -> Iterator[Signature]:
+    """Each operator that an edition names, planned ones included, in each of its versions, the specified one first."""
+    for name in sorted({*edition.operators, *edition.planned}):
+        described = catalogue.operator(name)
+        for version in described.specified_first if described else ():
+            resolved = signature(name, version, edition.name)
+            if resolved is not None:
+                yield resolved
+
+
+def stated(tailoring: Tailoring | None) -> StatedTailoring | None:
+    """A tailoring as a condition states it."""
+    return None if tailoring is None else StatedTailoring(tailoring.name, tailoring.file, tailoring.sha256)
 
 
 class ActiveRules(Struct, frozen=True, eq=False, dict=True):
@@ -39,6 +55,11 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     edition: Edition
     strict: bool = False
     tailoring: Tailoring | None = None
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """The conditions of a verdict by these rules on a model as its file states it."""
+        return Conditions(edition=self.edition.name, strict_versions=self.strict, tailoring=stated(self.tailoring))
 
     @cached_property
     def editions(self) -> Editions:

@@ -29,7 +29,7 @@ def selected_report(report: Report, chosen: Collection[str], ignored: Collection
         counts=counts,
         verdict=overall({count.verdict for count in counts}),
         rules={slug: rule for slug, rule in report.rules.items() if slug in keep},
-        partial=" ".join(selection),
+        conditions=replace(report.conditions, selection=" ".join(selection)),
     )
 
 

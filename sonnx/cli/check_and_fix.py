@@ -8,15 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sonnx.api.checks import check
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path
 from sonnx.base.progress import clock
-from sonnx.cli.project_table import FILE, TABLE, ProjectOptions
+from sonnx.checker.report import Report
+from sonnx.cli.project_table import ProjectOptions
 from sonnx.model.files import models_of
+from sonnx.report.check_text import brief
 
 SHARED = ("edition", "bind", "input_shapes", "select", "strict_versions")
 """The options of a check that a rewriting has, too."""
+JUDGED = ("edition", "strict_versions", "tailoring", "ignore")
+"""The options of the check of a rewritten model; it has the numbers of its symbols."""
 EXCLUDED = (
     "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "facts", "resume", "cluster", "jobs",
     "timeout", "memory", "limits", "statistics", "quiet", "full",
@@ -25,7 +30,7 @@ EXCLUDED = (
 
 
 def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], project: ProjectOptions) -> int:
-    """Rewrite the models; the worst exit code of their checks.
+    """Rewrite the models, and judge each as a check of its new file does; the worst exit code.
 
     Raises:
         UsageError: options that have no effect here, or the file for a rewritten model exists.
@@ -50,7 +55,11 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
             result = fix(name, **{option: options[option] for option in SHARED}, name=name)
         result.write(target)
         sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")
-        codes.add(result.after.exit_code(parsed.accept_assumptions))
+        judged: Report = result.after
+        if options["tailoring"] is not None or options["ignore"]:
+            judged = check(str(target), **{option: options[option] for option in JUDGED}, name=str(target))
+            sys.stdout.write(f"{brief(judged)}\n")
+        codes.add(judged.exit_code(parsed.accept_assumptions))
     if project.note:
-        sys.stdout.write(f"note: of the table [{TABLE}] of {FILE} only the edition holds for --fix\n")
+        sys.stdout.write(f"note: {project.note}\n")
     return worst_exit_code(codes)

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from sonnx.base.reported import reported
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import PlaceKind, Verdict
 from sonnx.equivalence.result import Answer, File
 
@@ -119,8 +121,8 @@ class ModelChanges(Struct, frozen=True):
     """The first model."""
     second: File
     """The second model."""
-    edition: str
-    """The edition of the profile."""
+    conditions: Conditions
+    """What the result holds for."""
     answer: Answer | None
     """Whether both are the same function; null where their inputs or outputs differ."""
     claim: str
@@ -135,6 +137,12 @@ class ModelChanges(Struct, frozen=True):
     """The findings that come and go."""
     evidence: tuple[EvidenceStanding, ...]
     """Which evidence stands."""
+
+    @property
+    @reported
+    def edition(self) -> str:
+        """The edition of the profile."""
+        return self.conditions.edition or ""
 
     def number(self, status: NodeStatus) -> int:
         """The number of nodes with a status."""

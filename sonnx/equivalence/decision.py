@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from sonnx.bounds.bound import constant_files
+from sonnx.checker.conditions import Conditions
+from sonnx.checker.report import Finding
+from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.implementations import largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
-from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
 from sonnx.equivalence.terms import Store, Term, run_domain
@@ -20,6 +24,8 @@ from sonnx.equivalence.unmatched import first_unmatched, name_of
 from sonnx.equivalence.walk import Cut, Walk
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import Model, Node
+from sonnx.model.scopes import stored_tensors
+from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
 
@@ -60,11 +66,20 @@ def compare_sized(
     """The same of models whose symbols have the numbers of the options."""
     edition = catalogue.edition_named(options.edition).name
     pairing = paired(first.model, second.model, options.renamed)
+    not_valid = tuple(_not_valid((first, second), edition))
+    if not_valid:
+        undecided = tuple(ComparedOutput(*names, Answer.UNDECIDED) for names in pairing.outputs.items())
+        conditions = conditions_of(first, second, options)
+        return ModelComparison(
+            Equivalence(first.file, second.file, conditions, Answer.UNDECIDED, undecided, not_valid=not_valid)
+        )
+    _require_external_data(first, second)
     is_one_file = pairing.keeps_names and same_content(first, second)
     if is_one_file and not options.box and _is_function(first.model):
         outputs = tuple(ComparedOutput(name, partner, Answer.IDENTICAL) for name, partner in pairing.outputs.items())
-        result = Equivalence(first.file, second.file, edition, Answer.IDENTICAL, outputs, same_content=True)
-        return ModelComparison(result)
+        conditions = conditions_of(first, second, options)
+        answer = Answer.IDENTICAL.at_sizes if conditions.has_sizes else Answer.IDENTICAL
+        return ModelComparison(Equivalence(first.file, second.file, conditions, answer, outputs, same_content=True))
     task = _Task(pairing, edition, options, run_domain(edition) if domain is None else domain, is_one_file)
     matched = task.matched(first, second)
     if matched.decided:
@@ -80,6 +95,55 @@ def compare_sized(
         not further.result.proved and NO_VALUE in further.result.bits
     )
     return further if is_refuted else comparison
+
+
+def conditions_of(
+    first: Side, second: Side, options: PairOptions, tried: Mapping[str, tuple[int, ...]] | None = None
+) -> Conditions:
+    """What an answer holds for; `tried` are the shapes that the tool chose."""
+    digests = {f"{name} model": side.file.sha256 for name, side in (("first", first), ("second", second))}
+    digests = {role: digest for role, digest in digests.items() if digest}
+    for name, side in (("first", first), ("second", second)):
+        if side.folder is not None:
+            files = constant_files(side.model, side.folder)
+            digests |= {f"{file} of the {name} model": digest for file, digest in files.items()}
+    return Conditions.of(
+        options,
+        tried=dict(tried or {}),
+        hypotheses=options.hypotheses if isinstance(options, EquivalenceOptions) and options.box else None,
+        digests=digests,
+    )
+
+
+def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
+    """A sentence for each model that is not valid ONNX: it defines no function.
+
+    An output without a declared type has that of the node that makes it, so that its declaration decides nothing here.
+    """
+    for place, side in zip(("first", "second"), sides, strict=True):
+        report = check_model(side.model, "", CheckRequest(edition), side.file.name)
+        broken = next(filter(_breaks_function, report.findings), None)
+        if broken is not None:
+            yield (
+                f"the {place} model is not valid ONNX: {broken.rule} fails at {broken.where.place} ({broken.actual})"
+            )
+
+
+def _breaks_function(finding: Finding) -> bool:
+    is_undeclared_output = finding.rule == "interface-declared" and finding.where.place.startswith("graph/output")
+    return finding.breaks_onnx and not is_undeclared_output
+
+
+def _require_external_data(*sides: Side) -> None:
+    """Read the constants that stand in other files.
+
+    Raises:
+        NotExecutable: one is missing, or has other bytes than its model states.
+    """
+    for side in sides:
+        for tensor in stored_tensors(side.model):
+            if tensor.external is not None:
+                decode(tensor, side.folder)
 
 
 def _is_function(model: Model) -> bool:
@@ -182,16 +246,16 @@ class _Task(Struct, frozen=True):
         decisions = dict.fromkeys(f"{one.operator}: {name_of(one, matched.names[0])}" for one, _ in jumps)
         constants = sorted(map(matched.constant, cuts), key=lambda constant: -constant.relative)
         is_rounding = answer is Answer.ROUNDING
+        conditions = conditions_of(first, second, options, shapes)
         return Equivalence(
             first=first.file,
             second=second.file,
-            edition=self.edition,
-            answer=answer,
+            conditions=conditions,
+            answer=answer.at_sizes if conditions.has_sizes else answer,
             outputs=tuple(
                 ComparedOutput(name, partner, answers[name], bounds.get(name))
                 for name, partner in self.pairing.outputs.items()
             ),
-            binding=shapes,
             constants=tuple(constants),
             decisions=tuple(decisions) if is_rounding else (),
             quanta=tuple(quanta) if is_rounding else (),
@@ -201,9 +265,8 @@ class _Task(Struct, frozen=True):
             bits="" if witness is not None else searched.bits,
             assumptions=tuple(walk.store.assumptions),
             theorems=tuple(walk.store.theorems) if answer in (Answer.IDENTICAL, Answer.ROUNDING) else (),
-            hypotheses=options.hypotheses if options.box else "",
-            box=tuple(options.box),
             same_content=self.is_one_file,
+            max_difference=options.max_difference,
         )
 
 

@@ -20,7 +20,7 @@ from sonnx.equivalence.changes import (
     ModelChanges,
     NodeChange,
 )
-from sonnx.equivalence.decision import compare_sized
+from sonnx.equivalence.decision import compare_sized, conditions_of
 from sonnx.equivalence.interpretation import terms_of
 from sonnx.equivalence.node_changes import NodeComparison
 from sonnx.equivalence.node_pairs import GraphTerms, Pairs
@@ -56,7 +56,7 @@ def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
     request = CheckRequest(edition)
     reports = [check_model(side.model, "", request, side.file.name) for side in (first, second)]
     return ModelChanges(
-        first.file, second.file, edition,
+        first.file, second.file, conditions_of(first, second, options, answer.binding if answer else {}),
         None if answer is None else answer.answer,
         claim,
         tuple(_header(first.model, second.model, options.renamed)),
@@ -179,7 +179,7 @@ def _evidence(nodes: Sequence[NodeChange], answer: Equivalence | None) -> Iterat
     identical = sum(pair.value is Answer.IDENTICAL for pair in pairs)
     unchanged = sum(pair.upstream_unchanged for pair in pairs)
     total = sum(node.second is not None for node in nodes)
-    all_same = answer is not None and answer.answer is Answer.IDENTICAL and not answer.binding
+    all_same = answer is not None and answer.answer.at_any_size is Answer.IDENTICAL and not answer.binding
 
     def of(number: int) -> str:
         return f"{number} of {plural(total, 'node')} of the second model"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.options import Argument, amount
+from sonnx.base.options import HOW_IT_IS_CALLED, WHAT_IS_SHOWN, Argument, amount, positive
 from sonnx.checker.options import EditionOptions
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
@@ -45,14 +45,14 @@ class PairOptions(EditionOptions, frozen=True, kw_only=True):
     ] = 8
     seed: int = 0
     """The seed of these inputs."""
-    names: tuple[str, str] | None = None
+    names: Annotated[tuple[str, str] | None, HOW_IT_IS_CALLED] = None
     """What the result calls the models; the names of the files if None."""
 
 
 class DiffOptions(PairOptions, frozen=True, kw_only=True):
     """What is shown of the changes between two models."""
 
-    drawn: bool = False
+    drawn: Annotated[bool, WHAT_IS_SHOWN] = False
     """The page of the result draws both graphs."""
 
 
@@ -64,11 +64,23 @@ class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
         Collection[str],
         Argument("the range of an input: bounds the difference of two implementations", "NAME=[LOW,HIGH]"),
     ] = ()
+    sizes_as_given: Annotated[
+        bool, Argument("exit 0 also where the answer holds for the sizes only that the tool chose for open ones")
+    ] = False
+    max_difference: Annotated[
+        float | None,
+        Argument(
+            "with --box: exit 1 if outputs equal up to rounding may differ by more than X, 3 if that is not known",
+            metavar="X",
+            read=positive,
+        ),
+    ] = None
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     witness: Annotated[
         Path | None,
         Argument(
             "a new folder for the input on which the models differ: NAME.npy for each graph input", "DIR", read=Path
         ),
+        WHAT_IS_SHOWN,
     ] = None
     """Written by the command."""

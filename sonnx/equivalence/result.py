@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from sonnx.base.reported import HIDDEN
+from sonnx.base.reported import HIDDEN, reported
+from sonnx.checker.conditions import Conditions
 
 
 class Answer(StrEnum):
@@ -18,6 +18,19 @@ class Answer(StrEnum):
     ROUNDING = "equal up to rounding"
     DIFFERENT = "different"
     UNDECIDED = "not decided"
+    IDENTICAL_AT_SIZES = "identical for these sizes"
+    ROUNDING_AT_SIZES = "equal up to rounding for these sizes"
+
+    @property
+    def at_sizes(self) -> Answer:
+        """The answer where it holds for the sizes that were looked at only."""
+        sized = {Answer.IDENTICAL: Answer.IDENTICAL_AT_SIZES, Answer.ROUNDING: Answer.ROUNDING_AT_SIZES}
+        return sized.get(self, self)
+
+    @property
+    def at_any_size(self) -> Answer:
+        """What is known, whatever sizes it holds for."""
+        return next((answer for answer in Answer if answer.at_sizes is self), self)
 
 
 class File(Struct, frozen=True):
@@ -130,14 +143,12 @@ class Equivalence(Struct, frozen=True):
     """The first model."""
     second: File
     """The second model."""
-    edition: str
-    """The edition whose texts define the operators."""
+    conditions: Conditions
+    """What the answer holds for."""
     answer: Answer
     """The answer for all outputs: the weakest one."""
     outputs: tuple[ComparedOutput, ...]
     """The answer for each pair of outputs."""
-    binding: Mapping[str, tuple[int, ...]] = {}
-    """The shapes of inputs for which the answer holds, where it does not hold for all values of symbols."""
     constants: tuple[RoundedConstant, ...] = ()
     """The folded or rounded constants, the largest difference first."""
     decisions: tuple[str, ...] = ()
@@ -156,24 +167,65 @@ class Equivalence(Struct, frozen=True):
     """What the answer rests on beside the theorems and the definitions of operators."""
     theorems: tuple[str, ...] = ()
     """The theorems the answer rests on."""
-    hypotheses: str = ""
-    """What is assumed of implementations in the differences of outputs; "" without a box."""
-    box: tuple[str, ...] = ()
-    """The ranges of inputs for these differences."""
     same_content: bool = False
     """Both files have the same bytes."""
+    not_valid: tuple[str, ...] = ()
+    """Why a model is not valid ONNX, so that it defines no function, as sentences."""
+    max_difference: float | None = None
+    """The largest difference that is accepted; null for any."""
+
+    @property
+    @reported
+    def edition(self) -> str:
+        """The edition whose texts define the operators."""
+        return self.conditions.edition or ""
+
+    @property
+    @reported
+    def binding(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of inputs for which the answer holds, where it does not hold for all values of symbols."""
+        return self.conditions.tried
+
+    @property
+    @reported
+    def hypotheses(self) -> str:
+        """What is assumed of implementations in the differences of outputs; "" without a box."""
+        return self.conditions.hypotheses or ""
+
+    @property
+    @reported
+    def box(self) -> tuple[str, ...]:
+        """The ranges of inputs for these differences."""
+        return self.conditions.box
 
     @property
     def proved(self) -> bool:
         """Whether the models are the same function, exactly or up to rounding."""
-        return self.answer in (Answer.IDENTICAL, Answer.ROUNDING)
+        return self.answer.at_any_size in (Answer.IDENTICAL, Answer.ROUNDING)
 
-    def exit_code(self, *, identical: bool = False) -> Literal[0, 1, 3]:
+    @property
+    @reported
+    def largest_difference(self) -> float | None:
+        """At least the difference of two implementations of outputs that are equal up to rounding; null if unknown."""
+        rounded = [output.difference for output in self.outputs if output.answer is Answer.ROUNDING]
+        known = [difference for difference in rounded if difference is not None]
+        return max(known, default=0.0) if len(known) == len(rounded) else None
+
+    def exit_code(self, *, identical: bool = False, sizes_as_given: bool = False) -> Literal[0, 1, 3]:
         """0 where the models are the same function, 1 where they differ, 3 where neither is known.
 
         Args:
             identical: 0 for identical models only; models equal up to rounding have 1 then.
+            sizes_as_given: 0 also where the tool chose sizes, and the answer holds for these only.
         """
-        if self.answer is Answer.UNDECIDED:
+        known = self.answer.at_any_size
+        if known is Answer.UNDECIDED:
             return 3
-        return 0 if self.answer is Answer.IDENTICAL or (self.proved and not identical) else 1
+        if known is Answer.DIFFERENT or (known is Answer.ROUNDING and identical):
+            return 1
+        if known is Answer.ROUNDING and self.max_difference is not None:
+            if self.largest_difference is None:
+                return 3
+            if self.largest_difference > self.max_difference:
+                return 1
+        return 3 if self.conditions.tried and not sizes_as_given else 0

@@ -56,7 +56,14 @@ def argument(about: AuditDocument) -> tuple[Element, ...]:
     ]
     errata = plural(len(about.known_problems), "erratum", "errata")
     assumed = ("A1",) if about.assumptions else ()
+    limits = ", ".join(about.conditions.limits()).removeprefix(f"edition {edition}").removeprefix(", ")
     top = f"The model {escape(model.file)} conforms to edition {edition} of the SONNX profile"
+    top += f" ({limits})" if limits else ""
+    records = [
+        f"{escape(record.id)} until {record.last_day}"
+        for record in (about.conditions.deviations.records if about.conditions.deviations else ())
+    ]
+    top += f", with the deviations {', '.join(records)}" if records else ""
     elements = [
         Element("G1", GOAL, top, _joint(claim.state for claim in claims), ("S1",), ("C1", "C2", *assumed)),
         Element("C1", CONTEXT, f"SHA-256 {model.sha256[:16]}…, and the options of the check", files=("audit.json",)),
@@ -86,6 +93,7 @@ def _joint(states: Iterable[str]) -> str:
 
 DERIVED = {
     Answer.IDENTICAL: "met", Answer.ROUNDING: "met", Answer.DIFFERENT: "not met", Answer.UNDECIDED: "open",
+    Answer.IDENTICAL_AT_SIZES: "met", Answer.ROUNDING_AT_SIZES: "met",
 }  # fmt: skip
 """The state of the goal by the answer of the comparison."""
 
@@ -98,7 +106,7 @@ def _optional_goals(about: AuditDocument) -> Iterator[Element]:
     if about.rewrites is not None:
         yield Element("G7", GOAL, "The model computes the values of the model it was rewritten from", "open", ("Sn5",))
     if about.derived_from is not None:
-        state = DERIVED[Answer(about.derived_from.answer)]
+        state = "open" if about.derived_from.only_for else DERIVED[Answer(about.derived_from.answer)]
         yield Element("G8", GOAL, "The model is the same function as its original", state, ("Sn6",))
     if about.properties:
         statement = "The stated properties hold in every implementation that their certificates describe"

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.certified_properties import ShownProperty
 from sonnx.evidence.derivation import ComparedOriginal
@@ -152,6 +153,8 @@ class AuditDocument(Struct, frozen=True, kw_only=True):
     """The version of the format of report.json."""
     model: ModelIdentity
     """The model."""
+    conditions: Conditions
+    """What the claims of the pack hold for."""
     verdict: Verdict
     """The verdict on it."""
     exit: int

@@ -7,15 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import error as struct_error
+from typing import Any
 
 from msgspec import Struct
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.base.files import sha256, whole_bytes
+from sonnx.base.files import json_value, sha256, whole_bytes
+from sonnx.checker.conditions import Conditions
+from sonnx.model.ir import Model
+from sonnx.model.symbols import bind_symbols
 from sonnx.properties import certificate_checker
 
 FOLDER = "properties"
+ONE_ROW = "for one row: each dimension of the input that the model leaves open is 1"
 LIMIT = (
     "A property is shown for all inputs of its boxes, in every implementation that its claim describes; the program "
     "beside the certificates checks them without this tool."
@@ -38,6 +43,8 @@ class ShownProperty(Struct, frozen=True):
     """What the certificate shows."""
     parts: int
     """The parts of the box that it decides."""
+    conditions: str
+    """What it holds for, in words."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +55,34 @@ class CertifiedProperties:
     files: dict[str, bytes]
 
 
-def certified_properties(paths: Sequence[Path], data: bytes) -> CertifiedProperties:
+def certified_properties(
+    paths: Sequence[Path], data: bytes, model: Model, pack_conditions: Conditions
+) -> CertifiedProperties:
     """Check the certificate of each property, which stands beside it with the ending .json.
 
     Args:
         paths: .vnnlib files.
         data: the bytes of the model.
+        model: the model as it is in its file.
+        pack_conditions: what the pack holds for.
 
     Raises:
-        UsageError: a file is missing, two have one name, or a certificate does not show its property of this model.
+        UsageError: a file is missing, two have one name, or a certificate does not show its property of this model, or
+            for other sizes than those of the pack.
     """
     twice = [name for name, number in Counter(path.name for path in paths).items() if number > 1]
     if twice:
         raise UsageError(f"two properties have the name {quote(twice[0])}")
-    rows = [_checked(path, data) for path in paths]
+    rows = [_checked(path, data, model, pack_conditions) for path in paths]
     files = {f"{FOLDER}/{name}": content for _, contents in rows for name, content in contents}
     if rows:
         files[f"{FOLDER}/{CHECKER.name}"] = CHECKER.read_bytes()
     return CertifiedProperties(tuple(about for about, _ in rows), files)
 
 
-def _checked(path: Path, data: bytes) -> tuple[ShownProperty, tuple[tuple[str, bytes], ...]]:
+def _checked(
+    path: Path, data: bytes, model: Model, pack_conditions: Conditions
+) -> tuple[ShownProperty, tuple[tuple[str, bytes], ...]]:
     contents = tuple(_contents(path))
     (name, source), (beside, certificate) = contents
     try:
@@ -77,8 +91,38 @@ def _checked(path: Path, data: bytes) -> tuple[ShownProperty, tuple[tuple[str, b
         raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct_error) as reason:
         raise UsageError(f"{quote(beside)} is not a certificate of {quote(name)} ({type(reason).__name__})") from None
+    stated = json_value(certificate).get("conditions")
+    _require_sizes(beside, model, pack_conditions, stated)
+    words = str(stated["words"]) if isinstance(stated, dict) and "words" in stated else ONE_ROW
     hashes = sha256(source), sha256(certificate)
-    return ShownProperty(name, hashes[0], beside, hashes[1], certificate_checker.CLAIM, parts), contents
+    return ShownProperty(name, hashes[0], beside, hashes[1], certificate_checker.CLAIM, parts, words), contents
+
+
+def _require_sizes(certificate: str, model: Model, pack: Conditions, stated: Any) -> None:
+    """Refuse a certificate that is about other sizes than the pack: its checker reads each open dimension as 1.
+
+    Raises:
+        UsageError: the pack gives a dimension another number, or the certificate states one.
+    """
+    sized = {value.name: value.type.shape for value in bind_symbols(model, pack.sizes, pack.input_shapes).graph.inputs}
+    for value in model.graph.inputs:
+        for place, extent in enumerate(value.type.shape or ()):
+            now = (sized[value.name] or ())[place]
+            if not isinstance(extent, int) and isinstance(now, int) and now != 1:
+                raise UsageError(
+                    f"{quote(certificate)} is about one row, in which dimension {place} of {quote(value.name)} is 1; "
+                    f"in the pack it is {now}"
+                )
+    if not isinstance(stated, dict):
+        return
+    for key, numbers in (("sizes", pack.sizes), ("input_shapes", pack.input_shapes)):
+        their = stated.get(key)
+        for name, number in their.items() if isinstance(their, dict) else ():
+            own = numbers.get(name, number) if isinstance(numbers, dict) else number
+            if (list(own) if isinstance(own, tuple) else own) != number:
+                raise UsageError(
+                    f"{quote(certificate)} holds for {quote(name)} = {number}; the pack is about {quote(name)} = {own}"
+                )
 
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 KIND = "float[2, 3]"
-HEADER = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x, float[2, 3] z)'
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 
 
 class PairCase(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,11 +33,12 @@ class PairCase(Struct, frozen=True, forbid_unknown_fields=True):
     answer: Answer
     because: str
     kind: str = KIND
+    input: str = KIND
 
     def models(self) -> Iterator[bytes]:
         """Both models, encoded."""
         for body in (self.first, self.second):
-            yield from_text(f"{HEADER} => ({self.kind} y) {{ {body} }}")
+            yield from_text(f"{HEADER} g ({self.input} x, {self.input} z) => ({self.kind} y) {{ {body} }}")
 
     def wrong(self) -> str:
         """How the answer differs, "" if it does not."""

@@ -15,7 +15,7 @@ from sonnx.base.files import sha256
 from sonnx.checker.request import CheckRequest
 from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
-from sonnx.equivalence.result import Answer, GeneratedInput, Quantum, UnmatchedPair
+from sonnx.equivalence.result import GeneratedInput, Quantum, UnmatchedPair
 from sonnx.equivalence.sides import side_of
 from sonnx.evidence.identity import ExternalFile, external_files
 from sonnx.model.ir import Model
@@ -143,7 +143,7 @@ def derivation(
         tuple(equivalence.theorems),
         tuple(map(escape, equivalence.assumptions)),
     )
-    proved = equivalence.answer in (Answer.IDENTICAL, Answer.ROUNDING)
+    proved = equivalence.proved
     return Derivation(about, frozenset(equivalence.theorems if proved else ()), equivalence.exit_code())
 
 

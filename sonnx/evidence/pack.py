@@ -22,6 +22,7 @@ from sonnx.base.escaping import escape
 from sonnx.base.files import whole_bytes, write_folder
 from sonnx.base.reported import indented, json_text
 from sonnx.checker import deviation_records, deviations
+from sonnx.checker.conditions import MODEL, settings_of
 from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
@@ -42,7 +43,8 @@ from sonnx.evidence.certified_properties import FOLDER as PROPERTIES_FOLDER
 from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
 from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
-from sonnx.evidence.derivation import derivation
+from sonnx.evidence.derivation import Derivation, derivation
+from sonnx.evidence.identity import PackageIdentity
 from sonnx.evidence.objectives import absent_files, objectives_data
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.requirements_exchange import requirements_document
@@ -69,6 +71,8 @@ CONFIGURATION = "configuration"
 """The folder of the files of the project, by kind."""
 SINCE = f"{CONFIGURATION}/since"
 """The folder of the document of an earlier pack."""
+EVIDENCE_PATHS = ("rewrites", "proofs", "since", "derived_from")
+"""The options that name evidence; the digests of what is read state it, whatever its path."""
 LIMITS = (
     "The pack is about the bytes with the stated SHA-256, under the stated edition, options and files of the project.",
     "It is evidence for an assessment. It is not a certificate, and the tool is not qualified for any standard.",
@@ -113,6 +117,11 @@ class EvidencePack:
         write_folder(folder, {**self.files, **signature, RUN: json_text(run).encode()})
 
 
+def python_version() -> str:
+    """The implementation and the version of Python."""
+    return f"{platform.python_implementation()} {platform.python_version()}"
+
+
 def run_record(model: Path, derived_from: Path | None, started: datetime) -> RunRecord:
     """What run.json says of the run that writes a pack."""
     return RunRecord(
@@ -124,18 +133,24 @@ def run_record(model: Path, derived_from: Path | None, started: datetime) -> Run
         ended=datetime.now(UTC).isoformat(timespec="seconds"),
         host=platform.node(),
         system=platform.platform(),
-        python=f"{platform.python_implementation()} {platform.python_version()}",
+        python=python_version(),
         executable=sys.executable,
     )
 
 
-def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None) -> EvidencePack:
+def pack(
+    source: Path | bytes,
+    options: AuditOptions,
+    folder: Path | None = None,
+    packages: tuple[PackageIdentity, ...] | None = None,
+) -> EvidencePack:
     """Check the model and collect the evidence.
 
     Args:
         source: the model.
         options: of the pack.
         folder: the pack that has the files of the box, where it is rebuilt.
+        packages: what the pack says of the packages of its environment; those of this one if None.
 
     Raises:
         Unreadable: the file is not a readable ONNX model.
@@ -156,13 +171,15 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     report = boxed.report if boxed is not None else report
     if options.deviations is not None and options.date is not None:
         [report] = deviations.apply((report,), deviation_records.read(options.deviations), options.date)
+    settings = settings_of(replace(options, **dict.fromkeys(EVIDENCE_PATHS), properties=(), suites=()))
+    report = replace(report, conditions=replace(report.conditions, settings=settings))
     code = report.exit_code(options.accept_assumptions)
     run = CheckRun([report], {}, code, options.accept_assumptions)
     derived = None
     if options.derived_from is not None:
         derived = derivation(options.derived_from, model, name, digest, own and own.parent, check)
         code = derived.worst(code)
-    shown_properties = certified_properties(tuple(options.properties), data)
+    shown_properties = certified_properties(tuple(options.properties), data, model, report.conditions)
     files = {
         f"report.{name}": render(format_, run).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
@@ -171,7 +188,7 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     files |= shown_properties.files
     versions = identity.operators_used(model)
     used = list(dict.fromkeys(name for name, _ in versions))
-    tested, copies = suite_reports.suite_reports(tuple(options.suites), used)
+    tested, copies = suite_reports.suite_reports(tuple(options.suites), used, report.edition)
     files |= copies
     named = pack_parts.theorems(record) if record is not None else set()
     named |= pack_parts.theorems_about(box_evidence.TOPIC) if boxed is not None else set()
@@ -184,6 +201,7 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
     matrix = list(traces(relied_on, {rule.slug: rule for rule in _known(report, used)}).values())
     stated = _stated(options, report, record, boxed, shown_properties, tested)
     about = AuditDocument(
+        conditions=replace(report.conditions, digests=_digests(digest, stated, derived, shown_properties, tested)),
         report_format=CheckDocument(0, (), ()).format,
         model=identity.about_model(model, name, digest, len(data), own and own.parent),
         verdict=report.verdict,
@@ -191,7 +209,7 @@ def pack(source: Path | bytes, options: AuditOptions, folder: Path | None = None
         command=("sonnx", "audit", name, *stated.command_line()),
         options=stated.as_json(complete=True),
         tool=identity.about_tool(),
-        packages=identity.about_packages(),
+        packages=identity.about_packages() if packages is None else packages,
         edition=identity.about_edition(catalogue.editions().editions[report.edition], used),
         rewrites=record,
         derived_from=derived.about if derived is not None else None,
@@ -277,8 +295,8 @@ def _stated(
     return replace(
         options,
         edition=report.edition,
-        bind=dict(report.bound),
-        input_shapes=dict(report.input_shapes),
+        bind=report.bound,
+        input_shapes=report.input_shapes,
         **inside,
         proofs=options.proofs and Path(pack_parts.CERTIFICATES),
         box=() if boxed is None else boxed.texts,
@@ -287,6 +305,25 @@ def _stated(
         properties=tuple(Path(PROPERTIES_FOLDER, shown.file) for shown in properties.about),
         suites=tuple(Path(suite_reports.FOLDER, implementation.file) for implementation in tested),
     )
+
+
+def _digests(
+    model: str,
+    stated: AuditOptions,
+    derived: Derivation | None,
+    properties: CertifiedProperties,
+    tested: Sequence[suite_reports.TestedImplementation],
+) -> dict[str, str]:
+    """The SHA-256 of the model, and of each file of evidence that was given, by its role."""
+    digests = {MODEL: model}
+    if derived is not None:
+        digests["original model"] = derived.about.original.sha256
+    for shown in properties.about:
+        digests |= {
+            f"property {shown.file}": shown.sha256,
+            f"certificate {shown.certificate}": shown.certificate_sha256,
+        }
+    return digests | {f"suite report {implementation.file}": implementation.sha256 for implementation in tested}
 
 
 def _assumed(report: Report) -> Iterator[AssumedCondition]:

@@ -1,25 +1,46 @@
-"""Verification of an evidence pack: it is rebuilt from its own files and the model, and compared byte for byte."""
+"""Verification of an evidence pack: it is rebuilt from its own files and the model, and compared byte for byte.
+
+The pack states the packages of the environment that made it.  It is rebuilt with these, so that a difference of a file
+is one of the content; the packages, Python and the machine are compared beside it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import MsgspecError, convert
+from msgspec import MsgspecError, Struct, convert
 from msgspec.structs import asdict, replace
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import json_value, whole_bytes
 from sonnx.base.resources import tool_version
+from sonnx.evidence import identity
 from sonnx.evidence.audit_document import Manifest, RunRecord
+from sonnx.evidence.identity import PackageIdentity
 from sonnx.evidence.options import AuditOptions
-from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack
+from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack, python_version
 from sonnx.evidence.signature import SIGNATURE
 from sonnx.model.reader import Unreadable
+
+
+class PackVerification(Struct, frozen=True):
+    """What differs between a pack and a fresh run, as sentences."""
+
+    content: tuple[str, ...] = ()
+    """Of the model, rules, verdicts, theorems or statements, or of the files of the pack."""
+    environment: tuple[str, ...] = ()
+    """Of the packages, of Python, or of the machine."""
+
+    @property
+    def exit_code(self) -> int:
+        """0; 1 where the content is not reproduced; 3 where it is, in another environment."""
+        return 1 if self.content else Unfinished.exit_code if self.environment else 0
 
 
 def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[str, bytes]:
@@ -37,6 +58,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     try:
         document = json_value(whole_bytes(folder / AUDIT))
         options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
+        packages = convert(document["packages"], tuple[PackageIdentity, ...])
     except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
         raise UsageError(
             f"{folder / AUDIT} does not state the options of the pack as this version writes them "
@@ -52,7 +74,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     }
     paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
     options = replace(options, **paths | {"name": name, "derived_from": original})
-    return pack(model, options, folder).files
+    return pack(model, options, folder, packages).files
 
 
 def _another_version(document: Any) -> str:
@@ -67,8 +89,40 @@ def _another_version(document: Any) -> str:
     )
 
 
-def pack_differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
-    """One sentence for each difference between the pack and a fresh run; none if it is complete and reproducible.
+def verification(folder: Path, model: Path | None, original: Path | None = None) -> PackVerification:
+    """Whether the content of a pack is reproduced, and in an equal environment; see `content_differences`."""
+    content = tuple(dict.fromkeys(content_differences(folder, model, original)))
+    return PackVerification(content, tuple(_environment_differences(_files(folder))))
+
+
+def _environment_differences(files: Mapping[str, bytes]) -> Iterator[str]:
+    """The packages, the version of Python and the machine that a pack states and that are others here."""
+    try:
+        stated = convert(json_value(files[AUDIT])["packages"], tuple[PackageIdentity, ...])
+    except (KeyError, ValueError, TypeError, MsgspecError):
+        return
+    was, now = ({package.name: package for package in each} for each in (stated, identity.about_packages()))
+    for name in sorted(was.keys() | now.keys()):
+        if name not in now:
+            yield f"the package {escape(name)} {escape(was[name].version)} is not installed here"
+        elif name not in was:
+            yield f"the package {escape(name)} {escape(now[name].version)} is not among those of the pack"
+        elif was[name].version != now[name].version:
+            yield f"the package {escape(name)} is {escape(now[name].version)} here, {escape(was[name].version)} there"
+        elif was[name] != now[name]:
+            yield f"the package {escape(name)} {escape(now[name].version)} has other files here than there"
+    run = _run(files)
+    for what, there, here in (
+        ("Python", run.python if run else "", python_version()),
+        ("the system", run.system if run else "", platform.platform()),
+        ("the host", run.host if run else "", platform.node()),
+    ):
+        if there not in ("", here):
+            yield f"{what} is {escape(here)} here, {escape(there)} there"
+
+
+def content_differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
+    """One sentence for each difference between the content of the pack and a fresh run; none if it is reproduced.
 
     Args:
         folder: the pack.

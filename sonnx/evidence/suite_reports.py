@@ -26,6 +26,10 @@ class TestedImplementation(Struct, frozen=True):
     """The base name of the report."""
     sha256: str
     """Its SHA-256."""
+    edition: str
+    """The edition whose texts the suite tests."""
+    suite_sha256: str
+    """The SHA-256 of the suite."""
     implementation: str
     """What the report calls the implementation."""
     hypotheses: str
@@ -41,22 +45,24 @@ class TestedImplementation(Struct, frozen=True):
 
 
 def suite_reports(
-    paths: Sequence[Path], used: Collection[str]
+    paths: Sequence[Path], used: Collection[str], edition: str
 ) -> tuple[tuple[TestedImplementation, ...], dict[str, bytes]]:
     """What the pack says of each report, and their files.
 
     Args:
         paths: JSON reports of `sonnx suite run` or `sonnx suite judge`.
         used: the operators of the model.
+        edition: the edition of the pack.
 
     Raises:
-        UsageError: a file is missing or is not such a report of this version, or two have one name.
+        UsageError: a file is missing or is not such a report of this version, or is about a suite of another edition,
+            or two have one name.
     """
     twice = [name for name, number in Counter(path.name for path in paths).items() if number > 1]
     if twice:
         raise UsageError(f"two suite reports have the name {quote(twice[0])}")
     files = {f"{FOLDER}/{path.name}": _content(path) for path in paths}
-    return tuple(_about(name.partition("/")[2], content, used) for name, content in files.items()), files
+    return tuple(_about(name.partition("/")[2], content, used, edition) for name, content in files.items()), files
 
 
 def _content(path: Path) -> bytes:
@@ -66,15 +72,21 @@ def _content(path: Path) -> bytes:
         raise UsageError(f"{quote(str(path))} cannot be read: {reason.strerror}") from None
 
 
-def _about(name: str, content: bytes, used: Collection[str]) -> TestedImplementation:
+def _about(name: str, content: bytes, used: Collection[str], edition: str) -> TestedImplementation:
     from sonnx.report.document import Standing
     from sonnx.suite.result import Counts, read_run  # most packs have no report, and it loads numpy
 
     run = read_run(name, content)
+    if run.edition != edition:
+        raise UsageError(
+            f"{quote(name)} is about a suite of edition {run.edition}; the pack is about edition {edition}"
+        )
     counted = [run.operators[text] for text in sorted(used) if text in run.operators]
     return TestedImplementation(
         name,
         sha256(content),
+        run.edition,
+        run.suite_sha256,
         run.implementation,
         run.hypotheses,
         run.exit_code,

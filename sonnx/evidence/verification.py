@@ -259,6 +259,8 @@ ANSWERS = {
     Answer.ROUNDING: "only if the ideal values of both models are equal for every input",
     Answer.DIFFERENT: "only with an input on which the exact values differ",
     Answer.UNDECIDED: "where it can show none of the others",
+    Answer.IDENTICAL_AT_SIZES: "only if the exact values of both models are equal for every input of the sizes named",
+    Answer.ROUNDING_AT_SIZES: "only if the ideal values of both models are equal for every input of the sizes named",
 }
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sonnx.base.budget import OutOfTime, require_time
 from sonnx.base.errors import ErrorCondition, Stop
 from sonnx.base.escaping import plural
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import MAX_RUNS as MAX_RUNS_COMPARED
 from sonnx.executor.class_runs import ClassRuns, affordable_cases, deviations_of, selects
@@ -78,7 +79,7 @@ def compare_source(
     runner = ModelRunner(
         source.model, source.place, options.edition, unchecked=options.unchecked, all_values=options.every_node
     )
-    chosen, progress = options.edition or "", options.progress
+    progress = options.progress
     values: Mapping[str, Array] = {}
     for number, inputs_of_run in enumerate(runs):
         progress(f"run {number + 1} of {len(runs)}: exact values")
@@ -86,7 +87,6 @@ def compare_source(
         try:
             require_time()
             exact = runner.run(inputs_of_run)
-            chosen = exact.report.edition if exact.report else chosen
             if tolerance is not None:
                 progress(f"run {number + 1} of {len(runs)}: bounds")
                 tolerance.start(inputs_of_run, exact.values)
@@ -119,7 +119,7 @@ def compare_source(
             stopped = True
             skipped.append("class inputs: the time was over (--timeout)")
     return Comparison(
-        source.name, runtime.title, chosen, options.unchecked, inputs, compared_runs, tuple(comparator.ordered_rows()),
+        source.name, runtime.title, Conditions.of(options), inputs, compared_runs, tuple(comparator.ordered_rows()),
         tuple(skipped), ordinary_runs=ordinary_runs, stopped=stopped, without_classes=tuple(comparator.without_classes),
         reach=reach,
     )  # fmt: skip

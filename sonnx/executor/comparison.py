@@ -15,6 +15,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from sonnx.base.reported import HIDDEN, OptionalText
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import ClassRuns
 from sonnx.executor.distance import INTEGER, ZERO, Distance
@@ -75,7 +76,17 @@ class Optimization(Struct, frozen=True):
 
     level: OptimizationLevel
     """The level of the optimizer."""
-    answer: Literal["identical", "equal up to rounding", "different", "not decided"] | None
+    answer: (
+        Literal[
+            "identical",
+            "equal up to rounding",
+            "different",
+            "not decided",
+            "identical for these sizes",
+            "equal up to rounding for these sizes",
+        ]
+        | None
+    )
     """The answer of sonnx equivalent; null where the graph was not compared."""
     nodes: Number = 0
     """The nodes of the optimized graph."""
@@ -102,19 +113,14 @@ class Comparison:
 
     model: str
     runtime: str
-    edition: str
-    unchecked: bool
+    conditions: Conditions
     inputs: str
     runs: int
     rows: tuple[Row, ...]
     skipped: tuple[str, ...] = ()
     """Runs without exact values, each with the reason."""
-    sha256: str = ""
-    """The hash of the bytes of the model, "" if it was not requested."""
     ordinary_runs: int = 0
     """The runs with ordinary inputs that were compared."""
-    hypotheses: str = ""
-    """The hypotheses of the bounds that every value was compared with, "" for none."""
     not_measured: str = ""
     """That they were not measured with this runtime and version, as a sentence; "" where they were or need not be."""
     stopped: bool = False
@@ -129,6 +135,26 @@ class Comparison:
     """The optimized graphs of the runtime, where they were asked for."""
     reach: Reach | None = None
     """With --every-node: which value classes nodes meet when the whole model runs; None where it was not searched."""
+
+    @property
+    def edition(self) -> str:
+        """The edition; "" where the model was not checked."""
+        return (self.conditions.edition or "") if self.conditions.checked else ""
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether a model was compared without a check of its conformance."""
+        return not self.conditions.checked
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the bytes of the model, "" if it was not requested."""
+        return self.conditions.digests.get(MODEL, "")
+
+    @property
+    def hypotheses(self) -> str:
+        """The hypotheses of the bounds that every value was compared with, "" for none."""
+        return self.conditions.hypotheses or ""
 
     @property
     def first_diverging(self) -> Row | None:

@@ -166,10 +166,10 @@ def check_conforming(
         NotExecutable: the file of a constant cannot be read.
     """
     checked = stated_facts(model, active)
-    report = check_facts(checked, active, Subject(name))
+    report = check_facts(checked, active, Subject(name, active.conditions))
     if report.verdict is Verdict.UNDECIDED:
         checked = stated_facts(with_external_data(model, folder), active)
-        report = check_facts(checked, active, Subject(name))
+        report = check_facts(checked, active, Subject(name, active.conditions))
     if report.verdict in RUNNABLE_VERDICTS:
         return checked, report
     first, further = report.roots[0], len(report.roots) - 1

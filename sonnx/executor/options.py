@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import UsageError
-from sonnx.base.options import Argument, amount
+from sonnx.base.options import WHAT_IS_SHOWN, Argument, amount
 from sonnx.checker.options import Edition, EditionOptions, ModelOptions, Unchecked
 
 LIMITS = RuntimeLimits()
@@ -52,7 +52,7 @@ class ExecutionOptions(ModelOptions, frozen=True):
     all_values: AllValues = False
     bits: Annotated[bool, Argument("compare every bit of NaNs, too")] = False
     unchecked: Unchecked = False
-    progress: Callable[[str], None] | None = None
+    progress: Annotated[Callable[[str], None] | None, WHAT_IS_SHOWN] = None
     """Called before each node."""
 
 
@@ -140,9 +140,9 @@ class ComparisonOptions(ModelOptions, frozen=True):
         ),
     ] = LIMITS.megabytes
     unchecked: Unchecked = False
-    hashed: bool = False
+    hashed: Annotated[bool, WHAT_IS_SHOWN] = False
     """Read the whole file once, compare these bytes and state their SHA-256."""
-    progress: Callable[[str], None] = lambda _: None
+    progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called before each step."""
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.base.files import make_folder, make_new_folder
+from sonnx.base.files import make_folder, make_new_folder, sha256
 from sonnx.base.printable import is_printable
 from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits, enforce
 from sonnx.model.reader import Unreadable, map_file, read_tensor
@@ -127,6 +127,11 @@ def _write_npz(folder: Path, values: Mapping[str, Array]) -> list[str]:
             with archive.open(zipfile.ZipInfo(f"{name}.npy", FIXED_TIME), "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, held, allow_pickle=False)
     return ["outputs.npz"]
+
+
+def array_digest(array: Array) -> str:
+    """The SHA-256 of an array as a tensor of ONNX without a name: of its type, its shape and its elements."""
+    return sha256(_message("", array))
 
 
 def npy(name: str, array: Array) -> bytes:

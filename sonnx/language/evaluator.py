@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from fractions import Fraction
 from functools import lru_cache, reduce
+from itertools import combinations
 from math import isfinite, prod
 from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 from typing import Any, NamedTuple
@@ -71,6 +72,7 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=
 _PLAIN = frozenset({int, str, bool, float})
 """Types whose values Python compares as the language does."""
 _NUMBERS = frozenset({int, float, Fraction})
+_FRACTIONS = frozenset({float, Fraction})
 _FEW = 16
 """Lists of fewer numbers are visited number by number."""
 _UNDEFINED = (Undefined, ValueError, IndexError, ZeroDivisionError)
@@ -92,15 +94,14 @@ def stronger(left: Unknown, right: Unknown) -> Unknown:
 
 
 def strongest(values: Sequence[Any]) -> Unknown | None:
-    """The strongest unknown among values, not inside lists; None where all are known.
-
-    The result has no symbol, because it stands for a value computed from it: N + 1 must not equal N.
-    """
+    """The strongest unknown among values, not inside lists, as a value computed from it; None where all are known."""
     unknown = [value for value in values if type(value) is Unknown]
-    if not unknown:
-        return None
-    worst = reduce(stronger, unknown)
-    return Unknown(worst.cause, worst.reason, because=worst.because) if worst.symbol else worst
+    return computed_from(reduce(stronger, unknown)) if unknown else None
+
+
+def computed_from(unknown: Unknown) -> Unknown:
+    """What an operation on an unknown gives: it has no symbol, because N + 1 and -N must not equal N."""
+    return Unknown(unknown.cause, unknown.reason, because=unknown.because) if unknown.symbol else unknown
 
 
 def undefined(reason: str) -> Unknown:
@@ -142,9 +143,9 @@ class Evaluator:
 
     def field(self, value: Any, name: str) -> Any:
         if type(value) is Unknown:
-            return value
+            return computed_from(value)
         if name == "rank":
-            return value.shape if type(value.shape) is Unknown else len(value.shape)
+            return computed_from(value.shape) if type(value.shape) is Unknown else len(value.shape)
         content = getattr(value, name) if type(value) is TensorFacts else value[name]
         return content.read() if name == "values" and hasattr(content, "read") else content
 
@@ -178,7 +179,7 @@ class Evaluator:
         return _ARITHMETIC[sign](left, right)
 
     def negative(self, value: Any) -> Any:
-        return value if isinstance(value, Unknown) else -value
+        return computed_from(value) if isinstance(value, Unknown) else -value
 
     def compare(self, sign: str, left: Any, right: Any) -> Any:
         if sign == "==":
@@ -199,7 +200,7 @@ class Evaluator:
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             if isinstance(left, Unknown) and isinstance(right, Unknown) and left.symbol and left.symbol == right.symbol:
                 return True
-            return strongest((left, right)) or left
+            return strongest((left, right)) or False
         if type(left) is type(right) is KnownNumbers and left.whole and right.whole:
             self.spend(1 + len(left) // 64)  # at the speed of memory
             return left is right or left == right
@@ -213,13 +214,13 @@ class Evaluator:
     def contains(self, sequence: Any, value: Any) -> bool | Unknown:
         """Whether a list holds a value."""
         if isinstance(sequence, Unknown):
-            return sequence
+            return computed_from(sequence)
         self.spend(len(sequence))
         if _PLAIN.issuperset(map(type, sequence)):
             if type(value) in _PLAIN:
-                return bool(value in sequence)
+                return value == value and bool(value in sequence)  # Python finds the same NaN equal to itself
             if type(value) is Unknown:
-                return strongest((value,)) or value if sequence else False
+                return computed_from(value) if sequence else False
         contained: bool | Unknown = self.negation(
             self.every([self.negation(self.equal(item, value)) for item in sequence])
         )
@@ -246,21 +247,20 @@ class Evaluator:
                 return end
             if isinstance(value, Unknown):
                 unknown = value if unknown is None else stronger(unknown, value)
-        return (not end) if unknown is None else unknown
+        return (not end) if unknown is None else computed_from(unknown)
 
     def negation(self, value: Any) -> Any:
-        return value if isinstance(value, Unknown) else not value
+        return computed_from(value) if isinstance(value, Unknown) else not value
 
     def choice(self, condition: Any, then: Thunk, otherwise: Thunk) -> Any:
         if not isinstance(condition, Unknown):
             return then() if condition else otherwise()
         left, right = then(), otherwise()
-        same = first_unknown((left, right)) is None and left == right
-        return left if same else condition
+        return left if _same(left, right) else computed_from(condition)
 
     def quantify(self, name: str, variable: str, sequence: Any, body: Callable[[Any], Any]) -> Any:
         if isinstance(sequence, Unknown):
-            return sequence
+            return computed_from(sequence)
         edges = body.edges() if isinstance(body, Body) and self.has_classes(sequence) else None
         chosen = different(sequence) if edges is None else self.representatives(sequence, edges)
         self.spend(len(chosen))
@@ -283,7 +283,7 @@ class Evaluator:
         self, variable: str, sequence: Any, body: Callable[[Any], Any], where: Callable[[Any], Any] | None
     ) -> Any:
         if isinstance(sequence, Unknown):
-            return sequence
+            return computed_from(sequence)
         self.spend(len(sequence))
         if where is None:
             return tuple([body(item) for item in sequence])
@@ -294,7 +294,7 @@ class Evaluator:
         return tuple([body(item) for item, take in zip(sequence, chosen, strict=True) if take])
 
     def flatten(self, lists: Any) -> Any:
-        unknown = lists if isinstance(lists, Unknown) else strongest(lists)
+        unknown = computed_from(lists) if isinstance(lists, Unknown) else strongest(lists)
         if unknown is not None:
             return unknown
         self.spend(sum(map(len, lists)))
@@ -327,11 +327,10 @@ class Evaluator:
 
     def _distinct(self, sequence: tuple[Any, ...]) -> Any:
         self.spend(len(sequence))
-        certain = [item for item in sequence if not isinstance(item, Unknown)]
-        if len(set(certain)) < len(certain):
-            return False
-        unknown = strongest(sequence)
-        return True if unknown is None or len(sequence) < 2 else unknown
+        if {int, str}.issuperset(map(type, sequence)):
+            return len(set(sequence)) == len(sequence)
+        self.spend(len(sequence) * (len(sequence) - 1) // 2)
+        return self.every([self.negation(self.equal(one, other)) for one, other in combinations(sequence, 2)])
 
     def _sum(self, sequence: tuple[Any, ...]) -> Any:
         return self._number(sum, sequence)
@@ -352,19 +351,25 @@ class Evaluator:
         return function(sequence) if unknown is None else unknown
 
     def built_in(self, function: BuiltIn, arguments: Sequence[Any]) -> Any:
-        """Call the function where all arguments are known; else interpret its source, which may not need them all."""
+        """Call the function where all arguments are known; else interpret its source, which may not need them all.
+
+        Where the call is undefined the source is interpreted too: a part of the result may be defined.
+        """
         if function.name in OF_DIFFERENT_SHAPES and type(arguments[0]) is tuple:
             arguments = (_different(arguments[0]),)
         self.spend(1 + _size(arguments) // 16)  # a Python loop: an item costs a fraction of an interpreted visit
         if first_unknown(tuple(arguments)) is not None:
             return function.interpret(self, arguments)
-        if function.name in OF_DIFFERENT_SHAPES and {KnownNumbers}.issuperset(map(type, arguments[0])):
-            return _of_shapes(function.function, arguments[0])
-        return _applied(function.function, *arguments)
+        try:
+            if function.name in OF_DIFFERENT_SHAPES and {KnownNumbers}.issuperset(map(type, arguments[0])):
+                return _of_shapes(function.function, arguments[0])
+            return as_fact(function.function(*arguments))
+        except _UNDEFINED:
+            return function.interpret(self, arguments)
 
     def reduce(self, function: BuiltIn, sequence: Any, start: Any) -> Any:
         if isinstance(sequence, Unknown):
-            return sequence
+            return computed_from(sequence)
         return reduce(lambda total, item: self.built_in(function, (total, item)), sequence, start)
 
     def undefined(self, reason: str) -> Unknown:
@@ -399,6 +404,16 @@ def different(sequence: tuple[Any, ...]) -> Sequence[int]:
     return sorted(dict(zip(map(id, reversed(sequence)), range(len(sequence) - 1, -1, -1), strict=True)).values())
 
 
+def _same(left: Any, right: Any) -> bool:
+    """Whether two values are one value, known in all its parts, not only equal: 1 and 1.0 are not, as an index."""
+    if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(left, TensorFacts):
+        return len(left) == len(right) and all(map(_same, left, right))
+    kinds = {type(left), type(right)}
+    return ((len(kinds) == 1 and kinds <= _PLAIN) or kinds <= _FRACTIONS) and (
+        left == right or (left != left and right != right)
+    )
+
+
 def _call(body: Callable[[Any], Any], item: Any) -> Thunk:
     return lambda: body(item)
 
@@ -413,17 +428,10 @@ OF_DIFFERENT_SHAPES = frozenset({"broadcastable", "onnx_broadcastable", "broadca
 first place."""
 
 
-def _applied(function: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return as_fact(function(*arguments))
-    except _UNDEFINED as reason:
-        return undefined(str(reason))
-
-
 @lru_cache(maxsize=256)
 def _of_shapes(function: Callable[..., Any], shapes: tuple[KnownNumbers, ...]) -> Any:
     """The value for shapes of known extents: most nodes of a model have one of few."""
-    return _applied(function, shapes)
+    return as_fact(function(shapes))
 
 
 def _different(shapes: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -97,6 +97,12 @@ def _model_of(
     return builder.model(message, unknown)
 
 
+def message_of(source: str | os.PathLike[str] | bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
+    """The message of a model that `read` accepts, without its weights: what `Model` does not keep stands there."""
+    content = memoryview(source) if isinstance(source, bytes) else map_file(source, repr(os.fspath(source)))
+    return _parsed(_cut(content, "the model", limits), content, "the model")
+
+
 def map_file(path: str | os.PathLike[str], name: str) -> memoryview:
     """The bytes of a file; of a large one they are read on access."""
     with _opened(path, name) as descriptor:

@@ -182,6 +182,24 @@ def captured(node: Node) -> set[str]:
     return names
 
 
+def free_names(node: Node) -> set[str]:
+    """The names that the graphs inside a node take from the graphs around it: used there, and not defined before."""
+    free: set[str] = set()
+    for _, graph in subgraphs(node) if holds_graph(node) else ():
+        free |= _free_names_of(graph)
+    return free
+
+
+def _free_names_of(graph: Graph) -> set[str]:
+    free: set[str] = set()
+    own = {each.name for listed in (graph.inputs, graph.initializers, graph.sparse_initializers) for each in listed}
+    for node in graph.nodes:
+        free.update([name for name in (*node.inputs, *free_names(node)) if name not in own])
+        own.update(node.outputs)
+    free.update([value.name for value in graph.outputs if value.name not in own])
+    return free - {""}
+
+
 def all_constants(model: Model) -> Iterator[Tensor | SparseTensor]:
     """Every constant of a file: initializers and tensors of attributes, in all graphs and functions."""
     yield from _tensors_of_graph(model.graph)

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from sonnx.base.escaping import escape
 from sonnx.model.ir import Attribute, Graph, Node, ValueInfo, subgraphs
-from sonnx.model.scopes import captured
 
 
 class TakenNames(set[str]):
@@ -45,15 +44,41 @@ def _base(name: str) -> str:
 
 
 def taken_names(graph: Graph) -> TakenNames:
-    """Every name of a value in a graph, without those that only graphs inside its nodes define."""
-    names = TakenNames(own_names(graph))
-    names.update(*map(captured, graph.nodes))
-    return names
+    """Every name of a value in a graph and in the graphs inside its nodes."""
+    return TakenNames(every_name(graph))
+
+
+def every_name(graph: Graph) -> Iterator[str]:
+    """Every name of a value that a graph or a graph inside its nodes defines, declares or uses."""
+    waiting = [graph]
+    while waiting:
+        inner = waiting.pop()
+        yield from own_names(inner)
+        waiting += [nested for node in inner.nodes for _, nested in subgraphs(node)]
+
+
+def names_inside(node: Node) -> Iterator[str]:
+    """Every name of a value in the graphs inside a node."""
+    for _, graph in subgraphs(node):
+        yield from every_name(graph)
+
+
+def defined_inside(nodes: Iterable[Node]) -> set[str]:
+    """The names that the graphs inside nodes define; there they hide values of the same name around them."""
+    names: set[str] = set()
+    waiting = [graph for node in nodes for _, graph in subgraphs(node)]
+    while waiting:
+        graph = waiting.pop()
+        for listed in (graph.inputs, graph.initializers, graph.sparse_initializers):
+            names.update([value.name for value in listed])
+        names.update(*[node.outputs for node in graph.nodes])
+        waiting += [nested for node in graph.nodes for _, nested in subgraphs(node)]
+    return names - {""}
 
 
 def own_names(graph: Graph) -> Iterator[str]:
     """Every name of a value that a graph itself defines, declares or uses."""
-    for listed in (graph.inputs, graph.outputs, graph.value_info, graph.initializers):
+    for listed in (graph.inputs, graph.outputs, graph.value_info, graph.initializers, graph.sparse_initializers):
         yield from [value.name for value in listed]
     for node in graph.nodes:
         yield from node.inputs
@@ -90,11 +115,19 @@ def _attribute(attribute: Attribute, change: Callable[[Graph, str], Graph]) -> A
     return replace(attribute, value=change(value, name)) if isinstance(value, Graph) else attribute
 
 
-def with_renamed_outputs(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with new names for outputs of its nodes."""
-    nodes = tuple(renamed(node, names, outputs=True) for node in graph.nodes)
-    info, outputs = _values(graph.value_info, names), _values(graph.outputs, names)
-    return replace(graph, outputs=outputs, value_info=info, nodes=nodes)
+def with_own_renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with new names for its inputs, its constants and the outputs of its nodes."""
+    return replace(
+        graph,
+        inputs=_values(graph.inputs, names),
+        outputs=_values(graph.outputs, names),
+        value_info=_values(graph.value_info, names),
+        initializers=tuple(replace(each, name=names.get(each.name, each.name)) for each in graph.initializers),
+        sparse_initializers=tuple(
+            replace(each, name=names.get(each.name, each.name)) for each in graph.sparse_initializers
+        ),
+        nodes=tuple(renamed(node, names, outputs=True) for node in graph.nodes),
+    )
 
 
 def _with_renamed_captures(graph: Graph, names: Mapping[str, str]) -> Graph:

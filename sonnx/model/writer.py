@@ -1,19 +1,20 @@
 """The writer: a frozen `Model` as the bytes of an ONNX file.  Only this module and `reader.py` import protobuf.
 
 It writes witnesses and converted models; a check does not load it.  A model with content that `Model` does not keep
-(types inside sequences, training graphs) is refused.  Content that does not change values is left out: documentation,
-quantization annotations, device configurations.
+(types inside sequences, training graphs) is refused.  Content that does not change values is left out, except what
+`descriptions.py` takes from the message of an original; device configurations always are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
 from google.protobuf.message import EncodeError
 
 from sonnx.base.escaping import quote
+from sonnx.model.descriptions import describe
 from sonnx.model.from_protobuf import VALUE_FIELD
 from sonnx.model.ir import (
     Attribute,
@@ -37,8 +38,14 @@ class Unwritable(ValueError):
     """The model has content that `Model` does not keep; the message says what and where."""
 
 
-def write(model: Model) -> bytes:
+def write(model: Model, original: Message | None = None, sources: Mapping[str, int] = MappingProxyType({})) -> bytes:
     """The bytes of a model.
+
+    Args:
+        model: the model.
+        original: the message of the model that it was made from, whose documentation and metadata are kept; None for
+            none.
+        sources: see `describe`.
 
     Raises:
         Unwritable: the model has training information, unknown content, or tensors or types that are not kept.
@@ -55,6 +62,8 @@ def write(model: Model) -> bytes:
     _graph(message.graph, model.graph)
     for function in model.functions:
         _function(message.functions.add(), function)
+    if original is not None:
+        describe(message, original, sources)
     try:
         written: bytes = message.SerializeToString(deterministic=True)
     except EncodeError:

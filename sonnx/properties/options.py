@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from sonnx.base.options import Argument, amount, positive
+from sonnx.base.options import WHAT_IS_SHOWN, WHERE_IT_RUNS, Argument, amount, positive
 from sonnx.checker.options import Edition, ModelOptions, Unchecked
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
@@ -26,20 +26,29 @@ class VerifyOptions(ModelOptions, frozen=True, kw_only=True):
     jobs: Annotated[
         int | None,
         Argument("processes that analyse the box (default: this one)", "N", read=amount("processes")),
+        WHERE_IT_RUNS,
     ] = None
     cluster: Annotated[
-        str | None, Argument("analyse parts of the box on the Dask cluster with this scheduler", metavar="ADDRESS")
+        str | None,
+        Argument("analyse parts of the box on the Dask cluster with this scheduler", metavar="ADDRESS"),
+        WHERE_IT_RUNS,
     ] = None
     resume: Annotated[
-        Path | None, Argument("keep the parts of the box in FILE, and go on from those it has", "FILE", read=Path)
+        Path | None,
+        Argument("keep the parts of the box in FILE, and go on from those it has", "FILE", read=Path),
+        WHERE_IT_RUNS,
     ] = None
     witness: Annotated[
-        Path | None, Argument("write a violating input to NAME.npy files in this new folder", "DIR", read=Path)
+        Path | None,
+        Argument("write a violating input to NAME.npy files in this new folder", "DIR", read=Path),
+        WHAT_IS_SHOWN,
     ] = None
     certificate: Annotated[
-        Path | None, Argument("write a certificate, which a program without sonnx checks", "FILE", read=Path)
+        Path | None,
+        Argument("write a certificate, which a program without sonnx checks", "FILE", read=Path),
+        WHAT_IS_SHOWN,
     ] = None
     edition: Edition = None
     unchecked: Unchecked = False
-    progress: Callable[[str], None] | None = None
+    progress: Annotated[Callable[[str], None] | None, WHAT_IS_SHOWN] = None
     """Called with a short text while boxes are analysed."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from math import inf, nextafter, prod
+from sys import float_info
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,10 @@ from sonnx.bounds.box import Box, box_of_arrays
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.numerics.formats import Array
+
+MAX_FLOAT = Fraction(float_info.max)
+MAX_PLACES = 60
+"""Digits behind the point of a number that is shown as a decimal."""
 
 
 class Atom(NamedTuple):
@@ -38,8 +43,17 @@ class Atom(NamedTuple):
 
 
 def _text(number: Fraction) -> str:
-    value = float(number)
-    return repr(value).removesuffix(".0") if Fraction(value) == number else str(number)
+    """A decimal that is the number exactly; a ratio where no decimal is, or the shortest one is long."""
+    near = repr(float(number)) if abs(number) < MAX_FLOAT else ""
+    if near and Fraction(near) == number:
+        return near.removesuffix(".0")
+    for places in range(MAX_PLACES):
+        scaled = number * 10**places
+        if scaled.denominator == 1:
+            digits = str(abs(scaled.numerator)).rjust(places + 1, "0")
+            whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
+            return f"{'-' if number < 0 else ''}{whole}.{part}"
+    return str(number)
 
 
 UnsafeSet = tuple[Atom, ...]

@@ -16,8 +16,11 @@ from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import write_folder
 from sonnx.base.reported import HIDDEN, OptionalText, Result, reported
+from sonnx.bounds.result import InputBox
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
+from sonnx.profile.text_types import EditionName
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.rendered import Rendered
 
@@ -36,6 +39,13 @@ class PropertyAnswer(StrEnum):
     OPEN = "not decided"
 
 
+CLAIMS = {
+    PropertyAnswer.HOLDS: "holds in every implementation within the hypotheses",
+    PropertyAnswer.VIOLATED: "violated in every implementation within the hypotheses",
+}
+"""What the answers claim, where they claim something of implementations."""
+PROPERTY = "property"
+"""The role of the file of a property among the digests."""
 STANDINGS = {PropertyAnswer.HOLDS: Standing.GOOD, PropertyAnswer.VIOLATED: Standing.BAD}
 
 
@@ -56,6 +66,10 @@ class TaskAnswer(Struct, frozen=True):
     """A part on which it is shown for ideal values only; null where there is none."""
     unsafe: int
     """The number of sets of outputs that must not occur."""
+    box: dict[str, InputBox]
+    """The inputs that it is about."""
+    sets: tuple[str, ...]
+    """The sets of outputs that must not occur, the first of them."""
 
 
 class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
@@ -63,16 +77,10 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
 
     model: str
     """The name of the model file."""
-    sha256: str
-    """The SHA-256 of the model file."""
+    conditions: Conditions
+    """What the answer holds for."""
     subject: str
     """The property: the name of its file, or what robustness is about."""
-    subject_sha256: OptionalText
-    """The SHA-256 of its file; null for robustness."""
-    edition: str
-    """The edition to which the model conforms."""
-    hypotheses: str
-    """The name of the hypotheses."""
     about: str
     """What they say about an implementation."""
     excludes: tuple[str, ...]
@@ -83,6 +91,30 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     """The set of outputs that occurs for the violating input; null where there is none."""
     witness: Annotated[Mapping[str, Array], HIDDEN] = {}
     certificate: Annotated[str | None, HIDDEN] = None
+
+    @property
+    @reported
+    def sha256(self) -> str:
+        """The SHA-256 of the model file."""
+        return self.conditions.digests.get(MODEL, "")
+
+    @property
+    @reported
+    def subject_sha256(self) -> OptionalText:
+        """The SHA-256 of the file of the property, or of the input of robustness."""
+        return self.conditions.digests.get(PROPERTY, "")
+
+    @property
+    @reported
+    def edition(self) -> EditionName | None:
+        """The edition to which the model conforms; null where it was not checked."""
+        return self.conditions.edition if self.conditions.checked else None
+
+    @property
+    @reported
+    def hypotheses(self) -> str:
+        """The name of the hypotheses."""
+        return self.conditions.hypotheses or ""
 
     @property
     @reported
@@ -125,7 +157,8 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
         cases = tuple(_case(number, task, self) for number, task in enumerate(self.tasks, 1))
         return Document(
             command="verify", title=f"Property {escape(self.subject)}", subject=escape(self.model),
-            headline=f"{self.answer.value} ({boxes})", code=self.exit_code,
+            headline=f"{self.conditions.limited(CLAIMS.get(self.answer, self.answer.value))}; {boxes}",
+            code=self.exit_code,
             criteria={
                 "property": Criterion(
                     "No input of the box gives an output in an unsafe set, in any implementation.", "property"
@@ -135,19 +168,21 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
             facts=(
                 ("hypotheses", f"{self.hypotheses}: {self.about}"),
                 *((("excluded", "; ".join(self.excludes)),) if self.excludes else ()),
-                ("model", f"SHA-256 {self.sha256}"),
+                *self.conditions.facts(),
             ),
         )  # fmt: skip
 
 
 def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:
-    details = [("unsafe sets", str(task.unsafe)), ("parts", str(task.parts))]
+    details = [(f"for {escape(name)}", _interval(box)) for name, box in task.box.items()]
+    more = f" or {plural(task.unsafe - len(task.sets), 'more set')}" if task.unsafe > len(task.sets) else ""
+    details += [("must not give", f"{' or '.join(map(escape, task.sets))}{more}"), ("parts", str(task.parts))]
     if task.margin is not None and task.answer is PropertyAnswer.HOLDS:
         details.append(("least margin", f"{task.margin:.6g}"))
     if task.place:
         details.append(("for ideal values only, for example where", escape(task.place)))
     if task.answer is PropertyAnswer.VIOLATED:
-        message = f"an input gives {escape(result.violated)} in every implementation"
+        message = f"an input gives {escape(result.violated)} in every implementation within the hypotheses"
         details += [(f"input {escape(name)}", _listed(array)) for name, array in result.witness.items()]
     elif task.answer is PropertyAnswer.HOLDS:
         message = "in every implementation within the hypotheses"
@@ -158,6 +193,16 @@ def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:
     return CaseResult("property", f"box {number}", task.answer.value, standing, message, tuple(details), shown=True)
 
 
+def _interval(box: InputBox) -> str:
+    if box.low is None:
+        return "no elements"
+    if box.same:
+        return f"each of {list(box.shape)} in [{box.low!r}, {box.high!r}]"
+    if box.intervals is not None and len(box.intervals) <= MAX_SHOWN:
+        return ", ".join(f"[{low!r}, {high!r}]" for low, high in box.intervals)
+    return f"{list(box.shape)} intervals within [{box.low!r}, {box.high!r}], SHA-256 of their ends {box.sha256}"
+
+
 def _share(volume: float) -> str:
     """A share that is not the whole, rounded down."""
     return f"{floor(1e4 * volume) / 100:.2f} %" if volume >= 1e-4 else "less than 0.01 %" if volume else "0 %"
@@ -166,4 +211,4 @@ def _share(volume: float) -> str:
 def _listed(values: Array) -> str:
     flat = values.reshape(-1)
     more = f", … ({flat.size} elements)" if flat.size > MAX_SHOWN else ""
-    return f"[{', '.join(f'{float(each):.9g}' for each in flat[:MAX_SHOWN])}{more}]"
+    return f"[{', '.join(repr(float(each)) for each in flat[:MAX_SHOWN])}{more}]"

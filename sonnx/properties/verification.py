@@ -12,8 +12,12 @@ import numpy as np
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
+from sonnx.base.files import sha256
+from sonnx.base.reported import json_data
 from sonnx.base.resources import tool_version
 from sonnx.bounds.analysis import Analyser
+from sonnx.bounds.result import InputBox
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.executor.array_sizes import require_arrays
 from sonnx.executor.executor import ModelRunner, check_conforming
 from sonnx.executor.model_inputs import required_inputs
@@ -29,7 +33,7 @@ from sonnx.properties.chains import Chain
 from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import Property, Task, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
-from sonnx.properties.result import PropertyAnswer, PropertyResult, TaskAnswer
+from sonnx.properties.result import PROPERTY, PropertyAnswer, PropertyResult, TaskAnswer
 from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
 from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
@@ -37,6 +41,8 @@ from sonnx.supervise.identity import tool_identity, value_hash
 
 MAX_BYTES = 1 << 28
 """Of a property file."""
+MAX_LISTED_SETS = 8
+"""Sets of outputs of a box that a result lists."""
 
 
 def verify_model(
@@ -101,19 +107,33 @@ def verify_model(
             trees.append(tree)
         else:
             decision = decide_by_boxes(analyser, output.name, elements, task, until, options.progress)
-        answers.append(_answer(decision, len(task.unsafe)))
+        answers.append(_answer(decision, task))
         if decision.witness is not None:
             witness = dict(decision.witness.point)
             violated = " and ".join(map(str, task.unsafe[decision.witness.unsafe])) or "every output"
             break
     holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
+    conditions = _conditions(options, data, content, answers)
     return PropertyResult(
-        model=name, sha256=digest, subject=about.name,
-        subject_sha256="" if content is None else stated,
-        edition=analyser.active.edition.name, hypotheses=hypotheses.name, about=hypotheses.statement,
+        model=name, conditions=conditions, subject=about.name,
+        about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
-        certificate=certificate_of(data, content, trees) if holds and content is not None else None,
+        certificate=certificate_of(data, content, trees, conditions) if holds and content is not None else None,
     )  # fmt: skip
+
+
+def _conditions(
+    options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer]
+) -> Conditions:
+    """What the answer holds for: the options, the files, and the time where it ended the analysis."""
+    digests = {MODEL: hashlib.sha256(data).hexdigest()}
+    if content is not None:
+        digests[PROPERTY] = hashlib.sha256(content).hexdigest()
+    if options.robust is not None:
+        digests["input of --robust"] = sha256(options.robust)
+    is_open = any(answer.answer in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers)
+    budgets = (f"--search {options.search:g} s",) if is_open else ()
+    return Conditions.of(options, digests=digests, budgets=budgets)
 
 
 def _property_hash(about: Property, stated: str) -> str:
@@ -157,18 +177,19 @@ def _chain_task(
     return ChainTask(chain, name, np.shape(whole.low), low, high, sets, confirmed)
 
 
-def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree]) -> str:
+def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree], conditions: Conditions) -> str:
     """The certificate of a property that holds, as `certificate_checker` reads it.
 
     Args:
         data: the bytes of the model.
         content: the bytes of the .vnnlib file.
         trees: the parts of each box.
+        conditions: what the answer holds for; the checker reads the rest, `sonnx audit` compares them with a pack's.
     """
     stated = {
         "format": FORMAT, "claim": CLAIM, "tool": tool_version(),
         "model": hashlib.sha256(data).hexdigest(), "property": hashlib.sha256(content).hexdigest(),
-        "boxes": list(trees),
+        "boxes": list(trees), "conditions": json_data(conditions),
     }  # fmt: skip
     return json.dumps(stated, separators=(",", ":")) + "\n"
 
@@ -218,7 +239,7 @@ def _array(path: str) -> Array:
     return np.asarray(arrays[0])
 
 
-def _answer(decision: Decision, unsafe: int) -> TaskAnswer:
+def _answer(decision: Decision, task: Task) -> TaskAnswer:
     answer = PropertyAnswer.OPEN
     if decision.witness is not None:
         answer = PropertyAnswer.VIOLATED
@@ -228,4 +249,8 @@ def _answer(decision: Decision, unsafe: int) -> TaskAnswer:
         answer = PropertyAnswer.IDEAL
     place = ", ".join(parts_of(decision.place)) if decision.place is not None else ""
     margin = float(decision.margin) if np.isfinite(decision.margin) else None
-    return TaskAnswer(answer, decision.parts, decision.shown, decision.ideal, margin, place, unsafe)
+    sets = tuple(" and ".join(map(str, atoms)) or "every output" for atoms in task.unsafe[:MAX_LISTED_SETS])
+    return TaskAnswer(
+        answer, decision.parts, decision.shown, decision.ideal, margin, place, len(task.unsafe),
+        {name: InputBox.of(interval) for name, interval in task.box.items()}, sets,
+    )  # fmt: skip

@@ -12,7 +12,8 @@ from msgspec import Struct, field
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import sha256
-from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, Result, reported, reported_as
+from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, SecondResult, reported, reported_as
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.verdicts import Where
 from sonnx.graph.environment import NO_SHAPE, NO_TYPE
 from sonnx.profile.text_types import EditionName, Number, Sha256, Slug
@@ -103,13 +104,13 @@ class ModelQuestion(Struct, frozen=True):
         return any(answer.result == self.expected for answer in self.answers)
 
 
-class ModelProof(Result, frozen=True):
+class ModelProof(SecondResult, frozen=True):
     """The proof of a model: sonnx prove MODEL --format json."""
 
     name: str = field(name="model")
     """The file, as it was named."""
-    edition: EditionName
-    """The edition of the profile."""
+    conditions: Conditions
+    """What the proof holds for."""
     symbols: tuple[str, ...]
     """The symbolic dimensions."""
     assumptions: tuple[str, ...]
@@ -118,7 +119,7 @@ class ModelProof(Result, frozen=True):
     """Nodes of the model."""
     nodes_judged: Number
     """Nodes whose operators have rules in the edition."""
-    conditions: Number
+    asked: Number
     """Rules asked, each for each node."""
     proved: Number
     """Those that hold for all values of the symbols."""
@@ -142,8 +143,18 @@ class ModelProof(Result, frozen=True):
     """The solvers that were asked, the deciding one first."""
     questions: tuple[ModelQuestion, ...] = ()
     """The questions that decide a rule, if they were kept or a second solver was asked."""
-    sha256: Annotated[Sha256, ABSENT_IF_EMPTY] = ""
-    """The SHA-256 of the bytes that were read; null where nobody asked for it."""
+
+    @property
+    @reported
+    def edition(self) -> EditionName:
+        """The edition of the profile."""
+        return self.conditions.edition or ""
+
+    @property
+    @reported
+    def sha256(self) -> Annotated[Sha256, ABSENT_IF_EMPTY]:
+        """The SHA-256 of the bytes that were read; null where nobody asked for it."""
+        return self.conditions.digests.get(MODEL, "")
 
     @property
     @reported

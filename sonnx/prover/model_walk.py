@@ -18,6 +18,7 @@ from sonnx.base.budget import OutOfTime, is_over
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import plural
 from sonnx.checker.checker import evaluate_model
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.request import open_model
@@ -61,7 +62,8 @@ class ProofRequest:
     edition: str
     solver: str = "z3"
     questions: bool = False
-    sha256: str = ""
+    conditions: Conditions | None = None
+    """What the proof holds for; None for the edition alone."""
 
     def quick(self) -> ProofRequest:
         """The same without a second solver and without questions."""
@@ -166,12 +168,12 @@ class _Results:
         behind = sum(row.nodes * len(row.result.waiting) for row in judged)
         return ModelProof(
             name=self.request.name,
-            edition=self.rules.edition.name,
+            conditions=self.request.conditions or self.rules.conditions,
             symbols=self.symbols.names,
             assumptions=self.symbols.assumptions,
             nodes=sum(row.nodes for row in calls) + in_functions,
             nodes_judged=sum(row.nodes for row in judged),
-            conditions=sum(row.nodes * len(row.result.proofs) for row in judged),
+            asked=sum(row.nodes * len(row.result.proofs) for row in judged),
             proved=sum(row.nodes * sum(a.verdict == "proved" for a in row.result.proofs) for row in judged),
             distinct=len(judged),
             queries=self.symbols.queries,
@@ -182,7 +184,6 @@ class _Results:
             rules=tuple(self._counts(judged)),
             solvers=self.solvers,
             questions=tuple(self.questions),
-            sha256=self.request.sha256,
         )
 
     def _counts(self, judged: list[_ProvedCall]) -> Iterator[ProofCounts]:
@@ -245,9 +246,9 @@ class _Results:
             if len(self.reports) >= MAX_CONFIRMING_CHECKS:
                 return "not confirmed by a check: only the first counterexamples are"
             bound = bind_symbols(self.request.model, dict(numbers)) if numbers else self.request.model
-            report = self.reports[numbers] = evaluate_model(
-                bound, ActiveRules(self.rules.edition), Subject.of(bound, self.request.name)
-            )
+            rules = ActiveRules(self.rules.edition)
+            subject = Subject.of(bound, self.request.name, rules.conditions)
+            report = self.reports[numbers] = evaluate_model(bound, rules, subject)
         for finding in report.findings:
             if (finding.rule, finding.where.place) == (proof.rule.slug, where.place):
                 return finding.actual if finding.verdict is Verdict.FAIL else None
@@ -294,5 +295,6 @@ def prove_model(source: str | os.PathLike[str] | bytes, options: ProofOptions = 
     model, digest = open_model(source, options.hashed, options.limits)
     sized = bind_symbols(model, {}, options.input_shapes)
     require(["z3", CONFIRMING_SOLVER["int"]] if options.solver == "all" else [options.solver])
-    request = ProofRequest(sized, name_of(source, options.name), chosen, options.solver, options.questions, digest)
+    conditions = Conditions.of(options).with_digest(MODEL, digest)
+    request = ProofRequest(sized, name_of(source, options.name), chosen, options.solver, options.questions, conditions)
     return prove(request, tuple(options.assume))

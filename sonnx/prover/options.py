@@ -8,7 +8,16 @@ from msgspec import field
 
 from sonnx.base.budget import CommandLimits
 from sonnx.base.errors import UsageError
-from sonnx.base.options import Argument, Options, amount, names, require_processes
+from sonnx.base.options import (
+    HOW_IT_IS_CALLED,
+    WHAT_IS_SHOWN,
+    WHERE_IT_RUNS,
+    Argument,
+    Options,
+    amount,
+    names,
+    require_processes,
+)
 from sonnx.checker.options import Edition, InputShapes, SizeLimits
 from sonnx.model.limits import DEFAULT_LIMITS
 
@@ -22,11 +31,12 @@ class QuestionOptions(Options, frozen=True, kw_only=True):
     solver: Annotated[str, Argument("all: z3, and a second solver that confirms it", choices=lambda: SOLVERS)] = SOLVER
     """Only z3 and all prove a model."""
     emit_smt2: Annotated[
-        Path | None, Argument("write every query in SMT-LIB to this folder", metavar="DIR", read=Path)
+        Path | None, Argument("write every query in SMT-LIB to this folder", metavar="DIR", read=Path), WHAT_IS_SHOWN
     ] = None
     proofs: Annotated[
         Path | None,
         Argument("write each query with its proof by cvc5 in the format CPC to this new folder", "DIR", read=Path),
+        WHAT_IS_SHOWN,
     ] = None
     timeout: Annotated[
         int | None,
@@ -44,8 +54,9 @@ class QuestionOptions(Options, frozen=True, kw_only=True):
             metavar="N",
             read=amount("processes", least=0),
         ),
+        WHERE_IT_RUNS,
     ] = None
-    progress: Callable[[str], None] = lambda _: None
+    progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called after each theorem and each proof."""
 
 
@@ -62,11 +73,11 @@ class ProofOptions(QuestionOptions, frozen=True):
     ] = ()
     input_shapes: InputShapes = field(default_factory=dict)
     limits: SizeLimits = DEFAULT_LIMITS
-    questions: bool = False
+    questions: Annotated[bool, WHAT_IS_SHOWN] = False
     """Keep the questions that decide a rule in the report; `emit_smt2` and `proofs` imply it."""
-    name: str | None = None
+    name: Annotated[str | None, HOW_IT_IS_CALLED] = None
     """What the report calls the model; by default the base name of the file."""
-    hashed: bool = False
+    hashed: Annotated[bool, WHAT_IS_SHOWN] = False
     """Read the whole file once, prove these bytes and state their SHA-256."""
 
     def __post_init__(self) -> None:
@@ -79,10 +90,13 @@ class TheoremOptions(QuestionOptions, frozen=True, kw_only=True):
     """Which theorems are proved, and where."""
 
     select: Annotated[Collection[str], Argument("only these theorems or topics", metavar="ID", collect=names)] = ()
-    cluster: Annotated[str | None, Argument("prove on the Dask cluster with this scheduler", metavar="ADDRESS")] = None
+    cluster: Annotated[
+        str | None, Argument("prove on the Dask cluster with this scheduler", metavar="ADDRESS"), WHERE_IT_RUNS
+    ] = None
     cache: Annotated[
         Path | None,
         Argument("where answers of solvers are kept (default: the user's cache)", metavar="DIR", read=Path),
+        WHERE_IT_RUNS,
     ] = None
     no_cache: Annotated[bool, Argument("ask every query again and keep no answer")] = False
 

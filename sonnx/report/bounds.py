@@ -12,6 +12,7 @@ from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import json_text
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, TensorBounds
+from sonnx.checker.conditions import UNCHECKED
 from sonnx.numerics.enclosures.values import DECISION
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
 from sonnx.report.plot import Series, plot
@@ -54,7 +55,7 @@ class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
                 *_standing(condition.holds, "met", "not shown"),
                 condition.detail,
             )
-            for condition in sorted(self.conditions, key=lambda condition: condition.holds)
+            for condition in sorted(self.met, key=lambda condition: condition.holds)
         ]
         sections = (
             Section("values" if every_node else "outputs", file, tuple(values), heads=HEADS),
@@ -66,7 +67,9 @@ class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
             command="bound",
             title="ranges and errors under stated hypotheses",
             subject=escape(file),
-            headline="all requested bounds are proved" if code == 0 else "not all requested bounds are proved",
+            headline=self.conditions.limited(
+                "all requested bounds are proved" if code == 0 else "not all requested bounds are proved"
+            ),
             code=code,
             criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
             sections=sections,
@@ -128,13 +131,13 @@ def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
 
 
 def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
-    yield "edition", bounds.edition if bounds.checked else "the model was not checked"
+    if not bounds.conditions.checked:
+        yield "conformance", UNCHECKED
     yield "hypotheses", f"{bounds.hypotheses.name}: {bounds.hypotheses.statement}"
     if bounds.hypotheses.measured_with:
         yield "measured with", bounds.hypotheses.measured_with
     yield from (("excluded", text) for text in bounds.hypotheses.excludes)
-    if bounds.sha256:
-        yield "SHA-256", bounds.sha256
+    yield from bounds.conditions.facts()
     yield from (("file", f"{name}, SHA-256 {digest}") for name, digest in bounds.files.items())
     for name, interval in bounds.box.items():
         yield "input", f"{name} {list(interval.low.shape)}: {_interval(interval)}"
@@ -163,7 +166,7 @@ def _notes(bounds: Bounds) -> Iterator[str]:
         listed = ", ".join(bounds.coarse[:3]) + (", …" if len(bounds.coarse) > 3 else "")
         most = "forward errors only, but for the largest elements of an output; the network is too large"
         yield f"coarse: {plural(len(bounds.coarse), 'value has', 'values have')} {most}: {listed}"
-    for condition in bounds.conditions:
+    for condition in bounds.met:
         if condition.name == DECISION:
             yield f"counted: {condition.name} at {condition.node}: {condition.detail}"
 

@@ -208,7 +208,7 @@ def _figures(outcome: Discharge) -> tuple[int, tuple[OpenBoundCondition, ...], s
     bounds = outcome.bounds
     if bounds is None:
         return 0, (), outcome.report.notes[-1], ()
-    conditions = bounds.conditions
+    conditions = bounds.met
     return (
         len(conditions),
         tuple(OpenBoundCondition(escape(open_.node), open_.name) for open_ in conditions if not open_.holds),

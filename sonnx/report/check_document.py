@@ -86,7 +86,7 @@ def _section(report: Report) -> Section:
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
     coverage = report.coverage
-    yield "edition", f"{report.edition}: {report.edition_title}"
+    yield "edition", f"{report.edition}: {report.stated_edition.title}"
     yield "verdict", str(report.verdict)
     if report.sha256:
         yield "SHA-256", report.sha256
@@ -100,10 +100,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     folded = len(report.findings) - len(report.roots)
     if folded:
         yield "folded", f"{folded} results are undecided only because of other failures"
-    if report.partial:
-        yield "partial", report.partial
+    yield "holds for", report.conditions.words
     yield from project_files(report)
-    yield from ((f"bound {escape(symbol)}", str(number)) for symbol, number in report.bound)
+    yield from ((f"bound {escape(symbol)}", str(number)) for symbol, number in report.bound.items())
 
 
 def _finding_case(report: Report, finding: Finding) -> CaseResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reason_without_verdict
@@ -55,12 +55,17 @@ def render_full(run: CheckRun, style: Style = PLAIN) -> str:
 def statistics(reports: Sequence[Report], style: Style = PLAIN) -> str:
     """The rules with findings over all models, with the number of places and whether `sonnx fix` has a rewrite."""
     findings = [finding for report in reports for finding in report.roots]
-    return "".join(f"{line}\n" for line in _table(grouped(findings), style)) or "no findings\n"
+    unlisted = Counter[tuple[str, Verdict]]()
+    for report in reports:
+        unlisted.update(report.unlisted)
+    return "".join(f"{line}\n" for line in _table(grouped(findings), style, unlisted)) or "no findings\n"
 
 
 def brief(report: Report, style: Style = PLAIN) -> str:
     """The verdict on one model, with the number of its findings, in one line."""
     counts = Counter(finding.verdict for finding in report.roots)
+    for (_, verdict), number in report.unlisted.items():
+        counts[verdict] += number
     listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     return _headline(report, style) + (f": {listed}" if listed else "")
 
@@ -69,8 +74,8 @@ def one_report(report: Report, style: Style = PLAIN) -> str:
     """The report of one model, ending in a line feed."""
     groups = grouped(report.roots)
     failures = [finding for group in groups if group[0].verdict is Verdict.FAIL for finding in group]
-    corrected = _correctable(failures) if failures else ""
-    blocks = ["\n".join([_headline(report, style), *_overview(groups, failures, corrected, style)])]
+    corrected = _correctable(failures, report.number_unlisted(Verdict.FAIL)) if failures else ""
+    blocks = ["\n".join([_headline(report, style), *_overview(groups, failures, corrected, report, style)])]
     for findings in groups:
         lines = _group(findings, report.rules[findings[0].rule], report, style)
         blocks.append("\n".join(lines))
@@ -86,7 +91,7 @@ def _headline(report: Report, style: Style) -> str:
 
 
 def _overview(
-    groups: Sequence[Sequence[Finding]], failures: Sequence[Finding], corrected: str, style: Style
+    groups: Sequence[Sequence[Finding]], failures: Sequence[Finding], corrected: str, report: Report, style: Style
 ) -> Iterator[str]:
     if failures:
         yield f"  {corrected}"
@@ -95,22 +100,26 @@ def _overview(
         yield style.wrapped(f"  operators outside the profile: {outside}", 4)
     if len(groups) >= TABLE_FROM:
         yield ""
-        yield from (f"  {line}" for line in _table(groups, style))
+        yield from (f"  {line}" for line in _table(groups, style, report.unlisted))
 
 
-def _correctable(failures: Sequence[Finding]) -> str:
+def _correctable(failures: Sequence[Finding], unlisted: int) -> str:
     """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
     rules = len({finding.rule for finding in failures})
-    return f"{plural(len(failures), 'failure')} of {plural(rules, 'rule')}; {correctable(failures)}"
+    number = plural(len(failures) + unlisted, "failure")
+    return f"{number} of {plural(rules, 'rule')}; {correctable(failures, unlisted)}"
 
 
-def _table(groups: Iterable[Sequence[Finding]], style: Style) -> Iterator[str]:
+def _table(
+    groups: Iterable[Sequence[Finding]], style: Style, unlisted: Mapping[tuple[str, Verdict], int]
+) -> Iterator[str]:
     """A row for each rule and verdict: places, and how many of them `sonnx fix` has a rewrite for."""
     rows = [("rule", "result", "places", "sonnx fix")]
     verdicts: list[Verdict | None] = [None]
     for group in groups:
         fixable = number_with_rewrites(group)
-        rows.append((group[0].rule, str(group[0].verdict), str(len(group)), str(fixable) if fixable else "-"))
+        places = len(group) + unlisted.get((group[0].rule, group[0].verdict), 0)
+        rows.append((group[0].rule, str(group[0].verdict), str(places), str(fixable) if fixable else "-"))
         verdicts.append(group[0].verdict)
     if len(rows) == 1:
         return

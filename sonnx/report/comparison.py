@@ -9,6 +9,7 @@ from math import log2
 
 from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.checker.conditions import UNCHECKED
 from sonnx.checker.verdicts import Where
 from sonnx.executor.class_runs import ClassDeviation, errata_of
 from sonnx.executor.comparison import (
@@ -53,7 +54,8 @@ class ComparisonReport(Comparison, Rendered):
         """
         if self.broken_bounds:
             return BROKEN
-        undecided = any(optimization.answer in (None, "not decided") for optimization in self.optimizations)
+        decided = ("identical", "equal up to rounding", "different")
+        undecided = any(optimization.answer not in decided for optimization in self.optimizations)
         return Unfinished.exit_code if self.stopped or undecided else 0
 
     def to_json(self) -> str:
@@ -83,7 +85,7 @@ class ComparisonReport(Comparison, Rendered):
             command="compare",
             title="a runtime against the exact values",
             subject=name,
-            headline=summary(self),
+            headline=self.conditions.limited(summary(self)),
             code=self.exit_code,
             criteria=criteria,
             sections=(*sections, *([Section(f"{name}: runs", self.file, whole)] if whole else [])),
@@ -98,8 +100,8 @@ class ComparisonReport(Comparison, Rendered):
 def standing(comparison: Comparison) -> str:
     """A sentence on whether the model conforms to the edition."""
     if comparison.unchecked:
-        return "UNCHECKED: the model may be outside the profile"
-    return f"the model conforms to edition {comparison.edition}"
+        return comparison.conditions.limited(UNCHECKED)
+    return f"the model {comparison.conditions.limited('conforms')}"
 
 
 def summary(comparison: Comparison) -> str:
@@ -278,8 +280,7 @@ RUN = "The model has exact values for the inputs of a run, and values of the run
 
 
 def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    if comparison.sha256:
-        yield "SHA-256", comparison.sha256
+    yield from comparison.conditions.facts()
     yield "runtime", escape_once(comparison.runtime)
     yield "inputs", f"{plural(comparison.runs, 'run')}, {escape_once(comparison.inputs)}"
     counted = [row.classes for row in comparison.rows if row.classes is not None and not row.same_as]

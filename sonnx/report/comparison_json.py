@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from sonnx.base.reported import ABSENT_IF_EMPTY, OptionalText, Result, json_text
+from sonnx.checker.conditions import Conditions
 from sonnx.executor.comparison import Comparison, Optimization, Row
 from sonnx.executor.reach import Reach
 from sonnx.profile.text_types import Number, Sha256
@@ -16,6 +17,8 @@ class ComparisonDocument(Result, frozen=True):
 
     model: str
     """The base name of the file."""
+    conditions: Conditions
+    """What the figures hold for."""
     sha256: Annotated[Sha256, ABSENT_IF_EMPTY]
     """The SHA-256 of the bytes of the model file; null where it was not requested."""
     runtime: str

@@ -8,12 +8,12 @@ from sonnx.base.escaping import escape
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.report.check_run import CheckRun
 from sonnx.report.check_text import total_line
-from sonnx.report.phrases import place
+from sonnx.report.phrases import headline, place
 
 
 def render(run: CheckRun) -> str:
-    """Every finding that does not wait for another one, and a line of totals."""
-    lines = [line for report in run.reports for line in _lines(report)]
+    """Every finding that does not wait for another one, the verdict on each model, and a line of totals."""
+    lines = [line for report in run.reports for line in (*_lines(report), headline(report))]
     for name, reason in run.unreadable.items():
         lines.append(f"{escape(name)}: {reason_without_verdict(reason).word}: {escape(reason)}")
     return "".join(f"{line}\n" for line in lines) + total_line(run)

@@ -30,9 +30,18 @@ def render(run: CheckRun) -> str:
     for report in run.reports:
         blocks += [
             f"# {headline(report)}",
+            *_unlisted(report),
             *(_record(findings, report, next(numbers)) for findings in _permitted(report)),
         ]
     return HEAD + "\n".join(f"\n{block}" for block in blocks) + "\n"
+
+
+def _unlisted(report: Report) -> Iterator[str]:
+    """A comment for each restriction that fails at more places than the report lists."""
+    for (rule, verdict), number in report.unlisted.items():
+        if verdict is Verdict.FAIL and report.rules[rule].kind == "restriction":
+            whole = number + sum((finding.rule, finding.verdict) == (rule, verdict) for finding in report.findings)
+            yield f"# {number} of {whole} failures of {rule} are missing here: --limit findings={whole} lists all"
 
 
 def _permitted(report: Report) -> Iterator[list[Finding]]:

@@ -42,13 +42,18 @@ class EditionDifferenceReport(EditionDifference, Rendered, frozen=True):
             command="diff-edition",
             title="difference of two editions",
             subject=f"edition {self.before} -> {self.after}",
-            headline=f"{changes} of {plural(len(self.models), 'verdict')} on models change" if self.models
-            else f"{plural(len(self.changed), 'statement')} changed",
+            headline=self.conditions.limited(
+                f"{changes} of {plural(len(self.models), 'verdict')} on models change" if self.models
+                else f"{plural(len(self.changed), 'statement')} changed"
+            ),
             code=self.exit_code,
             criteria={slug: rule_criterion(rule, after) for slug, rule in rules.items()}
             | {name: Criterion(text, "edition") for name, text in CRITERIA.items()},
             sections=(*(_section(model, self) for model in self.models), Section("profile", "", tuple(_cases(self)))),
-            facts=tuple((name.replace("_", " "), ", ".join(getattr(self, name)) or "none") for name in LISTS),
+            facts=(
+                *self.conditions.facts(),
+                *((name.replace("_", " "), ", ".join(getattr(self, name)) or "none") for name in LISTS),
+            ),
             unreadable={file.model: file.reason for file in self.unreadable},
         )  # fmt: skip
 
@@ -70,7 +75,9 @@ def _verdicts(model: ModelDifference) -> str:
 
 
 def _model(model: ModelDifference, difference: EditionDifference) -> Iterator[str]:
-    yield f"{escape(model.name)}: {_verdicts(model)} ({difference.before} -> {difference.after})"
+    verdicts = f"{escape(model.name)}: {_verdicts(model)}"
+    editions = f"{difference.before} -> {difference.after}"
+    yield f"{verdicts} ({', '.join([editions, *difference.conditions.limits()])})"
     for sign, findings in (("-", model.gone), ("+", model.new)):
         for group in grouped([finding for finding in findings if not finding.cause]):
             yield f"  {sign} {group[0].verdict} {group[0].rule}, {plural(len(group), 'place')}"

@@ -23,6 +23,8 @@ STANDINGS = {
     Answer.ROUNDING: Standing.GOOD,
     Answer.DIFFERENT: Standing.BAD,
     Answer.UNDECIDED: Standing.OPEN,
+    Answer.IDENTICAL_AT_SIZES: Standing.OPEN,
+    Answer.ROUNDING_AT_SIZES: Standing.OPEN,
 }
 CRITERIA = {
     "output": "The output is the same function of the inputs in both models.",
@@ -31,10 +33,12 @@ CRITERIA = {
 }
 CLAIMS = {
     Answer.IDENTICAL: "the exact values are equal bit for bit, for every input",
-    Answer.ROUNDING: "over the reals the functions are equal but for the constants listed, for every input for which "
-    "all values are finite",
+    Answer.ROUNDING: "over the reals the functions are equal, for every input for which all values are finite",
     Answer.DIFFERENT: "an input shows that they are different functions",
     Answer.UNDECIDED: "neither is shown",
+    Answer.IDENTICAL_AT_SIZES: "the exact values are equal bit for bit, for every input of these sizes",
+    Answer.ROUNDING_AT_SIZES: "over the reals the functions are equal, for every input of these sizes for which all "
+    "values are finite",
 }
 IDEAL_ONLY = (
     "The answer is about exact and ideal values: two runs of one runtime may differ, because it may add up in another "
@@ -60,17 +64,19 @@ class EquivalenceReport(Rendered):
     Attributes:
         result: what is known.
         identical: whether only identical models pass.
+        sizes_as_given: whether an answer for sizes that the tool chose passes.
         inputs: the arrays of the input on which the models differ, by the names of the first one.
     """
 
     result: Equivalence
     identical: bool = False
+    sizes_as_given: bool = False
     inputs: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> Literal[0, 1, 3]:
         """0 where the models are the same function, 1 where they differ, 3 where neither is known."""
-        return self.result.exit_code(identical=self.identical)
+        return self.result.exit_code(identical=self.identical, sizes_as_given=self.sizes_as_given)
 
     def witness_files(self) -> dict[str, bytes]:
         """The input on which the models differ: NAME.npy for each graph input of the first model, with `/` and other
@@ -126,7 +132,7 @@ def document(result: Equivalence, code: int) -> Document:
         command="equivalent",
         title="are two models the same function?",
         subject=f"{escape(first)} and {escape(second)}",
-        headline=f"{result.answer.value}: {CLAIMS[result.answer]}",
+        headline=headline(result),
         code=code,
         criteria={name: Criterion(text, "equivalence") for name, text in CRITERIA.items()},
         sections=tuple(sections),
@@ -134,6 +140,27 @@ def document(result: Equivalence, code: int) -> Document:
         notes=(IDEAL_ONLY,),
         hashes={file.name: file.sha256 for file in (result.first, result.second) if file.sha256},
     )
+
+
+def headline(result: Equivalence) -> str:
+    """The answer, what it holds for, and for two models that round in other ways how far they may be apart."""
+    claim = CLAIMS[result.answer]
+    if result.not_valid:
+        claim = escape_once("; ".join(result.not_valid))
+    if result.constants:
+        claim += ", but for the constants listed"
+    return "; ".join([result.conditions.limited(f"{result.answer.value}: {claim}"), *_difference(result)])
+
+
+def _difference(result: Equivalence) -> Iterator[str]:
+    if result.answer.at_any_size is not Answer.ROUNDING:
+        return
+    if result.largest_difference is None:
+        yield "the difference is not bounded" + ("" if result.box else ": give --box")
+    else:
+        yield f"two implementations differ by at most {upper_bound_text(result.largest_difference, 6)}"
+        if result.max_difference is not None and result.largest_difference > result.max_difference:
+            yield f"more than the accepted {result.max_difference!r}"
 
 
 def _output_text(result: Equivalence, name: str) -> str:
@@ -170,13 +197,11 @@ def _quantum_text(quantum: Quantum) -> str:
 
 
 def _facts(result: Equivalence) -> Iterator[tuple[str, str]]:
-    yield "edition", result.edition
     if result.same_content:
         yield "files", "both have the same bytes"
-    yield from (("only for", f"{name} of shape {list(shape)}") for name, shape in result.binding.items())
-    if result.hypotheses:
-        yield "hypotheses", result.hypotheses
-    yield from (("box", text) for text in result.box)
+    if result.binding:
+        yield "sizes", "chosen by the tool: the answer says nothing of others; --bind and --input-shape state yours"
+    yield from result.conditions.facts()
     for output in result.outputs:
         if output.difference is not None:
             most = upper_bound_text(output.difference, 6)

@@ -71,7 +71,8 @@ def call_facts(call: CheckedCall) -> CallFacts:
         reason = "a rule takes too long"
     else:
         try:
-            facts = {name: fact(value) for name, value in call.names.items()}
+            defined = call.signature.define  # the rules have these definitions themselves
+            facts = {name: fact(value) for name, value in call.names.items() if name not in defined}
         except _NotWrittenError as error:
             reason = str(error)
     return CallFacts(call.signature.operator, call.signature.version, reason, facts, verdicts)

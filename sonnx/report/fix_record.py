@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from sonnx.base.escaping import escape, plural
 from sonnx.base.outward import upper_bound_text
 from sonnx.base.reported import ABSENT_IF_EMPTY, ADDED, HIDDEN, OptionalText, Result, as_written, reported, reported_as
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.result import Answer
@@ -193,6 +194,8 @@ class Validation(Struct, frozen=True):
             return ""
         if self.for_all_inputs is Answer.UNDECIDED:
             return f"not shown for all inputs: {self.stopped}"
+        if self.for_all_inputs.at_any_size is not self.for_all_inputs:
+            return f"shown for all inputs of some sizes only: {self.for_all_inputs}{self.stopped}"
         return f"shown for all inputs: {self.for_all_inputs}{self.stopped}"
 
     @property
@@ -253,6 +256,8 @@ class FixRecord(Result, frozen=True, kw_only=True):
     """The exit code of a check of the rewritten model."""
     edition: str
     """The edition the model was brought to."""
+    conditions: Annotated[Conditions | None, ADDED] = None
+    """What the result holds for; null in a record of an older version."""
     original: CheckedModel
     """The model before."""
     rewritten: CheckedModel

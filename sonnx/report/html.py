@@ -24,7 +24,14 @@ from sonnx.report.check_document import STANDINGS, document_of
 from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_drawing import Drawing, anchors, drawing
-from sonnx.report.phrases import correctable, fix_command, number_with_rewrites, place, verdict_counts
+from sonnx.report.phrases import (
+    correctable,
+    fix_command,
+    number_with_rewrites,
+    place,
+    verdict_counts,
+    without_assumptions,
+)
 
 TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {
@@ -55,6 +62,7 @@ def _templates() -> Environment:
         "standing": standing_colour,
         "colour": colour,
     }
+    environment.globals["without_assumptions"] = without_assumptions
     return environment
 
 
@@ -186,6 +194,7 @@ def _unreadable(sentences: Mapping[str, str]) -> list[tuple[str, str, str]]:
 def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, anchor: str) -> dict[str, Any]:
     """The values that the template shows of one report."""
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
+    unlisted = report.number_unlisted(Verdict.FAIL)
     finding_filter = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
@@ -195,9 +204,9 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
         "kind": "open" if report.partial and report.verdict is Verdict.PASS else colour(report.verdict),
         "phrase": section.headline,
         "counts": verdict_counts(report),
-        "tiles": list(_tiles(report, len(failing), len({finding.rule for finding in failing}))),
-        "failures": len(failing),
-        "correctable": correctable(failing),
+        "tiles": list(_tiles(report, len(failing) + unlisted, len({finding.rule for finding in failing}))),
+        "failures": len(failing) + unlisted,
+        "correctable": correctable(failing, unlisted),
         "command": fix_command(report)[0] if number_with_rewrites(failing) else "",
         "gaps": list(_gaps(report)),
         "filter": finding_filter,

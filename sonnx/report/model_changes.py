@@ -127,7 +127,7 @@ def document(changes: ModelChanges, code: int) -> Document:
         command="diff",
         title="what changed between two models?",
         subject=f"{escape(changes.first.name)} and {escape(changes.second.name)}",
-        headline=headline(changes),
+        headline=changes.conditions.limited(headline(changes)),
         code=code,
         criteria={name: Criterion(text, "equivalence") for name, text in CRITERIA.items()},
         sections=tuple(sections),
@@ -160,7 +160,7 @@ def _tiles(changes: ModelChanges) -> Iterator[tuple[str, str]]:
 
 
 def _facts(changes: ModelChanges) -> Iterator[tuple[str, str]]:
-    yield "edition", changes.edition
+    yield from changes.conditions.facts()
     if changes.claim:
         yield "answer", changes.claim
     yield from (("header", text) for text in changes.header)

@@ -64,10 +64,10 @@ def advice(proof: ModelProof) -> Iterator[tuple[str, str]]:
 
 def headline(proof: ModelProof) -> str:
     """The verdict with its numbers, in one line."""
-    what = f"{proof.proved} of {proof.conditions} conditions of {plural(proof.nodes_judged, 'node')}"
+    what = f"{proof.proved} of {proof.asked} conditions of {plural(proof.nodes_judged, 'node')}"
     symbols = f"for all values of {', '.join(proof.symbols)}" if proof.symbols else "without symbolic dimensions"
     calls = f"{plural(proof.distinct, 'different call')}, {plural(proof.queries, 'query', 'queries')} to the solver"
-    return f"{proof.verdict}: {what} hold {symbols} (edition {proof.edition}; {calls})"
+    return f"{proof.conditions.limited(f'{proof.verdict}: {what} hold {symbols}')}; {calls}"
 
 
 def binding(refuted: Refuted) -> str:
@@ -95,8 +95,7 @@ def _criteria(edition: Edition) -> dict[str, Criterion]:
 
 def _facts(proof: ModelProof, edition: Edition) -> Iterator[tuple[str, str]]:
     """What the verdict holds for, what the model needs, what a second solver confirms."""
-    if proof.sha256:
-        yield "SHA-256", proof.sha256
+    yield from proof.conditions.facts()
     yield "edition", f"{proof.edition}: {edition.title}"
     if proof.assumptions:
         yield "for all", ", ".join(proof.assumptions)

@@ -36,15 +36,22 @@ def headline(report: Report) -> str:
 def verdict_phrase(report: Report) -> str:
     """The verdict in words, with the edition and the options it holds for."""
     if report.partial and not report.number(Verdict.PASS) + len(report.findings):
-        return f"the selected rules do not apply to the model ({report.partial}); edition {report.edition}"
+        return report.conditions.limited("the selected rules do not apply to the model")
     if report.partial and report.verdict is Verdict.PASS:
-        return f"the selected rules hold ({report.partial}); edition {report.edition}"
-    sizes = (*report.bound, *((name, list(shape)) for name, shape in report.input_shapes))
-    bound = ", ".join(f"{escape(name)}={size}" for name, size in sizes)
-    tailored = f"tailored by {report.tailoring.name!r}" if report.tailoring else ""
-    day = f"deviations as of {report.deviations.date}" if report.deviations else ""
-    details = [f"edition {report.edition}", tailored, f"for {bound}" if bound else "", day, report.partial]
-    return f"{VERDICT_PHRASES[report.verdict]} ({', '.join(filter(None, details))})"
+        return report.conditions.limited("the selected rules hold")
+    return report.conditions.limited(VERDICT_PHRASES[report.verdict])
+
+
+def without_assumptions(report: Report) -> str:
+    """What a page says where it lists no assumption on values at run time: what the verdict depends on all the same."""
+    conditions = report.conditions
+    if conditions.selection:
+        return f"None of the selected rules ({conditions.selection}) assumes anything of values at run time."
+    if report.number(Verdict.UNDECIDED) or report.number(Verdict.NOT_CHECKED):
+        return "None is stated, but what is not decided may depend on values at run time."
+    if conditions.box:
+        return f"None but the box: the verdict holds for inputs with {conditions.box_in_words()} only."
+    return "None: the verdict does not depend on values at run time."
 
 
 _breaks_onnx = attrgetter("breaks_onnx")
@@ -79,14 +86,18 @@ def _alike(findings: Iterable[Finding]) -> Mapping[tuple[str, str, str], int]:
     return Counter(map(_kind_of_failure, [finding for finding in findings if finding.verdict is Verdict.FAIL]))
 
 
-def correctable(failures: Sequence[Finding]) -> str:
-    """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies."""
+def correctable(failures: Sequence[Finding], unlisted: int = 0) -> str:
+    """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies.
+
+    `unlisted` failures are counted only, and nothing is said of them.
+    """
     alike = _alike(failures)
     number = sum(places for key, places in alike.items() if rewrites_for(*key))
     which = "all" if number == len(failures) else number or "none"
     more = sum(places for key, places in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
     added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
-    return f"sonnx fix has rewrites by rule and operator for {which} of them{added}"
+    among = f"the {len(failures)} that are listed" if unlisted else "them"
+    return f"sonnx fix has rewrites by rule and operator for {which} of {among}{added}"
 
 
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:
@@ -128,9 +139,9 @@ def fix_command(report: Report) -> tuple[str, str]:
     command = ["sonnx", "fix", report.name]
     command += [] if report.edition == catalogue.editions().default else ["--edition", report.edition]
     command += ["--strict-versions"] if report.strict_versions else []
-    for symbol, number in report.bound:
+    for symbol, number in report.bound.items():
         command += ["--bind", f"{symbol}={number}"]
-    for input_name, sizes in report.input_shapes:
+    for input_name, sizes in report.input_shapes.items():
         command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
     symbols = tuple(
         dict.fromkeys(dimension for _, shape in report.open_inputs for dimension in shape if not _is_number(dimension))

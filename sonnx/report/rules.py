@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from sonnx.base.reported import HIDDEN, Result
-from sonnx.checker.rules import ActiveRules
+from sonnx.checker.rules import ActiveRules, signatures_in_force
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, StatedEdition, Tag, show_tags
-from sonnx.profile.signature import signature
 from sonnx.profile.text_types import OperatorName, Slug, Text
 from sonnx.report.phrases import tags_until
 from sonnx.report.rendered import Rendered
@@ -92,12 +91,9 @@ def rules_of(edition: Edition) -> Iterator[Rule]:
     active = ActiveRules(edition)
     yield from (rule for rule, _ in active.general)
     yield from active.graph
-    for name in sorted({*edition.operators, *edition.planned}):
-        described = catalogue.operator(name)
-        seen: set[str] = set()
-        for version in described.specified_first if described else ():
-            candidate = signature(name, version, edition.name)
-            for rule in candidate.rules if candidate else ():
-                if rule.slug not in seen:
-                    seen.add(rule.slug)
-                    yield rule
+    seen: set[str] = set()
+    for each in signatures_in_force(edition):
+        for rule in each.rules:
+            if rule.slug not in seen:
+                seen.add(rule.slug)
+                yield rule

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from sonnx.base.escaping import escape
 from sonnx.base.reported import HIDDEN, Result, reported, reported_as
+from sonnx.checker.conditions import UNCHECKED, Conditions
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.distance import Difference
 from sonnx.executor.executor import ModelRunner, Watch, element_type
-from sonnx.executor.tensor_files import write_tensors
+from sonnx.executor.tensor_files import array_digest, write_tensors
 from sonnx.profile.text_types import EditionName, Number, Text
 from sonnx.report.check import CheckReport
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.phrases import VERDICT_PHRASES
 from sonnx.report.rendered import Rendered
 
 MAX_PRINTED_ELEMENTS = 64
@@ -122,6 +124,8 @@ class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=Fa
     """Whether the check assumed something about values, which holds for these inputs."""
     approximated: Annotated[Mapping[str, tuple[int, int]], HIDDEN]
     """By operator, the elements that were first approximated, and how many of them were recomputed exactly."""
+    conditions: Conditions
+    """What the values and the verdict hold for, with the SHA-256 of each input."""
     outside: tuple[str, ...] = field(default=(), name="outside_the_profile")
     """Operators that the edition does not specify; their ONNX text defines the values."""
     compared: tuple[ExpectedOutput, ...] = ()
@@ -178,19 +182,22 @@ class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=Fa
             command="run",
             title="the exact values of a model",
             subject=escape(self.model),
-            headline="an output differs from the expected one" if self.exit_code else self._standing,
+            headline=(
+                self.conditions.limited("an output differs from the expected one") if self.exit_code else self._standing
+            ),
             code=self.exit_code,
             criteria={name: Criterion(text, "run") for name, text in CRITERIA.items()},
             sections=(Section("outputs", self.model, tuple(cases), heads=("type", "shape")),),
+            facts=tuple(self.conditions.facts()),
             notes=tuple(self._remarks),
         )
 
     @property
     def _standing(self) -> str:
         if self.check is None:
-            return "UNCHECKED: the model may be outside the profile"
+            return self.conditions.limited(UNCHECKED)
         assumed = "; its assumptions hold for these inputs" if self.assumed else ""
-        return f"conforms to edition {self.edition}{assumed}"
+        return f"{self.conditions.limited(VERDICT_PHRASES[Verdict.PASS])}{assumed}"
 
     @property
     def _remarks(self) -> Iterator[str]:
@@ -269,6 +276,7 @@ class PreparedModel:
 
     name: str
     runner: ModelRunner
+    conditions: Conditions
 
     def run(self, inputs: Mapping[str, NDArray[Any]], watch: Watch | None = None) -> RunReport:
         """The exact values for these inputs.
@@ -279,10 +287,16 @@ class PreparedModel:
             NotExecutable: the executor does not support a part of the model.
         """
         result = self.runner.run(inputs, watch)
+        checked = replace(self.conditions, settings=())
+        report = replace(result.report, conditions=checked) if result.report else None
+        conditions = self.conditions
+        for name, values in sorted(inputs.items()):
+            conditions = conditions.with_digest(f"input {name}", array_digest(values))
         return RunReport(
             model=self.name,
             arrays=result.values,
-            check=CheckReport.of(result.report) if result.report else None,
+            check=CheckReport.of(report) if report else None,
+            conditions=conditions,
             assumed=result.report is not None and result.report.verdict is Verdict.ASSUMED,
             approximated=result.exact_path_counts.by_operator,
             outside=result.outside_profile,

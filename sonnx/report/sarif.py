@@ -38,7 +38,6 @@ def render_document(document: Document) -> str:
     default = {
         "command": document.command,
         "about": document.subject,
-        "headline": document.headline,
         "answers": dict(Counter(case.verdict for case in document.cases)),
         "facts": dict(document.facts),
         "notes": list(document.notes),
@@ -53,7 +52,7 @@ def render_document(document: Document) -> str:
         "invocations": [_invocation(document)],
         "artifacts": [_artifact(file, document.hashes.get(file, "")) for file in (*files, *document.unreadable)],
         "results": list(_results(document)),
-        "properties": document.properties or default,
+        "properties": {"headline": document.headline, **(document.properties or default)},
     }
     return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -99,6 +98,9 @@ def _invocation(document: Document) -> dict[str, Any]:
         }
         for name, reason in document.unreadable.items()
     ]
+    verdicts = [section for section in document.sections if section.headline]
+    said = [f"{section.name}: {section.headline}" for section in verdicts] or [document.headline]
+    notifications += [{"level": "note", "message": _message(sentence)} for sentence in said]
     successful = not document.unreadable
     return {"executionSuccessful": successful, "exitCode": document.code, "toolExecutionNotifications": notifications}
 

@@ -35,6 +35,8 @@ class RewriteContext(Struct, frozen=True, dict=True):
     facts: Mapping[str, TensorFacts] = {}
     hints: Mapping[str, TensorFacts] = {}
     kept: frozenset[str] = frozenset()
+    sources: Mapping[str, int] = {}
+    """For the first output of each node of the main graph, the index of the node in the original it was made from."""
     known_calls: KnownCalls | None = None
     """What the check of the model keeps of its calls."""
 

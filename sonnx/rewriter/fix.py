@@ -14,6 +14,7 @@ from sonnx.base.files import VALUES, fixed_path, sha256
 from sonnx.base.options import keyword_arguments
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.checker import evaluate_model
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.facts_domain import KnownCalls
 from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject
@@ -24,11 +25,12 @@ from sonnx.language.steps import steps_of_model
 from sonnx.model.from_protobuf import SharedAttributes
 from sonnx.model.ir import Model
 from sonnx.model.limits import BY_NAME, Limits
-from sonnx.model.reader import read
+from sonnx.model.reader import message_of, read
 from sonnx.model.scopes import is_same, stored_tensors
 from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.model.values_file import ValuesFile, with_file_size, with_values_inside, with_values_outside
+from sonnx.model.wire_format import Message
 from sonnx.model.writer import Unwritable, write
 from sonnx.numerics.constant_data import with_external_data
 from sonnx.profile import catalogue
@@ -39,12 +41,13 @@ from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.fix_report import FixResult
+from sonnx.rewriter.gate import require_sound
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.moved_transpositions import may_move
 from sonnx.rewriter.shape_hints import contradicted, hints_of
 from sonnx.rewriter.validation import compared_as_terms, validate
-from sonnx.rewriter.walk import WalkResult, walk
+from sonnx.rewriter.walk import NO_SOURCES, WalkResult, places_of, walk
 
 
 @keyword_arguments(FixOptions)
@@ -56,6 +59,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     Raises:
         Unreadable: the source is not a readable ONNX model.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
+        Broken: the rewritten model is not valid ONNX though the original is, or has another interface; a defect.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
     if options.box and not options.within_bound:
@@ -66,12 +70,12 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     limits = {**options.limits, "findings": BY_NAME["findings"].largest}
     attributes: SharedAttributes = {}
     original = read(file, limits=limits, attributes=attributes)
-    rules, checks = ActiveRules(catalogue.edition_named(chosen), strict_versions), _Checks(called, strict_versions)
+    rules, checks = ActiveRules(catalogue.edition_named(chosen), strict_versions), _Checks(called)
     before = checks.report(original, rules)
     name = options.values_file or f"{fixed_path(Path(called)).name}{VALUES}"
     folder = Path(file).parent if not isinstance(file, bytes) else Path()
     sources = tuple({folder / tensor.external.location for tensor in stored_tensors(original) if tensor.external})
-    written = _Written(name if sources else None, attributes)
+    written = _Written(name if sources else None, attributes, message_of(file, limits))
     if sources:
         original = _with_values(original, Path(file).parent if not isinstance(file, bytes) else None)
     _require_writable(original, before, strict_versions, written)
@@ -86,10 +90,17 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         known_calls=checks.known,
     )
     result = _rewritten(context)
-    data, values = written.file_of(result.model)
+    data, values = written.file_of(result.model, result.sources)
     final = written.as_checked(data, values, limits)
     unchanged = not result.applied and is_same(original, final)
     after = before if unchanged else checks.report(final, ActiveRules(rules.edition, strict_versions))
+
+    def attempt(names: frozenset[str]) -> tuple[Model, Report, tuple[AppliedRewrite, ...]]:
+        partly = _rewritten(replace(context, only=names))
+        model = written.as_checked(*written.file_of(partly.model), limits)
+        return model, checks.report(model, ActiveRules(rules.edition, strict_versions)), partly.applied
+
+    require_sound((bound, before), (final, after), result.applied, attempt)
     rewritten = final if values is None else written.again(result.model)
     validation = _validated(result, rewritten, written, context, (before, after), options.samples)
     applied: tuple[AppliedRewrite, ...] = (*bindings, *result.applied)
@@ -103,14 +114,16 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
         validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
     digest = sha256(file if isinstance(file, bytes) else Path(file))
-    return FixResult(before, after, applied, result.unknown_shapes, validation, digest, data, values, sources)
+    box = {"hypotheses": HYPOTHESES} if options.box else {}
+    conditions = Conditions.of(options, digests={MODEL: digest}, **box)
+    return FixResult(before, after, applied, result.unknown_shapes, validation, conditions, data, values, sources)
 
 
 class _Checks:
     """The checks of one command, which evaluate equal calls on equal facts once; each says what a check alone says."""
 
-    def __init__(self, name: str, strict_versions: bool) -> None:
-        self.name, self.strict_versions = name, strict_versions
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.known = KnownCalls()
         self._steps = 0
 
@@ -129,7 +142,7 @@ class _Checks:
         return CheckReport.of(report)
 
     def _checked(self, model: Model, rules: ActiveRules, known: KnownCalls | None) -> Report:
-        subject = Subject.of(model, self.name, strict_versions=self.strict_versions)
+        subject = Subject.of(model, self.name, rules.conditions)
         return evaluate_model(model, rules, subject, known)
 
 
@@ -153,8 +166,26 @@ def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:
     return frozenset(operators)
 
 
+MOST_ROUNDS = 100
+"""Each round brings the model nearer to the profile, so that more of them are a defect."""
+
+
 def _rewritten(context: RewriteContext) -> WalkResult:
-    """The model after all enabled rewrites: preparations, those of each node, completions."""
+    """The model after rounds of all enabled rewrites, until one changes nothing."""
+    applied: list[AppliedRewrite] = []
+    for _ in range(MOST_ROUNDS):
+        found = _rewritten_once(context)
+        if not found.applied:
+            return replace(found, applied=tuple(applied))
+        applied += found.applied
+        context = replace(context, model=found.model, sources=found.sources, facts={}, hints={})
+    raise AssertionError("the rewrites of the model do not terminate")
+
+
+def _rewritten_once(context: RewriteContext) -> WalkResult:
+    """The model after one round: preparations, the rewrites of each node, completions."""
+    if not context.sources:
+        context = replace(context, sources=places_of(context.model))
     context, before = _changed(context, passes.PREPARATIONS)
     rewrites = [node_rewrite for node_rewrite in passes.NODE_REWRITES if node_rewrite.enabled(context)]
     context = replace(context, hints=hints_of(context.model))
@@ -165,7 +196,8 @@ def _rewritten(context: RewriteContext) -> WalkResult:
         context = replace(context, hints={})
         walked = walk(context, first)
     if moving:
-        context, moved = _changed(replace(context, model=walked.model, facts=walked.facts), passes.MOVES)
+        context = replace(context, model=walked.model, facts=walked.facts, sources=walked.sources)
+        context, moved = _changed(context, passes.MOVES)
         again = walk(context, rewrites)
         walked = replace(again, applied=(*walked.applied, *moved, *again.applied))
     context, after = _changed(replace(context, model=walked.model, facts=walked.facts), passes.COMPLETIONS)
@@ -254,13 +286,15 @@ class _Written(Struct, frozen=True):
     values_file: str | None
     attributes: SharedAttributes
     """Those of all models that are read, so that calls which stay the same are known."""
+    original: Message
+    """What the original says of itself, which is kept."""
 
-    def file_of(self, model: Model) -> tuple[bytes, ValuesFile | None]:
+    def file_of(self, model: Model, sources: Mapping[str, int] = NO_SOURCES) -> tuple[bytes, ValuesFile | None]:
         """The bytes of a model, and the other file."""
         if self.values_file is None:
-            return _file_of(model), None
+            return self._bytes_of(model, sources), None
         outside, values = with_values_outside(model, self.values_file)
-        return _file_of(outside), values
+        return self._bytes_of(outside, sources), values
 
     def again(self, model: Model) -> Model:
         """The model as it is read from what is written, with its values."""
@@ -273,16 +307,15 @@ class _Written(Struct, frozen=True):
         model = read(data, limits=limits, attributes=self.attributes)
         return model if values is None else with_file_size(model, values)
 
-
-def _file_of(model: Model) -> bytes:
-    try:
-        return write(model)
-    except Unwritable as reason:
-        raise UsageError(f"the model cannot be written back unchanged: {reason}") from None
-    except UnicodeError:
-        raise UsageError("a name in the model is not UTF-8 and cannot be written back; rename it first") from None
-    except ValueError as reason:  # protobuf: more than two gigabytes
-        raise UsageError(f"the model cannot be written as one file: {reason}") from None
+    def _bytes_of(self, model: Model, sources: Mapping[str, int]) -> bytes:
+        try:
+            return write(model, self.original, sources)
+        except Unwritable as reason:
+            raise UsageError(f"the model cannot be written back unchanged: {reason}") from None
+        except UnicodeError:
+            raise UsageError("a name in the model is not UTF-8 and cannot be written back; rename it first") from None
+        except ValueError as reason:  # protobuf: more than two gigabytes
+            raise UsageError(f"the model cannot be written as one file: {reason}") from None
 
 
 def _require_writable(model: Model, report: Report, strict: bool, written: _Written) -> None:
@@ -308,7 +341,7 @@ def _require_writable(model: Model, report: Report, strict: bool, written: _Writ
 def _evaluated_alike(model: Model, report: Report, strict: bool) -> Report:
     """The report on another model with the name and under the edition of a report."""
     rules = ActiveRules(catalogue.edition_named(report.edition), strict)
-    return evaluate_model(model, rules, Subject.of(model, report.name, strict_versions=strict))
+    return evaluate_model(model, rules, Subject.of(model, report.name, rules.conditions))
 
 
 # ------------------------------------------------------------------ binding of symbols

@@ -13,6 +13,7 @@ from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.files import sha256, write_whole, write_with
 from sonnx.base.outward import upper_bound_text
 from sonnx.base.reported import json_text
+from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.values_file import ValuesFile
@@ -41,12 +42,17 @@ class FixResult(Struct, Rendered, frozen=True):
     rewrites: tuple[AppliedRewrite, ...]
     unknown_shapes: Mapping[str, str]
     validation: Validation
-    source_sha256: str
+    conditions: Conditions
     _model: bytes
     values: ValuesFile | None = None
     """The large constants in a file of their own, where the original has such a file."""
     sources: tuple[Path, ...] = ()
     """The files of the values of the original."""
+
+    @property
+    def source_sha256(self) -> str:
+        """The SHA-256 of the original."""
+        return self.conditions.digests[MODEL]
 
     def model_bytes(self) -> bytes:
         """The new model as a file; its large constants stand in `values`, where the original has them outside, too."""
@@ -86,6 +92,7 @@ class FixResult(Struct, Rendered, frozen=True):
         return FixRecord(
             exit=exit_code,  # type: ignore[arg-type]
             edition=self.after.edition,
+            conditions=self.conditions,
             original=CheckedModel.of(before, self.source_sha256, self.before),
             rewritten=CheckedModel.of(after, sha256(self._model), self.after),
             rewrites=self.rewrites,
@@ -126,7 +133,7 @@ def headline(result: FixResult) -> str:
     before, after = len(result.before.roots), len(result.after.roots)
     verdict = VERDICT_PHRASES[result.after.verdict]
     rewrites = plural(len(result.rewrites), "rewrite")
-    return f"{rewrites}, findings {before} before and {after} after: it {verdict} (edition {result.after.edition})"
+    return result.conditions.limited(f"{rewrites}, findings {before} before and {after} after: it {verdict}")
 
 
 def _by_name(rewrites: Iterable[AppliedRewrite]) -> Iterable[list[AppliedRewrite]]:
@@ -224,7 +231,7 @@ def document_of(result: FixResult) -> Document:
 
 
 def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
-    yield "SHA-256", result.source_sha256
+    yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
     yield "nodes", _nodes(result)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Annotated
 
-from sonnx.base.options import Argument, amount, names
+from sonnx.base.options import HOW_IT_IS_CALLED, Argument, amount, names
 from sonnx.checker.options import EditionOptions, StrictVersions
 
 DEFAULT_SAMPLES = 3
@@ -36,7 +36,7 @@ class FixOptions(EditionOptions, frozen=True, kw_only=True):
             metavar="NAME=[LOW,HIGH]",
         ),
     ] = ()
-    values_file: str = ""
+    values_file: Annotated[str, HOW_IT_IS_CALLED] = ""
     """The file of values beside the result, where the original has such a file, too; named after it by default."""
     samples: Annotated[
         int,

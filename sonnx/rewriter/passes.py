@@ -10,6 +10,7 @@ from typing import Any
 
 from sonnx.rewriter.rewrite import ModelRewriting, NodeRewriting, Rewrite
 from sonnx.rewriter.rewrites import (
+    activations,
     averages,
     choices,
     cleanup,
@@ -35,10 +36,10 @@ PREPARATIONS: tuple[Rewrite[ModelRewriting], ...] = (
     constants.constant_inputs,
     constants.dense_constants,
     names_and_order.named_graph,
+    names_and_order.unique_names,
     names_and_order.sorted_nodes,
     versions.merged_imports,
     versions.specified_versions,
-    names_and_order.unique_names,
 )
 """What the visit of the nodes relies on: order, names, constants."""
 
@@ -56,6 +57,10 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     constants.constant_form,
     explicit_parameters.default_attributes,
     explicit_parameters.derived_padding,
+    explicit_parameters.ceiling_as_padding,
+    activations.hard_sigmoid,
+    activations.parametric_slope,
+    activations.activation_formula,
     averages.averaged_windows,
     averages.divided_windows,
     choices.chosen_numbers,

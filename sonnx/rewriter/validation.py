@@ -61,8 +61,9 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, doma
     unmatched, text = result.unmatched, f" (for {shapes})" if shapes else ""
     if not result.proved:
         stops = (
-            f"{quote(unmatched.first)} and {quote(unmatched.second)}: {unmatched.reason}" if unmatched else "no match"
-        )
+            f"{quote(unmatched.first)} and {quote(unmatched.second)}: {unmatched.reason}" if unmatched
+            else "; ".join(result.not_valid) or "no match"
+        )  # fmt: skip
         text = f"{stops}{text}"
     return replace(found, for_all_inputs=result.answer, stopped=text)
 

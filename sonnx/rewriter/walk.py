@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, field
@@ -36,17 +37,31 @@ MAX_REWRITES_OF_NODE = 100
 """Each rewrite serves a rule that then no longer fails, so that more of each node that a node becomes are a defect."""
 
 
+NO_SOURCES: Mapping[str, int] = MappingProxyType({})
+
+
+def places_of(model: Model) -> dict[str, int]:
+    """The index of each node of the main graph by its first output."""
+    return {first_output(node): index for index, node in enumerate(model.graph.nodes)}
+
+
+def first_output(node: Node) -> str:
+    """The first output that a node names."""
+    return next(filter(None, node.outputs), "")
+
+
 class WalkResult(Struct, frozen=True):
     """A model after the walk.
 
     `facts` are what is known of its values; `unknown_shapes` say for each value without a complete shape why, and what
-    a person can do.
+    a person can do; `sources` are those of `RewriteContext` for its nodes.
     """
 
     model: Model
     applied: tuple[AppliedRewrite, ...]
     facts: Mapping[str, TensorFacts]
     unknown_shapes: Mapping[str, str]
+    sources: Mapping[str, int] = NO_SOURCES
 
 
 def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) -> WalkResult:
@@ -56,7 +71,15 @@ def walk(context: RewriteContext, rewrites: Iterable[Rewrite[NodeRewriting]]) ->
     state = _Rewriting(context, tuple(rewrites))
     found = interpret(model, FactsDomain(rules, 0, context.known_calls), calls, transformer=state, main_only=True)
     facts = {name: found.value(name) or NOTHING_STATED for name in state.visible}
-    return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes)
+    return WalkResult(state.rewritten_model(), tuple(state.applied), facts, state.unknown_shapes, state.sources())
+
+
+def source_of(node: Node, sources: Mapping[str, int]) -> str:
+    """The name in `sources` of a node; of one that a rewrite of the model has added, of the value it is named after."""
+    name = first_output(node)
+    while name and name not in sources:
+        name = name.rpartition(".")[0]
+    return name
 
 
 class _Rewriting(Struct, dict=True):
@@ -73,6 +96,7 @@ class _Rewriting(Struct, dict=True):
     pieces: dict[str, Pieces] = {}
     unknown_shapes: dict[str, str] = {}
     nodes: list[Node] = []
+    made_from: list[int | None] = []
     added: list[Tensor] = []
     same: dict[str, str] = {}
     applied: list[AppliedRewrite] = []
@@ -112,6 +136,18 @@ class _Rewriting(Struct, dict=True):
         return {*_read_by(self.graph.nodes), *self.graph_outputs}
 
     @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The values of the main graph that a graph inside a node hides: there no other value can take their names."""
+        own = {value.name for value in self.graph.inputs} | {tensor.name for tensor in self.graph.initializers}
+        own.update(*[node.outputs for node in self.graph.nodes])
+        return frozenset(own & value_names.defined_inside(self.graph.nodes))
+
+    @cached_property
+    def standing_for(self) -> dict[str, list[str]]:
+        """For each value the removed ones whose users take it."""
+        return {}
+
+    @cached_property
     def renamable(self) -> set[str]:
         """The outputs of nodes that may get another name: those that are not graph outputs."""
         return {name for node in self.graph.nodes for name in node.outputs} - self.graph_outputs
@@ -130,6 +166,7 @@ class _Rewriting(Struct, dict=True):
         found = self._first_replacement(site)
         if found is None:
             self._keep(site, place)
+            self.made_from.append(self.context.sources.get(source_of(self.graph.nodes[index], self.context.sources)))
             return None
         rewrite, replacement = found[0], self._with_unique_names(found[1], site.node)
         self.rewritten[index] += 1
@@ -160,7 +197,7 @@ class _Rewriting(Struct, dict=True):
                 replacement = rewrite.apply(site)
             except NoReplacement:
                 continue
-            if replacement is not None and self._keeps_graph_outputs(replacement):
+            if replacement is not None and self._keeps_graph_outputs(replacement) and self._is_seen(replacement):
                 return rewrite, replacement
         return None
 
@@ -176,9 +213,15 @@ class _Rewriting(Struct, dict=True):
         """Whether every graph output keeps its name: what takes its place must be free to get that name."""
         own = {name for node in replacement.nodes for name in node.outputs}
         kept = [new for old, new in replacement.same if old in self.graph_outputs]
+        if not self.graph_outputs.isdisjoint(kept):
+            return False
         free = all(name in own or name in self.renamable for name in kept)
         constants = [tensor.name for tensor in replacement.constants]
         return free and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
+
+    def _is_seen(self, replacement: Replacement) -> bool:
+        """Whether the users of a removed value see the one that they take instead, also in graphs inside nodes."""
+        return self.hidden.isdisjoint([name for pair in replacement.same for name in pair])
 
     def _join(self, same: Iterable[tuple[str, str]], place: Place[TensorFacts, SubjectResults]) -> None:
         for old, new in same:
@@ -186,12 +229,19 @@ class _Rewriting(Struct, dict=True):
                 self._rename(new, old)
                 place.rename(new, old)
             else:
-                self.same[old] = new
+                self._take_instead(old, new)
+
+    def _take_instead(self, old: str, new: str) -> None:
+        """Users of a value take another one, and so do those of the values that it stands for."""
+        new = self.same.get(new, new)
+        followers = [*self.standing_for.pop(old, ()), old]
+        self.same.update(dict.fromkeys(followers, new))
+        self.standing_for.setdefault(new, []).extend(followers)
 
     def _rename(self, old: str, new: str) -> None:
         names = {old: new}
         self.nodes = [value_names.renamed(node, names, outputs=True) for node in self.nodes]
-        self.same = {name: names.get(other, other) for name, other in self.same.items()} | names
+        self._take_instead(old, new)
         tables: tuple[dict[str, Any], ...] = (self.visible, self.constants, self.unknown_shapes)
         for known in tables:
             if old in known:
@@ -269,6 +319,11 @@ class _Rewriting(Struct, dict=True):
                 return _undeclared(name, unknown)
         unknown = first_unknown(facts.shape)
         return f"the output shape of {operator} depends on values: {unknown.reason}" if unknown else ""
+
+    def sources(self) -> dict[str, int]:
+        """For the first output of each node the index of the node in the original it was made from, where known."""
+        pairs = zip(self.nodes, self.made_from, strict=True)
+        return {first_output(node): index for node, index in pairs if index is not None}
 
     def rewritten_model(self) -> Model:
         graph = replace(

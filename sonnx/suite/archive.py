@@ -21,7 +21,8 @@ from msgspec import Struct, json
 from sonnx.base.errors import NOT_JSON, BadInput
 from sonnx.base.escaping import quote
 from sonnx.base.files import regular_bytes, sha256, whole_bytes
-from sonnx.base.reported import HIDDEN, Result, json_text
+from sonnx.base.reported import HIDDEN, Result, json_text, reported
+from sonnx.checker.conditions import Conditions
 from sonnx.executor.tensor_files import FIXED_TIME
 from sonnx.model.reader import read_tensor
 from sonnx.model.writer import write_tensor
@@ -158,6 +159,17 @@ class Suite(Result, frozen=True, kw_only=True):
     """The SHA-256 of each archive by its name."""
     folder: Annotated[str, HIDDEN] = ""
     """Where it stands."""
+
+    @property
+    def edition(self) -> str:
+        """The edition whose texts its cases test."""
+        return ", ".join(dict.fromkeys(part.edition for part in self.parts))
+
+    @property
+    @reported
+    def conditions(self) -> Conditions:
+        """What the suite is about."""
+        return Conditions(edition=self.edition, hypotheses=self.hypotheses)
 
 
 class Stored(Struct, frozen=True):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.options import Argument, Options, amount
+from sonnx.base.options import WHAT_IS_SHOWN, WHERE_IT_RUNS, Argument, Options, amount
 from sonnx.checker.options import Edition
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
@@ -22,8 +22,10 @@ class MakeOptions(Options, frozen=True, kw_only=True):
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
     pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
-    jobs: Annotated[int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators"))] = 1
-    progress: Callable[[str], None] = lambda _: None
+    jobs: Annotated[
+        int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators")), WHERE_IT_RUNS
+    ] = 1
+    progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called before each version of an operator; with several jobs, after each operator."""
 
 
@@ -53,10 +55,14 @@ class RunOptions(Options, frozen=True, kw_only=True):
     memory: Annotated[int, Argument("megabytes for the runtime", metavar="MB", read=amount("megabytes"))] = (
         LIMITS.megabytes
     )
-    jobs: Annotated[int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators"))] = 1
+    jobs: Annotated[
+        int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators")), WHERE_IT_RUNS
+    ] = 1
     resume: Annotated[
-        Path | None, Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path)
+        Path | None,
+        Argument("keep results in FILE, and take the results it has", metavar="FILE", read=Path),
+        WHERE_IT_RUNS,
     ] = None
     fresh: Annotated[bool, Argument("in the second run, a new process for every case")] = False
-    progress: Callable[[str], None] = lambda _: None
+    progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called after each operator."""

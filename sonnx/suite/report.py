@@ -38,7 +38,8 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
         cases, sets = sum(part.positive + part.negative for part in self.parts), sum(part.sets for part in self.parts)
         return Document(
             command="suite report", title=f"Suite {escape(self.folder)}", subject="the texts",
-            headline=f"{plural(cases, 'case')} with {plural(sets, 'data set')}", code=self.exit_code,
+            headline=self.conditions.limited(f"{plural(cases, 'case')} with {plural(sets, 'data set')}"),
+            code=self.exit_code,
             criteria={
                 "label": Criterion("Every label of the texts has a case, or a reason.", "suite"),
                 "class": Criterion("The solver decides whether a class has a conforming call.", "suite"),

@@ -11,6 +11,7 @@ from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import escape, plural, quote, shortened
 from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
+from sonnx.checker.conditions import Conditions
 from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing
 from sonnx.report.rendered import Rendered
@@ -111,6 +112,12 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
     """The folder of the suite."""
     implementation: str
     """The name and version of the implementation."""
+    edition: str
+    """The edition whose texts the cases test."""
+    suite_sha256: str
+    """The SHA-256 of suite.json, which has the hashes of the archives; empty where it could not be read."""
+    settings: tuple[str, ...] = ()
+    """The options of the run that can change its result."""
     hypotheses: str
     """The hypotheses of the bounds."""
     operators: dict[str, Counts]
@@ -119,6 +126,13 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
     """The deviations, by operator."""
     problems: tuple[str, ...]
     """Cases of the suite that are incomplete or changed, and were not run."""
+
+    @property
+    @reported
+    def conditions(self) -> Conditions:
+        """What the result holds for."""
+        digests = {"suite": self.suite_sha256} if self.suite_sha256 else {}
+        return Conditions(edition=self.edition, hypotheses=self.hypotheses, settings=self.settings, digests=digests)
 
     @property
     @reported
@@ -159,13 +173,14 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
         )
         return Document(
             command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
-            headline=f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}", code=self.exit_code,
+            headline=self.conditions.limited(f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}"),
+            code=self.exit_code,
             criteria={
                 **{kind: Criterion(DEMANDS.get(kind, f"{ELEMENTS_DEMAND} ({kind})."), "suite") for kind in kinds},
                 "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
                 "suite": Criterion("The suite is complete and unchanged.", "suite"),
             },
-            sections=tuple(sections), facts=(("hypotheses", self.hypotheses),), matrix=_matrix(self),
+            sections=tuple(sections), facts=tuple(self.conditions.facts()), matrix=_matrix(self),
             tiles=tuple(
                 (str(number), f"data sets {name.replace('_', ' ')}")
                 for name, number in zip(Counts.__struct_fields__, total, strict=True)

@@ -21,6 +21,7 @@ from sonnx.base.budget import RuntimeLimits
 from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
+from sonnx.checker.conditions import settings_of
 from sonnx.executor.class_runs import alternative_of, errata_of
 from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.model_inputs import required_inputs
@@ -146,7 +147,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     finally:
         ended.set()
         executor.shutdown(wait=True, cancel_futures=True)
-    return _result(suite, first.title, results)
+    return _result(suite, first.title, results, settings_of(options))
 
 
 def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
@@ -183,9 +184,12 @@ def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(operators)] or known
 
 
-def _result(suite: Suite, title: str, found: Mapping[str, OperatorRun]) -> SuiteRun:
+def _result(
+    suite: Suite, title: str, found: Mapping[str, OperatorRun], settings: tuple[str, ...] = ()
+) -> SuiteRun:  # fmt: skip
     return SuiteRun(
-        implementation=title, hypotheses=suite.hypotheses, suite=suite.folder,
+        implementation=title, edition=suite.edition, suite_sha256=sha256(Path(suite.folder) / "suite.json"),
+        settings=settings, hypotheses=suite.hypotheses, suite=suite.folder,
         operators={name: operator_run.counts for name, operator_run in found.items()},
         deviations=tuple(far for operator_run in found.values() for far in operator_run.deviations),
         problems=tuple(problem for operator_run in found.values() for problem in operator_run.problems),

@@ -182,7 +182,7 @@ def test_conditions_of_one_node_are_shown_apart(box: dict[str, tuple[int, int]],
     parsed = read(data)
     ends = {name: (np.array([low], float), np.array([high], float)) for name, (low, high) in box.items()}
     found = bound_model(parsed, box_of_arrays(parsed, ends), hypotheses_named("ieee-any"), unchecked=True)
-    assert {rule for _, rule in _shown(found.conditions, parsed)} == shown
+    assert {rule for _, rule in _shown(found.met, parsed)} == shown
 
 
 def test_an_error_condition_without_a_named_condition_stays_assumed(monkeypatch: pytest.MonkeyPatch) -> None:

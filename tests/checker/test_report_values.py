@@ -37,9 +37,9 @@ def test_an_unset_or_negative_dimension_is_open() -> None:
 
 def test_options_are_stated() -> None:
     report = sonnx.check(SYMBOLIC, bind={"N": 2, "M": 3}, strict_versions=True, name="m.onnx")
-    assert (report.bound, report.input_shapes, report.strict_versions) == ((("M", 3), ("N", 2)), (), True)
+    assert (report.bound, report.input_shapes, report.strict_versions) == ({"M": 3, "N": 2}, {}, True)
     report = sonnx.check(SYMBOLIC, input_shapes={"a": [5, 3]})
-    assert (report.bound, report.input_shapes, report.strict_versions) == ((), (("a", (5, 3)),), False)
+    assert (report.bound, report.input_shapes, report.strict_versions) == ({}, {"a": (5, 3)}, False)
     assert report.open_inputs == (("b", ("2", "M", "K")),)
 
 

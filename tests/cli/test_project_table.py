@@ -93,7 +93,8 @@ def test_fix_takes_the_edition_and_says_so(folder: Path, capsys: pytest.CaptureF
     assert run(["check", "m.onnx", "--fix"]) == 1
     out = capsys.readouterr().out
     assert "2026-08" in out
-    assert "only the edition holds" in out
+    assert f"{Path('m.fixed.onnx')}: " in out
+    assert "is ignored because" in out
 
 
 def test_one_check_writes_several_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

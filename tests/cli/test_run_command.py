@@ -80,7 +80,7 @@ def test_files_in_and_out(inputs, form, capsys):
     [(name, values)] = read_file(written).items()
     assert (name, written.name) == ("y", {"npz": "outputs.npz", "pb": "output_0.pb"}[form])
     assert first_difference(values.view(ml_dtypes.bfloat16), Y) is None
-    assert capsys.readouterr().out == f"max.onnx: conforms to edition {NEWEST}\nwrote out/values/{written.name}\n"
+    assert capsys.readouterr().out == f"max.onnx: conforms (edition {NEWEST})\nwrote out/values/{written.name}\n"
     assert [entry.name for entry in Path("out").iterdir()] == ["values"]
 
 

@@ -107,7 +107,16 @@ def test_programs_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         assert "Max.broadcastable fail graph/node[0]" in capsys.readouterr().out
 
 
-OTHER_NAMES = {*EXPECTATIONS, *Verdict, "error-condition", "strict-versions", "diff-edition", EVERY_NODE, RUNS}
+OTHER_NAMES = {
+    *EXPECTATIONS,
+    *Verdict,
+    "error-condition",
+    "strict-versions",
+    "diff-edition",
+    "sonnx-verified",
+    EVERY_NODE,
+    RUNS,
+}
 OTHER_NAMES |= {REACH, *(name for name, _ in WAYS.values())}
 
 

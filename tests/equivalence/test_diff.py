@@ -23,7 +23,7 @@ HEADER = '<ir_version: 8, opset_import: ["" : {}]>\n'
 
 def model(nodes: str, inputs: str = "float[2,3] x", version: int = 17, **constants: object) -> onnx.ModelProto:
     """The model of these nodes with the output y; constants are float32."""
-    made = onnx.parser.parse_model(f"{HEADER.format(version)} g ({inputs}) => (float y) {{ {nodes} }}")
+    made = onnx.parser.parse_model(f"{HEADER.format(version)} g ({inputs}) => (y) {{ {nodes} }}")
     for name, value in constants.items():
         made.graph.initializer.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
     return made

@@ -36,7 +36,7 @@ def model(
 ) -> onnx.ModelProto:
     """A model; `versions` are those of further domains."""
     tensors = [numpy_helper.from_array(np.asarray(each), name) for name, each in (constants or {}).items()]
-    graph = helper.make_graph(nodes, "g", inputs, [value(name) for name in outputs], tensors)
+    graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=name) for name in outputs], tensors)
     imports = [helper.make_opsetid(domain, number) for domain, number in {"": version, **versions}.items()]
     return helper.make_model(graph, opset_imports=imports, ir_version=9, functions=functions)
 

@@ -22,6 +22,7 @@ import onnx
 import onnx.parser
 import pytest
 import z3
+from msgspec import structs
 from onnx import numpy_helper
 
 import sonnx
@@ -654,7 +655,8 @@ def test_the_pack_has_reports_of_suites(
     shutil.copy(CONFORMING, "model.onnx")
     counts = Counts(within=3)
     report = SuiteRun(
-        suite="suite", implementation="ours 1.0", hypotheses="ieee-any", operators={"Max": counts, "Relu": counts},
+        suite="suite", implementation="ours 1.0", edition="2026-11", suite_sha256="0" * 64,
+        hypotheses="ieee-any", operators={"Max": counts, "Relu": counts},
         deviations=(), problems=(),
     )  # fmt: skip
     Path("run.json").write_text(report.to_json())
@@ -672,6 +674,10 @@ def test_the_pack_has_reports_of_suites(
     assert verified(Path("pack"), capsys)[0] == 0
     Path("pack/suites/run.json").write_text(report.to_json().replace("1.0", "2.0"))
     assert verified(Path("pack"), capsys)[0] == 1
+    older = structs.replace(report, edition="2025-10")
+    Path("older.json").write_text(older.to_json())
+    assert run(["audit", "model.onnx", "--output", "other", "--suite", "older.json"]) == 2
+    assert "a suite of edition 2025-10; the pack is about edition 2026-11" in capsys.readouterr().err
     changed = json.loads(report.to_json()) | {"exit_code": 7}
     for content, said in (("no JSON", "not a JSON report"), (json.dumps(changed), "not as this version")):
         Path("run.json").write_text(content)

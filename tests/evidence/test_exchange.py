@@ -16,6 +16,7 @@ from reqif.parser import ReqIFParser
 
 import sonnx
 from sonnx.checker import profile_validation
+from sonnx.checker.conditions import Conditions, DeviationDay, StatedDeviations
 from sonnx.cli.main import run
 from sonnx.evidence.argument import argument
 from sonnx.evidence.requirements_exchange import ATTRIBUTES, NAMESPACE
@@ -170,8 +171,14 @@ def test_assumptions_boxes_and_rewrites_have_their_place() -> None:
         "derived_from": None, "properties": [], "suite": [],
     }  # fmt: skip
     document = json.loads(json.dumps(about), object_hook=lambda keys: SimpleNamespace(**keys))
+    deviations = StatedDeviations("d.toml", "1" * 64, "2026-05-06", (DeviationDay("record-7", "a.b", "2027-01-02"),))
+    document.conditions = Conditions("2026-11", sizes={"N": 2}, box=("x=[1,2]",), deviations=deviations)
     elements = {each.id: each for each in argument(document)}
     assert elements["G1"].in_context_of == ("C1", "C2", "A1")
+    assert elements["G1"].text == (
+        "The model <m> conforms to edition 2026-11 of the SONNX profile "
+        "(for N=2, with x in [1, 2], deviations as of 2026-05-06), with the deviations record-7 until 2027-01-02"
+    )
     assert elements["A1"].text == "1 condition on values at run time hold"
     assert (elements["G2"].state, elements["G4"].state, elements["G6"].state) == ("open", "met", "open")
     assert elements["S1"].supported_by == ("G2", "G3", "G4", "G5", "G6", "G7")
@@ -266,12 +273,14 @@ def test_a_pack_is_signed_and_verified(tmp_path: Path, capsys: pytest.CaptureFix
         (signers, manifest + b" ", f"{SIGNATURE} does not fit manifest.json"),
     ):
         (pack / "manifest.json").write_bytes(content)
-        assert any(sentence in each for each in sonnx.verify(pack, model, file))
+        assert any(sentence in each for each in sonnx.verify(pack, model, file).content)
     (pack / "manifest.json").write_bytes(manifest)
     (pack / SIGNATURE).write_text("rubbish")
-    assert sonnx.verify(pack, model, signers) == (f"{SIGNATURE} is of no key in signers, or is not a signature",)
+    assert sonnx.verify(pack, model, signers).content == (
+        f"{SIGNATURE} is of no key in signers, or is not a signature",
+    )
     (pack / SIGNATURE).unlink()
-    assert sonnx.verify(pack, model, signers) == (f"the pack has no signature: {SIGNATURE} is missing",)
+    assert sonnx.verify(pack, model, signers).content == (f"the pack has no signature: {SIGNATURE} is missing",)
     with pytest.raises(sonnx.UsageError, match=r"the file of signers .* does not exist"):
         sonnx.verify(pack, model, tmp_path / "nobody")
 

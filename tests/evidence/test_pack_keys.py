@@ -23,6 +23,7 @@ ASSUMING = (
 )
 
 SAME = {
+    "conditions": "by command (tests/report/test_json_keys.py)",
     "edition.files": "one set of rules",
     "model.external_data": "needs files (test_audit.py)",
     "options.date": "needs deviations",

@@ -12,7 +12,8 @@ from sonnx.language.coq import term
 from sonnx.language.parser import FUNCTIONS, parse
 from sonnx.profile import catalogue
 from sonnx.proofs import coq_questions, registry
-from sonnx.report.coq import RULES, files, rules, signatures
+from sonnx.report.coq import RULES, files
+from sonnx.report.coq_rules import edition_signatures, rule_terms
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "proofs" / "coq"
@@ -44,9 +45,9 @@ def test_a_definition_stands_around_the_expression_that_reads_it() -> None:
 def test_the_export_has_every_rule_of_every_signature() -> None:
     entries = [line for line in files()[RULES].splitlines() if line.startswith("  (")]
     for edition in catalogue.editions().editions:
-        for made in signatures(edition):
+        for made in edition_signatures(edition):
             [entry] = [line for line in entries if line.startswith(f'  ("{edition} {made.operator} {made.version}"')]
-            assert entry.count("rule_") == len(list(rules(made)))
+            assert entry.count("rule_") == len(list(rule_terms(made)))
 
 
 def test_the_functions_of_the_language_are_those_of_the_formalization() -> None:

@@ -123,7 +123,7 @@ def test_a_comparison_is_that_of_the_command_line(fine: Path, capsys: pytest.Cap
     assert isinstance(report, sonnx.ComparisonReport)
     assert (report.exit_code, report.broken_bounds) == (0, ())
     arguments = ["compare", str(fine), "--runtime", "reference", "--max-ulp", "0"]
-    assert sonnx.compare(fine, "reference", name=str(fine)).to_text() == printed(capsys, *arguments)
+    assert sonnx.compare(fine, "reference", name=str(fine), max_ulp=0).to_text() == printed(capsys, *arguments)
     for form in spread(sorted(HASHED & {"json", "html", "sarif", "markdown"}), 2):
         assert report.to_format(form) == printed(capsys, *arguments, "--format", form)
 

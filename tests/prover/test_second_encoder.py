@@ -12,7 +12,7 @@ from sonnx.profile.signature import active_condition, signature
 from sonnx.prover import smt_interpretation
 from sonnx.prover.call_variables import CallVariables
 from sonnx.prover.smt_values import less
-from sonnx.report import coq
+from sonnx.report import coq_rules
 from tests.support.cases import each_case
 from tests.support.second_encoder import EXPLAINED, FEWER, MORE, Facts, Question, asked, compared
 
@@ -27,7 +27,7 @@ def question() -> Question:
     made = signature("ArgMax", 13, "2026-11")
     assert made is not None
     demands = [(rule, active_condition(rule, made.text, catalogue.editions())) for rule in made.rules]
-    texts = dict(zip([rule.slug for rule, demand in demands if demand], coq.rules(made), strict=True))
+    texts = dict(zip([rule.slug for rule, demand in demands if demand], coq_rules.rule_terms(made), strict=True))
     for rule, demand in demands:
         if rule.slug == "ArgMax.axis-range" and demand is not None:
             found = asked("rule_1", texts[rule.slug], made, Facts(CallVariables(made)), rule, demand)

@@ -18,6 +18,7 @@ from msgspec import structs
 from onnx import TensorProto, helper
 
 from sonnx.base.escaping import escape
+from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Where
 from sonnx.cli.main import run
 from sonnx.executor.class_runs import ClassDeviation, ClassRuns
@@ -109,7 +110,10 @@ BROKEN = [
 @pytest.fixture(scope="module")
 def comparison() -> Document:
     """Values that are identical, differ, break a bound, were not compared; a run without exact values; the whole."""
-    found = Comparison("m.onnx", "a runtime", "2026-11", False, "given", 2, ROWS, ("run 3: index out of range",), "ab")
+    found = Comparison(
+        "m.onnx", "a runtime", Conditions("2026-11", digests={"model": "ab"}), "given", 2, ROWS,
+        ("run 3: index out of range",),
+    )  # fmt: skip
     return ComparisonReport.of(found, broken_bounds=tuple(BROKEN), file="models/m.onnx").document()
 
 

@@ -30,8 +30,9 @@ def deviation(operator: str, kind: str, number: int, explained: str | None = Non
 def run(title: str, *deviations: Deviation, operators: tuple[str, ...] = ("ArgMax", "Max")) -> SuiteRun:
     counts = {name: Counts(within=9, outside=1) for name in operators}
     return SuiteRun(
-        suite="suite", implementation=title, hypotheses="ieee-any", operators=counts, deviations=deviations, problems=()
-    )
+        suite="suite", implementation=title, edition="2026-11", suite_sha256="0" * 64, hypotheses="ieee-any",
+        operators=counts, deviations=deviations, problems=(),
+    )  # fmt: skip
 
 
 OLD = run("runtime 1", deviation("ArgMax", "NaN", 3), deviation("Max", "integer", 1))

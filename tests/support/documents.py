@@ -19,6 +19,7 @@ from sonnx.base.reported import json_text
 from sonnx.base.resources import tool_version
 from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBounds
+from sonnx.checker.conditions import MODEL, Conditions, DeviationDay, StatedDeviations, StatedTailoring
 from sonnx.checker.deviation_records import Applied, DeviationRecord
 from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference, UnreadableModel
 from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
@@ -72,6 +73,32 @@ def digest(letter: str) -> str:
     return letter * 64
 
 
+# ------------------------------------------------------------------ conditions
+
+FULL = Conditions(
+    "2025-10", False, {"N": 3}, {"a": (1, 2)}, {"x": (1, 3)}, ("x=[0,1]",), ("N >= 1",), "only Max", True,
+    StatedTailoring("Project", "t.toml", digest("e")),
+    StatedDeviations("d.toml", digest("f"), "2026-05-06", (
+        DeviationDay("record-7", "Max.broadcastable", "2027-01-02"),
+        DeviationDay("record-8", "explicit-shape", "2028-03-04"),
+    )),
+    "ieee-any", ("--accept-assumptions", "--max-error 2"), ("--split 3 s", "--search 2 s"),
+    {MODEL: digest("d"), "property": digest("e")},
+)  # fmt: skip
+PLAIN = Conditions("2026-11")
+OTHER = Conditions(
+    "2026-08", tailoring=StatedTailoring("Company", "u.toml", digest("1")),
+    deviations=StatedDeviations("g.toml", digest("2"), "2027-08-09", ()), hypotheses="narrow",
+    sizes={"M": 4}, input_shapes={"b": (2,)}, tried={"y": (4,)}, box=("z=[2,3]",), assume=("M >= 2",),
+    selection="only Add", settings=("--seed 4",), budgets=("--timeout",), digests={MODEL: digest("3")},
+)  # fmt: skip
+
+
+def conditioned(kind: Any, number: int) -> Any:
+    """A result with every field filled, with conditions that a result can have."""
+    return structs.replace(filled(kind, number), conditions=(FULL, OTHER, PLAIN)[number])
+
+
 # ------------------------------------------------------------------ check
 
 RULES = {
@@ -108,11 +135,11 @@ DEVIATIONS = (
 def full_report() -> Report:
     """A report with everything."""
     return Report(
-        "full.onnx", "2025-10", "The first text", False, Verdict.FAIL, FINDINGS,
+        "full.onnx", structs.replace(FULL, digests={MODEL: digest("d")}), Verdict.FAIL, FINDINGS,
         (Count("Max.same-shape", Verdict.UNDECIDED, "", 5),
          Count("no-sparse-tensor", Verdict.NOT_APPLICABLE, "none", 6)),
-        Coverage(11, 9, 8, 7, 6, 5), ("A note.", "Another note."), RULES, "only Max", (("N", 3),),
-        (("a", (1, 2)),), (("b", ("batch", "?", "4")),), digest("d"), None, True,
+        Coverage(11, 9, 8, 7, 6, 5), ("A note.", "Another note."), RULES,
+        (("b", ("batch", "?", "4")),), None,
         Tailoring("t.toml", digest("e"), "Project", "2025-10", True, (), ()),
         Applied("d.toml", digest("f"), date(2026, 5, 6), DEVIATIONS),
     )  # fmt: skip
@@ -121,15 +148,14 @@ def full_report() -> Report:
 def plain_report() -> Report:
     """A report with nothing beside the verdict."""
     return Report(
-        "plain.onnx", "2026-11", "The newest text", True, Verdict.ASSUMED, (), (), Coverage(1, 2, 3, 4, 10, 12), (),
-        {},
+        "plain.onnx", PLAIN, Verdict.ASSUMED, (), (), Coverage(1, 2, 3, 4, 10, 12), (), {},
     )  # fmt: skip
 
 
 def other_report() -> Report:
     """A report with other project files."""
     return Report(
-        "other.onnx", "2026-08", "A text between", False, Verdict.PASS, (), (), Coverage(0, 0, 0, 0, 0, 0), (), {},
+        "other.onnx", OTHER, Verdict.PASS, (), (), Coverage(0, 0, 0, 0, 0, 0), (), {},
         tailoring=Tailoring("u.toml", digest("1"), "Company", "2026-08", False, (), ()),
         deviations=Applied("g.toml", digest("2"), date(2027, 8, 9), ()),
     )  # fmt: skip
@@ -165,9 +191,9 @@ def run_documents() -> list[str]:
     )
     arrays: dict[str, Any] = {"y": np.zeros((2, 3), np.float32), "z": np.zeros(7, np.int64)}
     counts = {"Sin": (100, 3), "MatMul": (50, 0)}
-    full = RunReport("m.onnx", arrays, CheckReport.of(plain_report()), True, counts, ("Erf", "Einsum"), compared)
+    full = RunReport("m.onnx", arrays, CheckReport.of(plain_report()), True, counts, FULL, ("Erf", "Einsum"), compared)
     written = structs.replace(full, written=("out/y.npy", "out/z.npy"))
-    return [written.to_json(), RunReport("n.onnx", {}, None, False, {}).to_json()]
+    return [written.to_json(), RunReport("n.onnx", {}, None, False, {}, OTHER).to_json()]
 
 
 def comparison_documents() -> list[str]:
@@ -189,7 +215,7 @@ def comparison_documents() -> list[str]:
         Optimization("extended", "different", 4, "v", "v0", ("Sub", "FusedGemm"), "two constants differ"),
     )
     full = Comparison(
-        "m.onnx", "a runtime 1.2", "2026-11", False, "drawn with seed 5", 3, rows, ("run 4: no value",), digest("a"),
+        "m.onnx", "a runtime 1.2", OTHER, "drawn with seed 5", 3, rows, ("run 4: no value",),
         without_bounds=("run 2: unbounded",), unusual=("t is far",), optimizations=optimizations,
         not_measured="It was not.",
         reach=Reach("inputs of the box 'x=[0,1]'", (ReachingRun("run 1", ("x = [0.0, -0.0]",)),), 7, (
@@ -203,7 +229,7 @@ def comparison_documents() -> list[str]:
         InputReach("a", "Neg", "graph/node[1]", (ReachedClasses(1, ("+0 alone",)),), (), ()),
         InputReach("b", "Abs", "graph/node[2]", (), ("-inf alone",), ("nan alone",)),
     ))  # fmt: skip
-    empty = Comparison("n.onnx", "another", "", True, "given", 0, (), reach=other)
+    empty = Comparison("n.onnx", "another", structs.replace(FULL, digests={}), "given", 0, (), reach=other)
     return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
 
 
@@ -229,19 +255,19 @@ def bounds_documents() -> list[str]:
         TensorBounds("l", "max", "float", np.arange(65.0), np.arange(65.0) + 1, np.ones(65) / 8, np.ones(65) / 4, True),
     )
     full = Bounds(
-        "m.onnx", "2026-11", True, full_hypotheses, tensors,
+        "m.onnx", OTHER, full_hypotheses, tensors,
         (Condition("div", "divisor-not-zero", True, "from 1 to 2"), Condition("log", "positive", False, "from -1")),
         (DecisionBounds("0 - 1", -1.0, 2.0, 0.5, False), DecisionBounds("argmax is 3", np.inf, np.inf, np.inf, True),
          DecisionBounds("2 - 1", 3.0, 4.0, 0.25, True)),
         {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
-        SplitResult(8, 0.5, False, "8 boxes"), coarse=("t", "u"), sha256=digest("b"),
+        SplitResult(8, 0.5, False, "8 boxes"), coarse=("t", "u"),
         files={"a.npy": digest("c")},
     )  # fmt: skip
     split = SplitResult(2, 1.0, True, "2 boxes")
     plain = structs.replace(
-        full, model="n.onnx", checked=False, hypotheses=other, tensors=tensors[:2], conditions=(), decisions=(),
-        box={}, shares=(), split=None, coarse=(), sha256="", files={},
+        full, model="n.onnx", conditions=structs.replace(FULL, digests={}), hypotheses=other, tensors=tensors[:2],
+        met=(), decisions=(), box={}, shares=(), split=None, coarse=(), files={},
     )  # fmt: skip
     return [
         json_text(full),
@@ -258,7 +284,7 @@ def proof_documents() -> list[str]:
     other = Where("graph/node[1]", "node", "n", "Add", None)
     answers = (SolverAnswer("z3", "4", "unsat"), SolverAnswer("cvc5", "1", "unsat"))
     full = ModelProof(
-        "m.onnx", "2026-08", ("N", "M"), ("N >= 1", "M >= 2"), 9, 8, 7, 6, 5, 4,
+        "m.onnx", OTHER, ("N", "M"), ("N >= 1", "M >= 2"), 9, 8, 7, 6, 5, 4,
         (
             Refuted("Max.broadcastable", NODE, 2, "N == M", {"N": 1, "M": 2}, "A is [1]", "N == M", False, ("N",)),
             Refuted("Max.same-shape", other, 3, "one shape", {}, "A differs", "", True),
@@ -268,9 +294,10 @@ def proof_documents() -> list[str]:
         (ProofCounts("Max.same-shape", 12, 13), ProofCounts("Add.same-type", 14, 15)), False, ("z3", "cvc5"),
         (ModelQuestion("Max.same-shape", NODE, 1, "(assert true)", "unsat", answers),
          ModelQuestion("Add.same-type", other, 1, "(assert false)", "sat", answers)),
-        digest("7"),
     )  # fmt: skip
-    proved = ModelProof("n.onnx", "2026-11", (), (), 1, 1, 2, 3, 1, 0, (), (), "", (), sufficient=True)
+    proved = ModelProof(
+        "n.onnx", structs.replace(FULL, digests={}), (), (), 1, 1, 2, 3, 1, 0, (), (), "", (), sufficient=True
+    )
     return [json_text(full), json_text(proved)]
 
 
@@ -329,63 +356,73 @@ def rewrite_documents() -> list[str]:
         Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), "ieee-any", {"y": 0.5, "z": None},
     )  # fmt: skip
     failing = CheckReport.of(Report(
-        "new.onnx", "2025-10", "The first text", False, Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
+        "new.onnx", structs.replace(FULL, deviations=None), Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
         Coverage(0, 0, 0, 0, 0, 0), (), RULES,
     ))  # fmt: skip
-    full = FixResult(before, failing, applied, {}, validation, digest("8"), b"new")
-    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), digest("9"), b"other")
+    full = FixResult(before, failing, applied, {}, validation, FULL, b"new")
+    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), OTHER, b"other")
     return [full.to_json("folder/out.onnx"), quiet.to_json()]
 
 
 def difference_documents() -> list[str]:
     """Two editions with a model of each kind, and two that are equal."""
     full = EditionDifference(
-        "2025-10", "2026-08", ("Sin",), ("Cos", "Tan"), ("Max.same-shape",), ("Max.broadcastable", "explicit-shape"),
+        FULL, "2025-10", "2026-08", ("Sin",), ("Cos", "Tan"), ("Max.same-shape",),
+        ("Max.broadcastable", "explicit-shape"),
         (Changed("Max", "the text", "2025-10", "2026-08"), Changed("Add.same-type", "the class", "a", "b")),
     )  # fmt: skip
     models = [
         ModelDifference("m.onnx", full_report(), plain_report(), FINDINGS[:2], FINDINGS[1:]),
         ModelDifference("n.onnx", plain_report(), other_report(), (), ()),
     ]
-    same = EditionDifference("2026-08", "2026-11", (), (), (), (), ())
+    same = EditionDifference(OTHER, "2026-08", "2026-11", (), (), (), (), ())
     unreadable = (UnreadableModel("bad.onnx", "it is not a model"), UnreadableModel("worse.onnx", "it is empty"))
     return [json_text(structs.replace(full, models=tuple(models), unreadable=unreadable)), json_text(same)]
 
 
 def equivalence_documents() -> list[str]:
     """Three comparisons of models."""
-    return [EquivalenceReport(filled(Equivalence, number)).to_json() for number in range(3)]
+    return [EquivalenceReport(conditioned(Equivalence, number)).to_json() for number in range(3)]
 
 
 def change_documents() -> list[str]:
     """Changes between two models, and none."""
-    first = filled(ModelChanges, 0)
-    unchanged = structs.replace(filled(ModelChanges, 1), nodes=(), findings=(), header=(), answer=Answer.IDENTICAL)
-    return [ModelChangesReport(each).to_json() for each in (first, filled(ModelChanges, 1), unchanged)]
+    first = conditioned(ModelChanges, 0)
+    unchanged = structs.replace(conditioned(ModelChanges, 1), nodes=(), findings=(), header=(), answer=Answer.IDENTICAL)
+    return [ModelChangesReport(each).to_json() for each in (first, conditioned(ModelChanges, 1), unchanged)]
 
 
 def property_documents() -> list[str]:
     """A property that is violated, with the input, and one that is not decided."""
-    violated = structs.replace(filled(PropertyResult, 1), witness={"x": np.array([[0.5, -2.0]], np.float32)})
-    return [filled(PropertyResult, 2).to_json(), violated.to_json()]
+    violated = structs.replace(conditioned(PropertyResult, 1), witness={"x": np.array([[0.5, -2.0]], np.float32)})
+    return [conditioned(PropertyResult, 0).to_json(), violated.to_json()]
 
 
 def audit_documents() -> list[str]:
     """Documents of evidence packs: two with every optional part, one with none, and one with parts that lack theirs."""
     parts = {"rewrites": ReadRecord, "since": ChangeImpact, "derived_from": ComparedOriginal, "box": ShownByBox}
-    full, plain, other = (filled(AuditDocument, number) for number in range(3))
+    full, plain, other = (conditioned(AuditDocument, number) for number in range(3))
     partial = structs.replace(plain, **{name: filled(kind, 1) for name, kind in parts.items()})
     return [json_text(each) for each in (full, plain, other, partial)]
 
 
 def suite_documents() -> list[str]:
     """Two suites."""
-    return [json_text(filled(Suite, number)) for number in range(2)]
+    suites = [filled(Suite, number) for number in range(2)]
+    editions = ("2026-11", "2025-10")
+    return [
+        json_text(structs.replace(suite, parts=tuple(structs.replace(part, edition=edition) for part in suite.parts)))
+        for suite, edition in zip(suites, editions, strict=True)
+    ]
 
 
 def suite_run_documents() -> list[str]:
     """Two runs of a suite, and one without deviations."""
-    runs = [filled(SuiteRun, number) for number in range(2)]
+    editions = ("2026-11", "2025-10")
+    runs = [
+        structs.replace(filled(SuiteRun, number), edition=edition, suite_sha256=digest(str(number)))
+        for number, edition in enumerate(editions)
+    ]
     return [each.to_json() for each in (*runs, structs.replace(runs[0], deviations=(), problems=(), operators={}))]
 
 

@@ -58,7 +58,9 @@ class Builder:
             self.nodes, "g", [helper.make_tensor_value_info("x", FLOAT, shape)],
             [helper.make_tensor_value_info(output, FLOAT, None)], self.constants,
         )  # fmt: skip
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        domains = sorted({node.domain for node in graph.node} - {""})
+        imports = [helper.make_opsetid("", 17), *(helper.make_opsetid(domain, 1) for domain in domains)]
+        made = helper.make_model(graph, opset_imports=imports, ir_version=8)
         graph = made.graph
         graph.node.append(helper.make_node("Identity", [output], ["y"]))
         graph.output[0].name = "y"

@@ -195,7 +195,7 @@ def line(name: str, drawn: Network) -> str:
         found = bound_model(model, drawn.box, hypotheses_named(drawn.hypotheses), unchecked=True)
     except (NotBounded, BadInput):
         return ""
-    conditions = sorted({f"{'' if each.holds else 'not '}{each.name}" for each in found.conditions})
+    conditions = sorted({f"{'' if each.holds else 'not '}{each.name}" for each in found.met})
     return f"{name}: {'; '.join([*map(_sums, found.outputs), *conditions])}"
 
 

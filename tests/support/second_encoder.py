@@ -46,7 +46,7 @@ from sonnx.prover.smt_values import (
     implies,
 )
 from sonnx.prover.terms import variables_in
-from sonnx.report import coq
+from sonnx.report import coq_rules
 from tests.support.paths import DATA
 
 EXPLAINED = DATA / "second_encoder.toml"
@@ -156,7 +156,7 @@ def questions(rules: str) -> Iterator[Question | tuple[str, str]]:
             facts = Facts(CallVariables(made))
             pairs = [(rule, active_condition(rule, made.text, catalogue.editions())) for rule in made.rules]
             stated = [(rule, demand) for rule, demand in pairs if demand is not None]
-            for (rule, demand), text in zip(stated, coq.rules(made), strict=True):
+            for (rule, demand), text in zip(stated, coq_rules.rule_terms(made), strict=True):
                 question = asked(names[text], text, made, facts, rule, demand)
                 key = question.key if isinstance(question, Question) else question
                 if key not in seen:

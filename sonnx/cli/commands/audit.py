@@ -18,6 +18,9 @@ from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.signature import SIGNATURE, require_key
 from sonnx.report.phrases import headline
 
+CONTENT = "verified, content reproduced: model, rules, verdicts, theorems and statements are equal"
+"""What is said of a pack whose content a fresh run gives again."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
@@ -40,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @within_budget("audited")
 def audit_command(options: argparse.Namespace) -> int:
-    """Write a pack and return the exit code of its check; or verify one: 0 if it is reproducible, else 1."""
+    """Write a pack and return the exit code of its check; or verify one: 0, 1 for other content, 3 elsewhere."""
     return _verify(options) if options.verify is not None else _write(options)
 
 
@@ -50,14 +53,16 @@ def _verify(options: argparse.Namespace) -> int:
     from sonnx.api.evidence import verify
 
     with clock(f"making {options.verify} again"):
-        faults = verify(options.verify, options.model, options.signers, options.derived_from)
+        verified = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
-    if not faults:
+    lines = [f"NOT verified, {escape(sentence)}" for sentence in verified.content]
+    if not verified.content:
         files = sum(path.is_file() for path in options.verify.rglob("*"))
-        sys.stdout.write(f"{name}: verified, all {files} files match{_about_signature(options)}\n")
-        return 0
-    sys.stdout.write("".join(f"{name}: NOT verified, {escape(sentence)}\n" for sentence in faults))
-    return 1
+        lines = [f"{CONTENT}, all {files} files match{_about_signature(options)}"]
+        lines += [] if verified.environment else ["environment equal: packages, Python and host"]
+    lines += [f"environment differs: {escape(sentence)}" for sentence in verified.environment]
+    sys.stdout.write("".join(f"{name}: {line}\n" for line in lines))
+    return verified.exit_code
 
 
 def _about_signature(options: argparse.Namespace) -> str:

@@ -43,12 +43,12 @@ def check_command(parsed: argparse.Namespace) -> int:
     """Check, print, and return the exit code; for several files the worst, in the order 4, 2, 1, 3, 0."""
     project, values = project_options(), with_date(keywords_of(BatchOptions, parsed))
     values["edition"] = project.table.edition if parsed.edition is None else parsed.edition
+    values["tailoring"] = values["tailoring"] or project.table.tailoring
+    values["ignore"] += tuple(ignored.rule for ignored in project.table.ignore)
     if parsed.fix:
         from sonnx.cli.check_and_fix import check_and_fix  # most checks rewrite nothing
 
         return check_and_fix(parsed, values, project)
-    values["tailoring"] = values["tailoring"] or project.table.tailoring
-    values["ignore"] += tuple(ignored.rule for ignored in project.table.ignore)
     require_report_effect(parsed)
     files = models_of(parsed.models)
     outputs = check_outputs(parsed, files)

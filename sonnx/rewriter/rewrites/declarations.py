@@ -69,7 +69,7 @@ class _Declarations(Struct, frozen=True):
         if element is None and EXPLICIT_TYPE in self.rules and isinstance(known.type, str):
             element = known.type
         shape = _with_known_dimensions(stated.shape, known.shape) if EXPLICIT_SHAPE in self.rules else stated.shape
-        nothing = (element, shape) == (None, None) and stated == NOT_STATED
+        nothing = element is None and stated == NOT_STATED  # a declared type without element type is not valid ONNX
         return NOT_STATED if nothing else Type("tensor", element, shape)
 
     def edits(self, graph: Graph, outputs: list[str], inner: list[str]) -> Iterator[Edit]:

@@ -94,6 +94,30 @@ def _pads(site: Site, mode: object) -> Shape | None:
     return (*begins, *(total - begin for total, begin in zip(totals, begins, strict=True)))
 
 
+@rewrite("ceiling-as-padding", Trigger.RULE_FAILS)
+def ceiling_as_padding(site: Site) -> Replacement | None:
+    """The node that rounds down, with the padding at the ends by which the output has the same extents.
+
+    Padding never is a maximum, so that a window which reaches over it has the maximum of the elements it covers.
+    """
+    application = site.application
+    if application is None or site.known("ceil_mode") != 1:
+        return None
+    pads = application.names.get("pads")
+    written = {
+        "auto_pad": attribute("auto_pad", "string", "NOTSET"),
+        "pads": attribute("pads", "ints", tuple(pads)) if isinstance(pads, tuple) else None,
+        "ceil_mode": attribute("ceil_mode", "int", 0),
+    }
+    if application.names.get("ceil_mode") != 0 or written["pads"] is None:
+        return None
+    before = [site_attribute for name, site_attribute in site.attributes.items() if name in written]
+    node = with_attributes(site.node, written)
+    return Replacement(
+        (node,), descriptions.attributes(before), descriptions.attributes(filter(None, written.values()))
+    )
+
+
 def printed_padding(extent: int, width: int, stride: int) -> int:
     """The padding of an axis by the formula that ONNX prints for pooling with SAME_UPPER and SAME_LOWER."""
     return (-(-extent // stride) - 1) * stride + width - extent

@@ -12,7 +12,7 @@ from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
 from sonnx.model.ir import Attribute, Function, Graph, Node, subgraphs
 from sonnx.model.limits import exceeded
-from sonnx.model.scopes import captured, function_key, imports_of
+from sonnx.model.scopes import function_key, imports_of
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import FunctionKey, callee, calls
@@ -33,7 +33,7 @@ def constant_condition(site: Site) -> Replacement | None:
     branch = site.attributes[taken].value if taken in site.attributes else None
     if not isinstance(branch, Graph) or branch.sparse_initializers or len(branch.outputs) != len(node.outputs):
         return None
-    around = value_names.TakenNames((*node.inputs, *node.outputs, *captured(node)))
+    around = value_names.TakenNames((*node.inputs, *node.outputs, *value_names.names_inside(node)))
     own = [name for branch_node in branch.nodes for name in branch_node.outputs if name] + [
         initializer.name for initializer in branch.initializers
     ]
@@ -58,10 +58,11 @@ def function_call(site: Site) -> Replacement | None:
     inputs = (*node.inputs, *[""] * (len(function.inputs) - len(node.inputs)))
     names = dict(zip(function.inputs, inputs, strict=True))
     taken = value_names.TakenNames((*names.values(), *node.outputs))
-    results = dict(zip(function.outputs, node.outputs, strict=False))
+    listed = [(name, result) for name, result in zip(function.outputs, node.outputs, strict=False) if result]
+    results = dict(reversed(listed))
     for name in dict.fromkeys(name for function_node in function.nodes for name in function_node.outputs if name):
         names[name] = results.get(name) or value_names.unused(name, taken)
-    same = tuple((results[name], names[name]) for name in function.inputs if results.get(name))
+    same = tuple((result, names[name]) for name, result in listed if names.get(name, result) != result)
     attributes = {default.name: default for default in (*function.defaults, *node.attributes)}
     nodes = tuple(
         _with_call_attributes(value_names.renamed(function_node, names, outputs=True), attributes)

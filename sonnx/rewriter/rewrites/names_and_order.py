@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from heapq import heapify, heappop, heappush
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.base.escaping import quote
 from sonnx.checker.verdicts import Where
 from sonnx.model import value_names
-from sonnx.model.ir import Graph, Node, Tensor
-from sonnx.model.scopes import Scope, captured, nested_scopes
+from sonnx.model.ir import Graph, Node, Tensor, subgraphs
+from sonnx.model.scopes import Scope, captured, free_names, nested_scopes
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, changed_graph, rewrite
@@ -57,7 +58,7 @@ def _topological_order(scope: Scope, nodes: tuple[Node, ...]) -> list[int]:
     users: list[list[int]] = [[] for _ in nodes]
     missing = [0] * len(nodes)
     for index, node in enumerate(nodes):
-        makers = {scope.defined_at.get(name, -1) for name in (*node.inputs, *captured(node))} - {-1}
+        makers = {scope.defined_at.get(name, -1) for name in (*node.inputs, *free_names(node))} - {-1}
         missing[index] = len(makers)
         for maker in makers:
             users[maker].append(index)
@@ -78,8 +79,9 @@ def unique_names(context: RewriteContext) -> ModelChange | None:
     """The model with unique names, as far as they can be given.
 
     Of several equal initializers of one name, one stays.  An output of a node in a nested graph that hides a value
-    around it gets another name, if every use there comes after the node.  Everything else that is defined twice stays,
-    also an initializer or input of a nested graph that hides a value: the reference implementation of ONNX takes the
+    around it gets another name, if every use there comes after the node; so does any name there that a later node of a
+    graph around it defines, because nodes move.  Everything else that is defined twice stays, also an initializer or
+    input of a nested graph that hides a value: the reference implementation of ONNX takes the
     outer one.
     """
     edits: list[Edit] = []
@@ -88,7 +90,7 @@ def unique_names(context: RewriteContext) -> ModelChange | None:
         taken = value_names.TakenNames(
             name for scope in nested_scopes(Scope("graph", graph, {})) for name in value_names.own_names(scope.graph)
         )
-        graph = _unhidden_inside(graph, "graph", set(), taken, edits)
+        graph = _unhidden_inside(graph, "graph", _Around(set(), Counter()), taken, edits)
     return ModelChange(replace(context.model, graph=graph), edits) if edits else None
 
 
@@ -108,25 +110,40 @@ def _without_copies(graph: Graph, edits: list[Edit]) -> Graph:
     return replace(graph, initializers=tuple(kept)) if len(kept) < len(graph.initializers) else graph
 
 
+class _Around(Struct):
+    """The names that the graph being visited sees from outside: `before` a node, and those that come `later`."""
+
+    before: set[str]
+    later: Counter[str]
+
+    def holds(self, name: str) -> bool:
+        """Whether a graph around defines the name anywhere."""
+        return name in self.before or self.later[name] > 0
+
+
 def _unhidden_inside(
-    graph: Graph, place: str, around: set[str], taken: value_names.TakenNames, edits: list[Edit]
+    graph: Graph, place: str, around: _Around, taken: value_names.TakenNames, edits: list[Edit]
 ) -> Graph:
-    """The graph with unique names in the graphs of its nodes; `around` are the names its nodes see from outside, with
-    those of the graph while its nodes are visited.
+    """The graph with unique names in the graphs of its nodes; `around` has those of the graph while its nodes are
+    visited.
     """
-    own = {name for name in _inputs_and_constants(graph) if name not in around}
-    around |= own
+    if all(next(subgraphs(node), None) is None for node in graph.nodes):
+        return graph
+    own = {name for name in _inputs_and_constants(graph) if name not in around.before}
+    around.before |= own
+    around.later.update(name for node in graph.nodes for name in node.outputs)
     nodes: list[Node] = []
     for index, node in enumerate(graph.nodes):
         nodes.append(_unhidden_in_node(node, f"{place}/node[{index}]", around, taken, edits))
-        own.update([name for name in node.outputs if name not in around])
-        around.update(node.outputs)
-    around -= own
+        own.update([name for name in node.outputs if name not in around.before])
+        around.before.update(node.outputs)
+        around.later.subtract(node.outputs)
+    around.before -= own
     return replace(graph, nodes=tuple(nodes))
 
 
 def _unhidden_in_node(
-    node: Node, place: str, around: set[str], taken: value_names.TakenNames, edits: list[Edit]
+    node: Node, place: str, around: _Around, taken: value_names.TakenNames, edits: list[Edit]
 ) -> Node:
     def unhidden(graph: Graph, name: str) -> Graph:
         changed = _unhidden_inside(graph, f"{place}/{name}", around, taken, edits)
@@ -135,18 +152,22 @@ def _unhidden_in_node(
     return value_names.with_subgraphs(node, unhidden)
 
 
-def _unhidden(graph: Graph, place: str, around: set[str], taken: value_names.TakenNames, edits: list[Edit]) -> Graph:
+def _unhidden(graph: Graph, place: str, around: _Around, taken: value_names.TakenNames, edits: list[Edit]) -> Graph:
     names = {}
     for name in _hiding(graph, around):
         names[name] = value_names.unused(name, taken)
         edits.append(Edit(Where(place, "value", name), quote(name), quote(names[name])))
-    return value_names.with_renamed_outputs(graph, names) if names else graph
+    return value_names.with_own_renamed(graph, names) if names else graph
 
 
-def _hiding(graph: Graph, around: set[str]) -> list[str]:
-    """Outputs of nodes that hide a value around the graph, name nothing else here or below, and are not used before."""
-    number = Counter(name for node in graph.nodes for name in node.outputs)
+def _hiding(graph: Graph, around: _Around) -> list[str]:
+    """The names of a graph that one around it has too, name nothing else here or below, and are not used before.
+
+    Inputs and constants stay where a value of their name is defined before: it is open which one users get.
+    """
     scope = Scope("", graph, {})
+    fixed = _inputs_and_constants(graph)
+    number = Counter([*(name for node in graph.nodes for name in node.outputs), *fixed])
     defined = scope.defined_at
     below = {name for inner in nested_scopes(scope) if inner.outer for name in inner.defined_at}
     early = {
@@ -155,8 +176,8 @@ def _hiding(graph: Graph, around: set[str]) -> list[str]:
         for name in (*node.inputs, *captured(node))
         if defined.get(name, -1) >= index
     }
-    stay = {"", *_inputs_and_constants(graph), *early, *below}
-    return [name for name in number if name in around and name not in stay and number[name] == 1]
+    stay = {"", *early, *below, *(name for name in fixed if name in around.before)}
+    return [name for name in number if around.holds(name) and name not in stay and number[name] == 1]
 
 
 def _inputs_and_constants(graph: Graph) -> list[str]:

@@ -1,0 +1,52 @@
+"""The program extracted from the formalization says what the check says: recorded answers, and the program itself."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sonnx.profile import catalogue
+from tests.support.cases import spread
+from tests.support.paths import ROOT
+from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program
+
+PROGRAM = ROOT / "build" / "verified" / "sonnx-verified"
+EDITION = catalogue.editions().default
+needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="`make verified` builds the program; it needs coqc")
+
+
+def test_the_check_says_what_the_program_said_of_the_cases(tmp_path: Path) -> None:
+    """A model whose bytes another version of protobuf writes otherwise is not compared; few are."""
+    recorded = tomllib.loads(RECORD.read_text("utf-8"))
+    contents = spread(list(dict.fromkeys(case_models())), 250)
+    answers = {hashlib.sha256(data).hexdigest()[:16]: data for data in contents}
+    known = answers.keys() & recorded.keys()
+    assert len(known) > len(answers) * 0.8, "tests/data/verified.toml is old: make verified recorded-verdicts"
+    path = tmp_path / "model.onnx"
+    for name in sorted(known):
+        path.write_bytes(answers[name])
+        found = of_check(path, EDITION)
+        assert digest(found) == recorded[name], (name, found)
+
+
+@needs_program
+def test_the_program_on_files_that_are_no_models(tmp_path: Path) -> None:
+    originals = spread(list(case_models()), 40)
+    paths = []
+    for index, data in enumerate(damaged(originals, 200)):
+        paths.append(tmp_path / f"{index}.onnx")
+        paths[-1].write_bytes(data)
+    for path, answer in zip(paths, of_program(PROGRAM, paths, EDITION), strict=True):
+        assert answer.code == of_check(path, EDITION).code, path
+
+
+def test_the_programs_of_the_formalization_are_built_from_these_files() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    [listed] = [line.split(":=")[1].split() for line in makefile.splitlines() if line.startswith("CHECK_IN_COQ")]
+    for name in listed:
+        assert (ROOT / "proofs" / "coq" / f"{name}.v").exists()
+    assert shutil.which("make")

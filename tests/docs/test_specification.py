@@ -1,0 +1,33 @@
+"""docs/specification.md names each definition with the line where it stands."""
+
+from __future__ import annotations
+
+import re
+
+from sonnx.profile import catalogue
+from tests.support.paths import ROOT
+from tools.specification_links import NAMED, PAGE, renewed
+
+SAFETY = (ROOT / "proofs" / "coq" / "safety.v").read_text("utf-8")
+
+
+def test_the_lines_are_those_of_the_definitions() -> None:
+    page = PAGE.read_text("utf-8")
+    assert len(NAMED.findall(page)) == page.count(".v:"), "a line without the name of its definition"
+    assert renewed(page) == page, "python -m tools.specification_links --write"
+
+
+def test_every_edition_has_the_rules_that_soundness_rests_on() -> None:
+    listed = re.search(r"Definition structural : list string :=\s*\[(.*?)\]\.", SAFETY, re.DOTALL)
+    assert listed is not None
+    slugs = set(re.findall(r'"([\w-]+)"', listed[1]))
+    assert len(slugs) == 7
+    known = catalogue.editions()
+    for edition in known.editions.values():
+        assert slugs <= {rule.slug for rule in catalogue.graph_rules() if known.in_force(rule, edition.general)}
+
+
+def test_no_operator_of_an_edition_holds_a_graph() -> None:
+    """The program does not walk graphs inside nodes: a node with one fails a rule in every edition."""
+    for described in catalogue.operators():
+        assert not [parameter.name for parameter in described.parameters if "graph" in parameter.kind], described.name
