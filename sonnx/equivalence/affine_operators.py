@@ -115,6 +115,13 @@ def _neg(forms: Forms, term: Term) -> Affine | None:
     return _add(forms, term, (-1,))
 
 
+@affine_form_of("Cast", 1)
+def _cast(forms: Forms, term: Term) -> Affine | None:
+    """A conversion of numbers to their own type; what it does to NaN is nothing over the reals."""
+    [operand] = term.inputs
+    return forms.of(operand) if operand is not None and operand.facts.type == term.facts.type else None
+
+
 def _merged(store: Store, parts: list[AffinePart]) -> tuple[AffinePart, ...]:
     """The parts, those of one atom and kind added up."""
     merged: dict[Hashable, AffinePart] = {}

@@ -17,12 +17,11 @@ from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.implementations import largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
-from sonnx.equivalence.reach import reach
 from sonnx.equivalence.result import Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
 from sonnx.equivalence.terms import Store, Term, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, name_of
-from sonnx.equivalence.walk import Cut, Pair, Walk
+from sonnx.equivalence.walk import Cut, Walk
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import stored_tensors
@@ -171,13 +170,6 @@ class _Matched(Struct, frozen=True):
         """Whether every pair of outputs is equal."""
         return all(answer in (Answer.IDENTICAL, Answer.ROUNDING) for answer in self.answers.values())
 
-    def quantum(self, pair: Pair) -> Quantum | None:
-        """How two quantized values may differ, None where it may be by more than one quantum."""
-        reaches = [reach(self.walk.forms, term) for term in pair]
-        if reaches[0] is None or reaches[1] is None:
-            return None
-        return Quantum(name_of(pair[0], self.names[0]), name_of(pair[1], self.names[1]), max(reaches[0], reaches[1]))
-
     def constant(self, cut: Cut) -> RoundedConstant:
         """A cut as the result shows it."""
         names = name_of(cut.first, self.names[0]), name_of(cut.second, self.names[1])
@@ -245,8 +237,12 @@ class _Task(Struct, frozen=True):
             for axiom in axioms().values():
                 if axiom.level == "real":
                     walk.store.rest_on(axiom.name)
-        quanta = [(pair, matched.quantum(pair)) for pair in walk.quanta.values()]
-        jumps = [*walk.decisions.values(), *(pair for pair, quantum in quanta if quantum is None)]
+        quanta = [
+            Quantum(name_of(pair[0], matched.names[0]), name_of(pair[1], matched.names[1]), quanta_moved)
+            for pair, quanta_moved in walk.quanta.values()
+            if quanta_moved is not None
+        ]
+        jumps = [*walk.decisions.values(), *(pair for pair, moved in walk.quanta.values() if moved is None)]
         decisions = dict.fromkeys(f"{one.operator}: {name_of(one, matched.names[0])}" for one, _ in jumps)
         constants = sorted(map(matched.constant, cuts), key=lambda constant: -constant.relative)
         is_rounding = answer is Answer.ROUNDING
@@ -262,7 +258,7 @@ class _Task(Struct, frozen=True):
             ),
             constants=tuple(constants),
             decisions=tuple(decisions) if is_rounding else (),
-            quanta=tuple(quantum for _, quantum in quanta if quantum is not None) if is_rounding else (),
+            quanta=tuple(quanta) if is_rounding else (),
             unmatched=None if matched.decided else first_unmatched(walk.mismatches, matched.names),
             witness=witness,
             searched=searched.runs,
@@ -280,7 +276,7 @@ def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
         return Answer.UNDECIDED
     if first is second:
         return Answer.IDENTICAL
-    return Answer.ROUNDING if walk.matches(first, second) else Answer.UNDECIDED
+    return Answer.ROUNDING if walk.equal_up_to_rounding(first, second) else Answer.UNDECIDED
 
 
 def _names(values: Mapping[str, Term]) -> dict[int, str]:

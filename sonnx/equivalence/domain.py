@@ -16,13 +16,16 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
 from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of their operators
+    conversions,
     element_forms,
     elementwise,
+    identities,
     keys,
     movements,
     padding,
     product_forms,
     quantization,
+    regrouping,
 )
 from sonnx.equivalence.absent import without_neutral
 from sonnx.equivalence.fused import has_meaning
@@ -43,7 +46,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import find_operator, operator_facts
 
-NORMAL_FORMS = (element_forms, padding, product_forms, quantization)
+NORMAL_FORMS = (identities, conversions, regrouping, element_forms, padding, product_forms, quantization)
 """The modules that register normal forms of single operators."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12
@@ -237,6 +240,11 @@ class TermDomain:
             on_terms = self._by_stated_facts(call, inputs, outputs)
         if elementwise.is_elementwise(on_terms):
             return [elementwise.term_of(self.store, on_terms)]
+        if any(operand is not None and operand.shape is None for operand in on_terms.operands):
+            simpler = simplified(self.store, on_terms)
+            if isinstance(simpler, list):
+                return simpler
+            on_terms = simpler
         return elementwise.with_sorted_operands(self.store, on_terms).terms(self.store)
 
     def _passed_on(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> list[Term]:
@@ -266,9 +274,16 @@ class TermDomain:
             first = declared[0] if shape is None else declared[0]._replace(shape=shape)
             declared[0] = first if element is None else first._replace(type=element)
         return TermCall(
-            call.operator, domain, keys.written_key(call), tuple(inputs),
+            call.operator, domain, self._written_key(call, inputs), tuple(inputs),
             tuple([facts._replace(values=RUN_TIME) for facts in declared]), call.operator_set, call.attributes,
         )  # fmt: skip
+
+    def _written_key(self, call: Call, inputs: Sequence[Term | None]) -> Hashable:
+        rank = inputs[0].rank if inputs and inputs[0] is not None else None
+        key = keys.written_key(call, rank)
+        if rank and key != keys.written_key(call):
+            self.store.rest_on("axis")
+        return key
 
 
 def _stated_shape(call: Call, inputs: Sequence[Term | None]) -> Any:

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from sonnx.equivalence import keys, movements
 from sonnx.equivalence.averages import formula_of, has_formula
+from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.fused import STEP, WRITTEN_OUT, Fused, fused_operators
@@ -25,7 +27,7 @@ from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Attribute, Model, Node, subgraphs
-from sonnx.model.scopes import canonical_domain, captured, function_key
+from sonnx.model.scopes import canonical_domain, function_key
 from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import operator_facts
@@ -121,11 +123,13 @@ class Expansion:
         ideals = [self.store.ideal(result.ideal, source) for source in sources]
         return movements.moved(self.store, ideals, term.places, term.shape or ())
 
-    def _inlined(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
-        """The body of a function, or of a branch that is known."""
+    def _inlined(
+        self, visit: Visit[Term, str], place: Place[Term, str], *, taken: bool | None = None
+    ) -> Sequence[Node] | None:
+        """The body of a function, or of a branch that is known; `taken` is the branch where both are equal."""
         if any(graph.sparse_initializers for _, graph in subgraphs(visit.node)):
             return None
-        return self.inlining.after(visit, _Facts(place, self))  # type: ignore[arg-type]  # what it reads of them
+        return self.inlining.after(visit, _Facts(place, self, taken))  # type: ignore[arg-type]  # what it reads of them
 
     def _with_graphs(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
         """The nodes of a loop or of a branch; None where the node stays."""
@@ -134,6 +138,9 @@ class Expansion:
         instead: Sequence[Node] | None = self.loops.written_out(visit, place)
         if instead is None:
             instead = self._inlined(visit, place)
+        if instead is None and _has_equal_branches(visit.node):
+            self.store.rest_on("equal-branches")
+            instead = self._inlined(visit, place, taken=True)
         if instead is None:
             self._atom(visit, place)
         return instead
@@ -145,15 +152,18 @@ class Expansion:
         node, nested = visit.node, [*nested_nodes(visit.node)]
         if any(may_be_random(inner_node) or _called(inner_node) in self.functions for inner_node in nested):
             return
+        renaming = Renaming()
+        body = renaming.node(node)
+        outside = [place.value(name) for name in renaming.outside]
+        if not renaming.is_complete or None in outside:
+            return
         domains = sorted({canonical_domain(inner_node.domain) for inner_node in nested})
         versions = tuple([(domain, self.inlining.imports.get(domain)) for domain in domains])
-        inner = [(name, place.value(name)) for name in sorted(captured(node))]
-        around = [(name, value) for name, value in inner if value is not None]
-        inputs = [*place.values(visit.inputs), *(value for _, value in around)]
+        inputs = [*place.values(visit.inputs), *outside]
         if any(operand is not None and operand.operator == "declared" for operand in inputs):
             return
         self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
-        key = (keys.written_key(visit.call), versions, tuple([name for name, _ in around]), len(visit.inputs))
+        key = (keys.written_key(replace(visit.call, attributes=body.attributes)), versions, len(visit.inputs))
         for index, name in enumerate(node.outputs):
             if name:
                 term = self.store.applied(node.operator, key, inputs, index, NOTHING_STATED, domain=node.domain)
@@ -352,17 +362,32 @@ def _is_set(attributes: Mapping[str, Attribute], name: str) -> bool:
 class _Facts:
     """A place as `Inlining` reads it: facts for terms."""
 
-    def __init__(self, place: Place[Term, str], around: Expansion) -> None:
-        self._place, self._around = place, around
+    def __init__(self, place: Place[Term, str], around: Expansion, taken: bool | None) -> None:
+        self._place, self._around, self._taken = place, around, taken
 
     def values(self, numbers: Sequence[int]) -> list[TensorFacts | None]:
-        """The facts of numbers."""
+        """The facts of numbers; of the condition of an If with equal branches, that it holds."""
+        if self._taken is not None:
+            return [NOTHING_STATED._replace(values=(self._taken,))]
         return [None if term is None else term.facts for term in self._place.values(numbers)]
 
     def define(self, name: str, facts: TensorFacts) -> None:
         """Give the name of an initializer of an inlined graph its term."""
         del facts  # those of the last tensor
         self._place.define(name, self._around.domain.constant(self._around.inlining.constants[-1], False))
+
+
+def _has_equal_branches(node: Node) -> bool:
+    """Whether a node is an If whose branches are one graph, which draws nothing and has the outputs of the node."""
+    graphs = [graph for _, graph in subgraphs(node)]
+    if (
+        node.operator != "If"
+        or canonical_domain(node.domain)
+        or len(graphs) != 2
+        or any(map(may_be_random, nested_nodes(node)))
+    ):
+        return False
+    return len(graphs[0].outputs) == len(node.outputs) and not graphs[0].inputs and are_one_graph(*graphs)
 
 
 def nested_nodes(node: Node) -> Iterator[Node]:

@@ -44,9 +44,10 @@ def frozen(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else ("object", id(value))
 
 
-def written_key(call: Call) -> Hashable:
+def written_key(call: Call, rank: int | None = None) -> Hashable:
     """The key of a call whose operator has no data file: the version with the meaning that is in force, and the
-    attributes as written, or what ONNX states that their absence means.
+    attributes as written, or what ONNX states that their absence means; an axis of a first input of known rank from the
+    first one.
     """
     stated = operator_facts(call.operator, call.domain)
     attributes = {
@@ -62,6 +63,8 @@ def written_key(call: Call) -> Hashable:
         value = _absent_value(stated, name, operator_set, axes)
         if name not in written and value is not None:
             written[name] = frozen(value)
+    if rank and stated.axis_parameter in written:
+        written[stated.axis_parameter] = _from_first(written[stated.axis_parameter], rank)
     listed = tuple(sorted(written.items(), key=repr))
     return "written", version_in_force(stated, call), listed, () if stated.independent_outputs else call.outputs
 

@@ -105,7 +105,7 @@ class NodeComparison:
             return ""
         for candidate in dict.fromkeys((*names, *self.pairs.replacements(names[0]))):
             their_term = self.second.values.get(candidate)
-            if their_term is not None and self.walk.matches(term, their_term):
+            if their_term is not None and self.walk.equal_up_to_rounding(term, their_term):
                 return candidate
         return ""
 
@@ -144,7 +144,7 @@ class NodeComparison:
         for term, their_term, name in zip(*terms, node.outputs, strict=True):
             if not name or (term is their_term and term is not None):
                 continue
-            if term is None or their_term is None or not self.walk.matches(term, their_term):
+            if term is None or their_term is None or not self.walk.equal_up_to_rounding(term, their_term):
                 return Answer.UNDECIDED
             answer = Answer.ROUNDING
         return answer
@@ -183,7 +183,7 @@ class NodeComparison:
         term, their_term = self.first.values.get(name), self.second.values.get(their_name)
         if self.pairs.partner(name) == their_name or (term is their_term and term is not None):
             return True
-        return term is not None and their_term is not None and self.walk.matches(term, their_term)
+        return term is not None and their_term is not None and self.walk.equal_up_to_rounding(term, their_term)
 
 
 def _names(values: Mapping[str, Term]) -> dict[int, str]:

@@ -144,12 +144,12 @@ def _zero_becomes_the_lower_limit(quantized: Term, parameters: Sequence[Term | N
     return zero_point.array is not None and bool((zero_point.array == lower_limit).all())
 
 
-def largest(term: Term) -> float | None:
+def largest_magnitude(term: Term) -> float | None:
     """At least the magnitude of every element that a term can have; None where that is not known."""
     if term.array is not None:
         return float(np.max(np.abs(term.array.astype(np.float64)), initial=0.0))
     if term.operator in ("moved", "Relu", "MaxPool") and not term.domain:
-        every = [None if operand is None else largest(operand) for operand in term.inputs]
+        every = [None if operand is None else largest_magnitude(operand) for operand in term.inputs]
         return None if None in every else max([number for number in every if number is not None], default=None)
     if term.operator != "DequantizeLinear" or term.domain or any(operand is None for operand in term.inputs):
         return None

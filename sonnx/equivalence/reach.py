@@ -11,7 +11,7 @@ from sonnx.equivalence.affine import AffinePart, Forms
 from sonnx.equivalence.terms import Term
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 
-OWN = 6
+FURTHER_ROUNDINGS = 6
 """Roundings of a product beside those of the sum: of the element and of its weight from integers, of the product, of
 the scales of integers, of the quotient.
 """
@@ -35,7 +35,7 @@ def reach(forms: Forms, term: Term) -> float | None:
     form = forms.of(operand)
     total, count = 0.0, len(form.parts) + 1
     for part in form.parts:
-        most = quantization.largest(part.atom)
+        most = quantization.largest_magnitude(part.atom)
         if most is None or (part.weight is not None and not part.weight.is_finite):
             return None
         total += _gain(part) * most
@@ -44,7 +44,10 @@ def reach(forms: Forms, term: Term) -> float | None:
         if not form.bias.is_finite:
             return None
         total += float(np.max(form.bias.enclosure.size, initial=0.0))
-    rounded = constants.rounded(count + OWN, element) * total + (count + OWN) * FORMATS[element].tiny
+    rounded = (
+        constants.rounded(count + FURTHER_ROUNDINGS, element) * total
+        + (count + FURTHER_ROUNDINGS) * FORMATS[element].tiny
+    )
     quantum = float(scale.reshape(-1)[0])
     number = rounded / quantum * (1 + 2.0**-20) if quantum > 0 else np.inf
     return float(number) if number < CERTAIN else None

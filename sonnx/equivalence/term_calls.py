@@ -82,15 +82,26 @@ class TermCall:
 
 NormalForm: TypeAlias = Callable[[Store, TermCall], TermCall | list[Term] | None]
 
+EVERY_OPERATOR = ""
+"""In the place of an operator: the normal form asks the registry of operators itself."""
+
 _NORMAL_FORMS: dict[str, list[NormalForm]] = {}
+_OF_ANY_SHAPE: set[NormalForm] = set()
 
 
-def normal_form_of(*operators: str) -> Callable[[NormalForm], NormalForm]:
-    """Register a normal form of operators of the standard domain."""
+def normal_form_of(*operators: str, any_shape: bool = False) -> Callable[[NormalForm], NormalForm]:
+    """Register a normal form of operators of the standard domain.
+
+    Args:
+        operators: their names.
+        any_shape: the form holds where dimensions of the operands are not known, too.
+    """
 
     def register(form: NormalForm) -> NormalForm:
         for operator in operators:
             _NORMAL_FORMS.setdefault(operator, []).append(form)
+        if any_shape:
+            _OF_ANY_SHAPE.add(form)
         return form
 
     return register
@@ -98,7 +109,13 @@ def normal_form_of(*operators: str) -> Callable[[NormalForm], NormalForm]:
 
 def normal_forms(call: TermCall) -> Sequence[NormalForm]:
     """The normal forms of the operator of a call."""
-    return () if call.domain else _NORMAL_FORMS.get(call.operator, ())
+    if call.domain:
+        return ()
+    forms = [*_NORMAL_FORMS.get(call.operator, ()), *_NORMAL_FORMS.get(EVERY_OPERATOR, ())]
+    shapes_known = call.shape is not None and all(
+        operand is None or operand.shape is not None for operand in call.operands
+    )
+    return forms if shapes_known else [form for form in forms if form in _OF_ANY_SHAPE]
 
 
 def simplified(store: Store, call: TermCall) -> TermCall | list[Term]:

@@ -78,6 +78,12 @@ class Term:
         return kind is not None and format_of(kind) is not None
 
     @property
+    def is_discrete(self) -> bool:
+        """Whether the elements are integers, truth values or strings, which change by jumps only."""
+        kind = ELEMENTS.get(self.facts.type) if isinstance(self.facts.type, str) else None
+        return kind is not None and (kind == TEXT or kind.kind in "iub")
+
+    @property
     def is_constant(self) -> bool:
         """Whether it has a known value."""
         return self.array is not None

@@ -16,17 +16,23 @@ from typing import TypeAlias
 import numpy as np
 
 from sonnx.equivalence import constants, elementwise, quantization
-from sonnx.equivalence.affine import Affine, AffinePart, Forms
+from sonnx.equivalence.affine import Affine, AffinePart, Forms, broadcasts_along_axis
 from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
+from sonnx.equivalence.reach import CERTAIN, reach
+from sonnx.equivalence.regrouping import TreeKind, leaves_of
 from sonnx.equivalence.terms import OWN, Store, Term
 from sonnx.language.evaluator import Unknown
+from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators import find_operator, operator_facts
 
-MAX_PARTS = 6
-"""Parts of an affine form whose assignments are tried."""
+MAX_PARTS = 1 << 8
+"""Parts of an affine form, and operands that are regrouped, whose partners are looked for."""
 
 OUTPUT_AXES = {"conv": 0, "product": 1}
 """The axis of a weight whose index is that of the output."""
+
+MARGIN = 2.0**-20
+"""Relative allowance for the roundings of a distance that is computed in float64."""
 
 OVER_REALS = "operators without a definition here are functions of the real numbers in their inputs: {}"
 
@@ -79,6 +85,23 @@ class Mismatch:
     reason: str
 
 
+@dataclass(eq=False, slots=True)
+class _Comparison:
+    """A comparison that runs, and what is known of the pairs that it has asked for.
+
+    Attributes:
+        pair: the terms that are compared.
+        steps: the comparison.
+        is_inexact: below a pair that it asked for, constants differ as real numbers.
+        flip: below a pair that it asked for, or at this one, the first operator that may jump on such values.
+    """
+
+    pair: Pair
+    steps: Comparing
+    is_inexact: bool = False
+    flip: Pair | None = None
+
+
 @dataclass(eq=False)
 class Walk:
     """Matches terms of two models.
@@ -88,39 +111,83 @@ class Walk:
         cuts: the matched pairs whose constants were compared, by their terms.
         mismatches: the pairs that did not match by themselves.
         decisions: matched operators that may jump, on operands that are not identical.
-        quanta: matched quantized values that roundings may move by one quantum.
+        quanta: matched quantized values that roundings may move by one quantum, and by how many quanta they do so at
+            most before the quotient becomes a whole number; None where that is half a quantum or not known.
     """
 
     store: Store
     cuts: dict[tuple[int, int], Cut] = field(default_factory=dict)
     mismatches: list[Mismatch] = field(default_factory=list)
     decisions: dict[tuple[int, int], Pair] = field(default_factory=dict)
-    quanta: dict[tuple[int, int], Pair] = field(default_factory=dict)
+    quanta: dict[tuple[int, int], tuple[Pair, float | None]] = field(default_factory=dict)
     _answers: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _inexact: set[tuple[int, int]] = field(default_factory=set)
+    _flips: dict[tuple[int, int], Pair] = field(default_factory=dict)
+    _running: list[_Comparison] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.forms = Forms(self.store)
 
+    def flip_below(self, first: Term, second: Term) -> Pair | None:
+        """Of two terms that match the first pair of operators below them that may jump on operands whose constants
+        differ as real numbers, so that the terms need not be equal over the reals; None where there is none.
+        """
+        return self._flips.get((first.number, second.number))
+
+    def equal_up_to_rounding(self, first: Term, second: Term) -> bool:
+        """Whether two terms match, and no operator below them jumps where rounded constants put its operands apart."""
+        return self.matches(first, second) and self.flip_below(first, second) is None
+
     def matches(self, first: Term, second: Term) -> bool:
         """Whether two terms are equal over the reals, up to constants whose difference a fold explains."""
         answer = self._known_answer(first, second)
-        running: list[tuple[Pair, Comparing]] = []
+        running = self._running
         if answer is None:
-            running.append(((first, second), self._compared(first, second)))
+            running.append(_Comparison((first, second), self._compared(first, second)))
         to_send: bool | None = None
         while running:
-            pair, comparing = running[-1]
+            comparison = running[-1]
             try:
-                asked = next(comparing) if to_send is None else comparing.send(to_send)
+                asked = next(comparison.steps) if to_send is None else comparison.steps.send(to_send)
             except StopIteration as stop:
                 running.pop()
                 answer = to_send = bool(stop.value)
-                self._answers[pair[0].number, pair[1].number] = answer
+                self._finish(comparison, matches=answer)
                 continue
             to_send = self._known_answer(*asked)
             if to_send is None:
-                running.append((asked, self._compared(*asked)))
+                running.append(_Comparison(asked, self._compared(*asked)))
+            elif to_send:
+                self._note_below(asked)
         return bool(answer)
+
+    def _finish(self, comparison: _Comparison, *, matches: bool) -> None:
+        """Record the answer of a comparison, and what the one that asked for it has below it."""
+        first, second = comparison.pair
+        key = first.number, second.number
+        self._answers[key] = matches
+        if not matches:
+            return
+        cut = self.cuts.get(key)
+        if comparison.is_inexact or (cut is not None and not cut.is_exact):
+            self._inexact.add(key)
+        if comparison.flip is not None:
+            self._flips[key] = comparison.flip
+        if self._running:
+            self._note_below(comparison.pair)
+
+    def _note_below(self, pair: Pair) -> None:
+        """Record for the comparison that runs what is below a pair that it asked for and that matches."""
+        key, comparison = (pair[0].number, pair[1].number), self._running[-1]
+        comparison.is_inexact |= key in self._inexact
+        comparison.flip = comparison.flip or self._flips.get(key)
+
+    def _note_jump(self, first: Term, second: Term) -> None:
+        """Record for the comparison that runs that an operator jumps where its operands differ."""
+        comparison = self._running[-1]
+        if comparison.is_inexact and comparison.flip is None:
+            comparison.flip = first, second
+            self._fails(first, second, "the operator may jump, and its operands are equal up to rounded constants only")
 
     def _known_answer(self, first: Term, second: Term) -> bool | None:
         if first is second:
@@ -159,9 +226,10 @@ class Walk:
         if not (yield exact, their_exact):
             return False
         if exact.operator == their_exact.operator == "QuantizeLinear":
-            self.quanta[exact.number, their_exact.number] = exact, their_exact
+            self._note_quantum(exact, their_exact)
         elif exact is not their_exact or find_operator(exact.operator) is None:
             self.decisions[exact.number, their_exact.number] = exact, their_exact
+            self._note_jump(exact, their_exact)
         return True
 
     def _quantized(self, first: Term, second: Term) -> Comparing:
@@ -173,8 +241,42 @@ class Walk:
             return self._fails(first, second, "they are quantized in other ways")
         if operands[0] is None or operands[1] is None or not (yield operands[0], operands[1]):
             return False
-        self.quanta[first.number, second.number] = first, second
+        self._note_quantum(first, second)
         return True
+
+    def _note_quantum(self, first: Term, second: Term) -> None:
+        """Record by how much two quantized values may differ: roundings move each quotient, and constants that differ
+        put the ideal ones apart.
+        """
+        reaches = reach(self.forms, first), reach(self.forms, second)
+        apart = self._quanta_apart(first, second)
+        total = None
+        if reaches[0] is not None and reaches[1] is not None and apart is not None:
+            total = max(reaches[0], reaches[1]) + apart
+        self.quanta[first.number, second.number] = (first, second), total if total is None or total < CERTAIN else None
+        if self.quanta[first.number, second.number][1] is None:
+            self._note_jump(first, second)
+
+    def _quanta_apart(self, first: Term, second: Term) -> float | None:
+        """At least the distance in quanta of the ideal quotients of two quantized values on equal inputs of the last
+        sums of products before them; None where that is not known.
+        """
+        if not self._running[-1].is_inexact:
+            return 0.0
+        operands = quantization.without_clipped_relu(first), quantization.without_clipped_relu(second)
+        scale = first.inputs[1].array if len(first.inputs) > 1 and first.inputs[1] is not None else None
+        if operands[0] is None or operands[1] is None or scale is None:
+            return None
+        cut = self.cuts.get((operands[0].number, operands[1].number))
+        if cut is None:
+            return None
+        sizes = [quantization.largest_magnitude(part.atom) for part in self.forms.of(operands[0]).parts]
+        if None in sizes:
+            return None
+        most = max([number for number in sizes if number is not None], default=0.0)
+        with np.errstate(all="ignore"):
+            apart = (cut.gain * most + cut.offset) / np.min(scale.astype(np.float64), initial=np.inf) * (1 + MARGIN)
+        return float(apart) if 0 <= apart < np.inf else None
 
     # ------------------------------------------------------------------ one operator on matching operands
 
@@ -196,6 +298,8 @@ class Walk:
             if first in operands and second in their_operands:
                 return self._fails(first, second, "they are shapes of values that are not comparable")
             orders = iter([their_operands])
+        elif _may_be_regrouped(first) and (yield from self._regrouped(first, second)):
+            return True
         elif _may_be_swapped(first) and len(second.inputs) == 2:
             orders = permutations(second.inputs)
         for order in orders:
@@ -203,6 +307,24 @@ class Walk:
                 self._note(first, second)
                 return True
         return False
+
+    def _regrouped(self, first: Term, second: Term) -> Comparing:
+        """Whether trees of one operator have leaves that match, in any order and with any brackets."""
+        trees = [leaves_of(term, TreeKind.of(term)) for term in (first, second)]
+        if len(trees[0]) != len(trees[1]) or not 2 < len(trees[0]) <= MAX_PARTS:
+            return False
+        if not all(_is_finite(leaf) for tree in trees for leaf in tree):
+            return False
+        left = trees[1]
+        for leaf in trees[0]:
+            for partner in sorted(left, key=lambda candidate: (leaf is not candidate, not _are_alike(leaf, candidate))):
+                if (yield leaf, partner):
+                    left.remove(partner)
+                    break
+            else:
+                return False
+        self._note(first, second)
+        return True
 
     def _all_match(self, pairs: Sequence[tuple[Term | None, Term | None]]) -> Comparing:
         """Whether the terms of every pair match; a term that is left out matches one that is left out."""
@@ -245,9 +367,12 @@ class Walk:
     def _note(self, first: Term, second: Term) -> None:
         """Record what a match by one operator rests on, and whether the operator may jump."""
         pairs = zip(first.inputs, second.inputs, strict=True)
-        varies = any(operand is not other and operand is not None and operand.is_float for operand, other in pairs)
+        varies = any(
+            operand is not other and operand is not None and not operand.is_discrete for operand, other in pairs
+        )
         if varies and not _is_continuous(first):
             self.decisions[first.number, second.number] = first, second
+            self._note_jump(first, second)
         if first.operator not in OWN and (first.domain or find_operator(first.operator) is None):
             self.store.assume(OVER_REALS.format(f"{first.domain}.{first.operator}" if first.domain else first.operator))
 
@@ -329,7 +454,8 @@ class Walk:
         for index, part in enumerate(parts):
             if index in partners:
                 continue
-            for candidate in [each for each in left if _kind(each) == _kind(part)]:
+            candidates = [candidate for candidate in left if _kind(candidate) == _kind(part)]
+            for candidate in sorted(candidates, key=lambda candidate: not _are_alike(part.atom, candidate.atom)):
                 if (yield part.atom, candidate.atom):
                     partners[index] = candidate
                     left.remove(candidate)
@@ -382,9 +508,32 @@ def _may_be_swapped(term: Term) -> bool:
     return stated.commutative or stated.commutative_numbers
 
 
+def _may_be_regrouped(term: Term) -> bool:
+    """Whether operands of several nodes of the operator have no order and no brackets over the reals."""
+    stated = operator_facts(term.operator, term.domain)
+    return stated.associative and stated.elementwise and _may_be_swapped(term) and not broadcasts_along_axis(term)
+
+
+def _is_finite(leaf: Term) -> bool:
+    """Whether a term varies, or is a constant of finite numbers."""
+    return leaf.array is None or leaf.is_discrete or bool(np.isfinite(leaf.array.astype(np.float64)).all())
+
+
+def _are_alike(first: Term, second: Term) -> bool:
+    """Whether one operator with one key gives both terms, so that they are likely to match."""
+    return (first.operator, first.domain, first.key) == (second.operator, second.domain, second.key)
+
+
 def _is_continuous(term: Term) -> bool:
-    """Whether the result changes little where a floating-point operand changes little; others may jump."""
-    return (term.operator in OWN and not term.domain) or operator_facts(term.operator, term.domain).continuous
+    """Whether the result changes little where a floating-point operand changes little; others may jump.  An integer or
+    a truth value that is computed from floats jumps, also as one of several outputs (the indices of TopK), and so may a
+    result whose type is not known.
+    """
+    if term.operator in OWN and not term.domain:
+        return True
+    return (
+        operator_facts(term.operator, term.domain).continuous and term.facts.type in ELEMENTS and not term.is_discrete
+    )
 
 
 def _name(term: Term) -> str:

@@ -42,6 +42,7 @@ OPERATORS = (
     Operator(
         name="Not",
         elementwise=True,
+        twice="undone",
         monotone="decreasing",
         define=lambda application, inputs: (np.logical_not(inputs[0]),),
         kernel=numpy_kernel(np.logical_not),

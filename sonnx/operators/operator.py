@@ -51,6 +51,7 @@ class StatedOperator:
         states_elements: each output element is one that an attribute states.
         reads_shapes_only: the elements of its input do not matter.
         selects: each element of its outputs is an element of an input of that type, unless an input has no elements.
+        twice: what it is of its own output: "same" where that comes back, "undone" where its input does, but for NaN.
         monotone: of the first input, elements in order give elements in that order or in the opposite one.
         ends: between them is each element of its outputs that is not NaN, whatever its inputs are.
         lipschitz: over the reals, outputs of a function of one element differ by at most this many times as much as its
@@ -87,6 +88,7 @@ class StatedOperator:
     signed_padding: bool = False
     reads_shapes_only: bool = False
     selects: bool = False
+    twice: Literal["same", "undone"] | None = None
     monotone: Monotone | None = None
     ends: tuple[float, float] | None = None
     lipschitz: float | None = None

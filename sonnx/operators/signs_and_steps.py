@@ -102,6 +102,7 @@ OPERATORS = (
     Operator(
         name="Abs",
         elementwise=True,
+        twice="same",
         continuous=True,
         lipschitz=1,
         define=elementwise_definition(absolute, require=require_absolute_values),
@@ -114,6 +115,7 @@ OPERATORS = (
     Operator(
         name="Neg",
         elementwise=True,
+        twice="undone",
         monotone="decreasing",
         continuous=True,
         lipschitz=1,
@@ -124,6 +126,7 @@ OPERATORS = (
     Operator(
         name="Sign",
         elementwise=True,
+        twice="same",
         monotone="increasing",
         ends=(-1, 1),
         versions=(9, 13),
@@ -138,6 +141,7 @@ OPERATORS = (
     Operator(
         name="Relu",
         elementwise=True,
+        twice="same",
         continuous=True,
         monotone="increasing",
         ends=(0, inf),
@@ -150,6 +154,7 @@ OPERATORS = (
         Operator(
             name=name,
             elementwise=True,
+            twice="same",
             monotone="increasing",
             versions=(1, 6, 13),
             changes=(1,),

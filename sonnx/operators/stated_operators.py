@@ -90,7 +90,7 @@ FUNCTIONS = (
     _continuous("Asinh", 9, 22, monotone="increasing", lipschitz=1, may_overflow_inside=True),
     _continuous("Atan", 7, 22, monotone="increasing", ends=(-1.6, 1.6), lipschitz=1),
     _continuous("Atanh", 9, 22, monotone="increasing"),
-    _function("BitwiseNot", 18, monotone="decreasing"),
+    _function("BitwiseNot", 18, monotone="decreasing", twice="undone"),
     _continuous("Celu", 12, 28, monotone="increasing", absent={"alpha": 1.0}),
     _continuous("Cos", 7, 22, ends=(-1, 1), lipschitz=1),
     _continuous("Cosh", 9, 22, ends=(1, inf), may_overflow_inside=True),
@@ -104,7 +104,7 @@ FUNCTIONS = (
     _function("IsNaN", 9, 13, 20, ends=(0, 1), output_element="bool"),
     _continuous("Mish", 18, 22, ends=(-0.309, inf), lipschitz=1.09, may_overflow_inside=True),
     _function("RegexFullMatch", 20, output_element="bool"),
-    _function("Round", 11, 22, monotone="increasing"),
+    _function("Round", 11, 22, monotone="increasing", twice="same"),
     _continuous(
         "Selu", 1, 6, 22, changes=(1, 6),
         absent={"alpha": {1: 1.6732, 6: 1.6732631921768188}, "gamma": {1: 1.0507, 6: 1.0507010221481323}},

@@ -216,3 +216,70 @@ def test_a_box_is_read_for_files_with_the_same_content() -> None:
     with pytest.raises((sonnx.BadInput, sonnx.UsageError), match="'q'"):
         answer(same, same, box=["q=[0,1]"])
     assert sonnx.equivalent(same, same, box=["x=[0,1]"]).result.outputs[0].difference is not None
+
+
+def _chosen(constants: Sequence[str], choose: Sequence[Node], **values: object) -> onnx.ModelProto:
+    """x with constants added one after the other gives v, from which `choose` makes y."""
+    names = ["x", *(f"v{index}" for index in range(1, len(constants))), "v"]
+    nodes = [
+        helper.make_node("Add", [names[index], constant], [names[index + 1]])
+        for index, constant in enumerate(constants)
+    ]
+    numbers = {"p": np.float32(1000), "q": np.float32(-1000), "zero": np.float32(0), "one": np.array([1])}
+    return model([*nodes, *choose], numbers | values)
+
+
+CHOICES: dict[str, list[Node]] = {
+    "Where by Less": [
+        helper.make_node("Less", ["v", "zero"], ["c"]), helper.make_node("Where", ["c", "p", "q"], ["y"]),
+    ],
+    "Where by Not of Less": [
+        helper.make_node("Less", ["v", "zero"], ["l"]), helper.make_node("Not", ["l"], ["c"]),
+        helper.make_node("Where", ["c", "p", "q"], ["y"]),
+    ],
+    "Where by Cast": [
+        helper.make_node("Cast", ["v"], ["c"], to=TensorProto.BOOL), helper.make_node("Where", ["c", "p", "q"], ["y"]),
+    ],
+    "GatherElements by indices of TopK": [
+        helper.make_node("TopK", ["v", "one"], ["t", "i"]), helper.make_node("GatherElements", ["x", "i"], ["y"]),
+    ],
+    "indices of MaxPool": [
+        helper.make_node("Unsqueeze", ["v", "one"], ["u"]),
+        helper.make_node("MaxPool", ["u"], ["m", "i"], kernel_shape=[2]),
+        helper.make_node("Cast", ["i"], ["y"], to=FLOAT),
+    ],
+    "ArgMax": [helper.make_node("ArgMax", ["v"], ["i"]), helper.make_node("Cast", ["i"], ["y"], to=FLOAT)],
+    "Floor": [helper.make_node("Floor", ["v"], ["y"])],
+    "QuantizeLinear of a fine quantum": [
+        helper.make_node("QuantizeLinear", ["v", "fine"], ["i"]),
+        helper.make_node("DequantizeLinear", ["i", "p"], ["y"]),
+    ],
+}  # fmt: skip
+SUM = np.float32(0.3) + np.float32(0.1)
+EXACT_SUM = np.float32(0.25) + np.float32(0.5)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_across_rounded_constants_is_not_equal(name: str) -> None:
+    """A constant that was folded with a rounding puts the operands apart: there are numbers between them, at which one
+    model chooses otherwise than the other one, however little the constants differ.
+    """
+    rounded = {"a": np.float32(0.3), "b": np.float32(0.1), "ab": SUM, "fine": np.float32(1e-6)}
+    assert float(np.float32(0.3)) + float(np.float32(0.1)) != float(SUM)
+    pair = [_chosen(constants, CHOICES[name], **rounded) for constants in (["a", "b"], ["ab"])]
+    assert answer(*pair) not in EQUAL
+    unchosen = [
+        _chosen(constants, [helper.make_node("Relu", ["v"], ["y"])], **rounded) for constants in (["a", "b"], ["ab"])
+    ]
+    assert answer(*unchosen) == Answer.ROUNDING
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_of_equal_functions_is_named(name: str) -> None:
+    """Over the reals the operands are equal, so that the choice is; how implementations choose is said to be open."""
+    exact = {"a": np.float32(0.25), "b": np.float32(0.5), "ab": EXACT_SUM, "fine": np.float32(1e-6)}
+    compared = sonnx.equivalent(
+        *(_chosen(constants, CHOICES[name], **exact) for constants in (["a", "b"], ["ab"]))
+    ).result
+    assert compared.answer == Answer.ROUNDING
+    assert compared.decisions
