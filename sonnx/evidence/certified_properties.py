@@ -72,13 +72,13 @@ def _checked(path: Path, data: bytes) -> tuple[ShownProperty, tuple[tuple[str, b
     contents = tuple(_contents(path))
     (name, source), (beside, certificate) = contents
     try:
-        parts = certificate_checker.check(data, source, certificate)
+        shown = certificate_checker.check(data, source, certificate)
     except certificate_checker.Refused as reason:
         raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct_error) as reason:
         raise UsageError(f"{quote(beside)} is not a certificate of {quote(name)} ({type(reason).__name__})") from None
     hashes = sha256(source), sha256(certificate)
-    return ShownProperty(name, hashes[0], beside, hashes[1], certificate_checker.CLAIM, parts), contents
+    return ShownProperty(name, hashes[0], beside, hashes[1], shown.claim, shown.leaves), contents
 
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -22,7 +22,7 @@ from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.reader import Unreadable, file_bytes
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
-from sonnx.properties.certificate_checker import CLAIM, FORMAT
+from sonnx.properties.certificate_checker import CLAIM, FORMAT, ROUNDED_CLAIM
 from sonnx.properties.chain_layers import NotAChain
 from sonnx.properties.chain_search import ChainTask, Tree
 from sonnx.properties.chains import Chain
@@ -94,7 +94,10 @@ def verify_model(
     for number, task in enumerate(about.tasks):
         share = end - monotonic()
         until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
-        if chain is not None and any(task.unsafe):
+        if not task.unsafe:
+            decision = Decision(shown=1.0)  # no output is unsafe
+            trees.append({})
+        elif chain is not None:
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
             decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
@@ -106,13 +109,16 @@ def verify_model(
             witness = dict(decision.witness.point)
             violated = " and ".join(map(str, task.unsafe[decision.witness.unsafe])) or "every output"
             break
+    certificate = None
     holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
+    if content is not None and holds:
+        certificate = certificate_of(data, content, trees, about.rounded_inputs)
     return PropertyResult(
         model=name, sha256=digest, subject=about.name,
         subject_sha256="" if content is None else stated,
         edition=analyser.active.edition.name, hypotheses=hypotheses.name, about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
-        certificate=certificate_of(data, content, trees) if holds and content is not None else None,
+        certificate=certificate, empty_boxes=about.empty_boxes, rounded_inputs=about.rounded_inputs,
     )  # fmt: skip
 
 
@@ -157,16 +163,17 @@ def _chain_task(
     return ChainTask(chain, name, np.shape(whole.low), low, high, sets, confirmed)
 
 
-def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree]) -> str:
+def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree], rounded_inputs: int = 0) -> str:
     """The certificate of a property that holds, as `certificate_checker` reads it.
 
     Args:
         data: the bytes of the model.
         content: the bytes of the .vnnlib file.
         trees: the parts of each box.
+        rounded_inputs: how many inputs were rounded to a number of their type.
     """
     stated = {
-        "format": FORMAT, "claim": CLAIM, "tool": tool_version(),
+        "format": FORMAT, "claim": ROUNDED_CLAIM if rounded_inputs else CLAIM, "tool": tool_version(),
         "model": hashlib.sha256(data).hexdigest(), "property": hashlib.sha256(content).hexdigest(),
         "boxes": list(trees),
     }  # fmt: skip
@@ -205,9 +212,10 @@ def _property(
         raise UsageError(f"{shown} is not a .vnnlib or .toml file")
     try:
         text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput(f"{shown} is not a text in UTF-8") from None
-    return property_of_vnnlib(text, model, source.name), content
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{shown}, line {line}: byte {error.start} of the file is not UTF-8") from None
+    return property_of_vnnlib(text, model, source.name, round_inputs=options.round_inputs), content
 
 
 def _array(path: str) -> Array:
