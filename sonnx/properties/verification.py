@@ -65,12 +65,13 @@ def verify_model(
     hypotheses = hypotheses_named(options.hypotheses)
     require_arrays(model)
     analyser = Analyser(model, hypotheses, folder, options.edition, conforming=not options.unchecked)
+    output = output_of(model)
+    inputs, outputs = sum(map(elements_of, required_inputs(model))), elements_of(output)
     if not options.unchecked:
         check_conforming(model, analyser.active, name, folder)
-    output = output_of(model)
     about, content = _property(model, folder, source, options)
     elements = {value.name: value.type.element or "" for value in required_inputs(model)}
-    chain, why = _chain(model, sum(elements_of(value) for value in required_inputs(model)), elements_of(output))
+    chain, why = _chain(model, inputs, outputs)
     for option, refused in (("certificate", "no certificate can be written of this model"),
                             ("resume", "--resume keeps no parts of this model"),
                             ("jobs", "--jobs does not divide the search for this model"),

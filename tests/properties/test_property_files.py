@@ -22,6 +22,9 @@ TEXT = (
 MODEL = read(onnx.parser.parse_model(TEXT).SerializeToString())
 DECLARED = "".join(f"(declare-const {name} Real)\n" for name in ("X_0", "X_1", "X_2", "Y_0", "Y_1"))
 BOX = "".join(f"(assert (<= X_{index} 1.0))\n(assert (>= X_{index} -0.1))\n" for index in range(3))
+NO_NUMBERS = (
+    "+1", "1.", ".5", "007", "1e", "0x10", "1_000", "1/2", "Y_00", "\u0663", "\uff11", "1.\u0665", "Y_\u0661",
+)  # fmt: skip
 
 
 def atoms(text: str) -> list[list[tuple[Atom, ...]]]:
@@ -89,25 +92,8 @@ def test_ends_are_numbers_of_the_element_type_inside_the_interval() -> None:
         ("(assert (<= Y_0 1 2))", "<= compares two terms"),
         ("(assert (<= Y_0 one))", "'one' is not a number, and not X_I or Y_J"),
         ("(assert (<= Y_0 nan))", "'nan' is not a number"),
-        *(
-            (f"(assert (<= Y_0 {word}))", f"'{word}' is not a number, and not X_I or Y_J")
-            for word in (
-                "+1",
-                "1.",
-                ".5",
-                "007",
-                "1e",
-                "0x10",
-                "1_000",
-                "\u0663",
-                "\uff11",
-                "1.\u0665",
-                "Y_00",
-                "Y_\u0661",
-                "1/2",
-            )
-        ),
-        ("(assert (<= Y_0\u00a01))", "'Y_0\\xa01' is not a number"),
+        *((f"(assert (<= Y_0 {word}))", f"'{word}' is not a number, and not X_I or Y_J") for word in NO_NUMBERS),
+        ("(assert (<= Y_0\u00a01))", "<= compares two terms"),
         ("(assert (<= Y_0 1e400))", "line 12: '1e400' is beyond the numbers of type double"),
         (f"(assert (<= Y_0 1{'0' * 400}))", "is beyond the numbers of type double"),
         ("(assert (<= Y_0 1e99999999999))", "has more than 1000 digits, or more than 3 in its exponent"),
@@ -154,25 +140,23 @@ def test_cases_with_an_empty_box_are_counted() -> None:
 
 
 @each_case(
-    ("coefficients", "rows", "are_exact"),
+    ("coefficients", "are_exact"),
     [
-        (("0.1", "-0.3"), (1, -3), True),
-        (("0.5", "-3"), (0.5, -3), True),
-        (("1e-320", "1e300"), (0, 1e300), False),
-        (("0.1234567890123456789", "1e-7"), (0.1234567890123456789, 1e-7), False),
+        (("0.1", "-0.3"), True),
+        (("0.5", "-3"), True),
+        (("1e-320", "1e300"), False),
+        (("0.1234567890123456789", "1e-7"), False),
     ],
 )
-def test_coefficients_are_scaled_or_their_rounding_is_counted(
-    coefficients: tuple[str, str], rows: tuple[float, float], are_exact: bool
-) -> None:
+def test_coefficients_are_scaled_or_their_rounding_is_counted(coefficients: tuple[str, str], are_exact: bool) -> None:
     exact = [Fraction(each) for each in coefficients]
     found = rows_of([Atom(tuple(enumerate(exact)), Fraction(7))], 2)
     scale = found.bounds[0] / 7
     assert scale > 0
     assert bool(found.off.any()) is not are_exact
-    for near, off, stated, like in zip(found.rows[0], found.off[0], exact, rows, strict=True):
+    assert found.off.max() <= np.abs(found.rows).max() * 2.0**-53
+    for near, off, stated in zip(found.rows[0], found.off[0], exact, strict=True):
         assert abs(Fraction(float(near)) - scale * stated) <= Fraction(float(off))
-        assert np.isclose(float(Fraction(float(near)) / scale), like, rtol=1e-15)
 
 
 def test_a_symbolic_batch_is_bound_to_one_row() -> None:
