@@ -359,8 +359,7 @@ def _whole(context: Context, transfer: Transfer, is_recorded: bool) -> Transfer:
 
 def _error(transfer: Transfer, element: str) -> Array:
     """The error of a value by its transfer: the sum of its parts, rounded up; of integers a whole number."""
-    error = np.asarray(transfer.propagated + transfer.residual + transfer.introduced)
-    error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
+    error = transfer.error
     return spread(error if element in FORMATS else np.floor(error), transfer.low.shape)
 
 

@@ -37,10 +37,14 @@ from sonnx.numerics.enclosures.values import (
     Transfer,
     TransferFunction,
     Value,
+    farthest,
 )
 from sonnx.numerics.formats import Array
 
 Bounds = tuple[Array, Array]
+
+STEEP = 2.0
+"""An error by slopes of so many times what the values of the function allow is replaced by the latter."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,12 @@ def transfer(function: RealFunction) -> TransferFunction:
                 change = np.minimum(change, function.modulus(np.array(context.flushed)))
             residual = residual + change
         propagated = scaled_error(np.abs(c), X.error)
+        returned = None if function.exact else function.image(context, below(X.low - wide), above(X.high + wide))
+        if returned is not None:
+            most = farthest(returned, low, high)
+            steep = ~(propagated + residual < STEEP * most)
+            c, propagated = np.where(steep, 0.0, c), np.where(steep, 0.0, propagated)
+            residual = np.where(steep, most, residual)
         value = grown(magnitude(low, high) + propagated + residual, 2)
         introduced = _introduced(context, function, X, value)
         if not context.is_integer:
@@ -121,6 +131,7 @@ def transfer(function: RealFunction) -> TransferFunction:
                 propagated=propagated,
                 residual=residual,
                 relaxed=lines,
+                returned=returned,
             )
         ]
 
