@@ -73,6 +73,8 @@ class Memory:
     constants: dict[int, Value] = field(default_factory=dict)
     applications: dict[Any, Application] = field(default_factory=dict)
     layouts: dict[Any, Any] = field(default_factory=dict)
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    """Why nodes, by their places, have no bounds: the runtime of the hypotheses has kernels of its own for them."""
 
 
 class BoundsDomain:
@@ -190,6 +192,10 @@ class BoundsDomain:
         self.memory.validity.require(call)
         operands = [None if operand is None else self.latest(operand) for operand in inputs]
         application, operator = self._application(call, operands), find_operator(call.operator)
+        reading = self.memory.kernels.get(node, "") or self.hypotheses.readings.deviation(application)
+        if reading:
+            why = f"{node}: not bounded under the hypotheses {self.hypotheses.name}: {reading}"
+            return [output and replace(output, unbounded=why) for output in outputs]
         if operands and operands[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
         exact = None if operator is None else _exact(operator, application, operands, outputs)
