@@ -112,7 +112,8 @@ class BoundsDomain:
     def affords(self, value: Value, rows: int) -> bool:
         """Whether the work that is left allows so many rows; if so, they are charged."""
         if rows > min(MAX_ROWS, self.room(value)):
-            self.coarse.append(value.name)
+            if value.name:
+                self.coarse.append(value.name)
             return False
         self.work += rows * _ancestors_size(value)
         return True
@@ -429,7 +430,7 @@ def _ancestors_size(value: Value) -> int:
     seen, waiting = {value.serial: value.low.size}, [value]
     while waiting:
         transfer = waiting.pop().transfer
-        for operand in transfer.inputs if transfer is not None else ():
+        for operand in (*transfer.inputs, *transfer.followed.inputs) if transfer is not None else ():
             if operand.serial not in seen:
                 seen[operand.serial] = operand.low.size
                 waiting.append(operand)

@@ -274,6 +274,14 @@ class Transfer:
     not known but by the error.
     """
 
+    ideal: Transfer | None = None
+    """How the ideal value depends on values that no implementation computes; None where that is `relaxed`."""
+
+    @property
+    def followed(self) -> Transfer:
+        """The transfer that ranges follow; errors follow this one."""
+        return self if self.ideal is None else self.ideal
+
     @property
     def error(self) -> Array:
         """A bound of |y^ - y|, rounded up: the sum of the parts, or what is left between the ends of both."""
