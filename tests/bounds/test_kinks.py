@@ -13,8 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 from sonnx.bounds.analysis import Analyser, decision_bounds, tightened
 from sonnx.bounds.box import box_of_arrays
 from sonnx.model.reader import read
-from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.elementwise import rectifier_lines
+from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Lines
 from tests.support.cases import each_case, examples
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonnx.language.evaluator import first_unknown
-from sonnx.model.ir import Model, Node
+from sonnx.model.ir import Model, Node, Tensor
 from sonnx.numerics.application import Application
 from sonnx.profile import toml_files
 
@@ -78,7 +78,7 @@ class Readings(NamedTuple):
         constants |= {
             name: attribute.value.element
             for name, node in makers.items() if node.operator == "Constant"
-            for attribute in node.attributes if attribute.name == "value" and hasattr(attribute.value, "element")
+            for attribute in node.attributes if attribute.name == "value" and isinstance(attribute.value, Tensor)
         }  # fmt: skip
         return {
             number: kernel.reason
