@@ -12,11 +12,13 @@ python -m benchmarks.bounds decisions MODEL... [--points N]
 python -m benchmarks.bounds faults MODEL... [--points N]
 python -m benchmarks.bounds accumulators MODEL... [--points N]
 python -m benchmarks.bounds functions
+python -m benchmarks.bounds readings [--write]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 from dataclasses import replace
 from math import erf
@@ -37,7 +39,10 @@ from sonnx.bounds.domain import BoundsDomain
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
+from sonnx.numerics.enclosures.readings import FILE, NONE, features_of
 from sonnx.numerics.enclosures.values import NotBounded
+from sonnx.operators import find_operator
+from tests.support.node_tests import node_tests
 
 LEVELS = (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
 EVERY_LEVEL = (
@@ -507,10 +512,112 @@ def functions(options):
               f"({len(x)} points)")  # fmt: skip
 
 
+# ------------------------------------------------------------------ readings of operators
+
+
+def single(node, arrays, version):
+    """A model of one node on these inputs; a tuple of an array alone is a constant."""
+    given = {name: each for name, each in arrays.items() if not isinstance(each, tuple)}
+    constants = [numpy_helper.from_array(each[0], name) for name, each in arrays.items() if isinstance(each, tuple)]
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+        for name, each in given.items()
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+    graph = helper.make_graph([node], "g", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=10), given
+
+
+def forms_of_tests():
+    """The node tests of ONNX and further forms of them, as (model, inputs)."""
+    for case in node_tests():
+        if len(case.model.graph.node) == 1 and case.data_sets:
+            names = [value.name for value in case.model.graph.input]
+            arrays = [numpy_helper.to_array(a) if isinstance(a, TensorProto) else a for a in case.data_sets[0][0]]
+            if len(arrays) == len(names) and all(isinstance(array, np.ndarray) for array in arrays):
+                # what the operator must have as a constant is one; the first input varies
+                model = onnx.ModelProto()
+                model.CopyFrom(case.model)
+                model.graph.initializer.extend(
+                    numpy_helper.from_array(array, name) for name, array in zip(names[1:], arrays[1:], strict=True)
+                )
+                del model.graph.input[1:]
+                yield model, dict(zip(names[:1], arrays[:1], strict=True))
+    draw = np.random.default_rng(0)
+    for operator, gates in (("LSTM", 4), ("GRU", 3)):
+        weights = {"W": (1, gates * 3, 2), "R": (1, gates * 3, 3), "B": (1, 2 * gates * 3)}
+        names = ["x", *weights, "", "h", *(["c"] if operator == "LSTM" else [])]
+        states = {name: (np.full((1, 1, 3), 3.0, "f4"),) for name in names[5:]}
+        arrays = {"x": draw.normal(0, 4, (4, 1, 2)).astype("f4")}
+        arrays |= {name: (draw.normal(0, 2, size).astype("f4"),) for name, size in weights.items()}
+        for extra in ({}, {"clip": 0.5}, {"clip": 0.5, "activations": ["Sigmoid", *["Tanh"] * (gates - 2)]},
+                      {"layout": 0}, {"direction": "reverse"}, {"input_forget": 1}, {"linear_before_reset": 1},
+                      {"linear_before_reset": 1, "clip": 0.5}):  # fmt: skip
+            if ("input_forget" in extra and operator == "GRU") or ("linear_before_reset" in extra and gates == 4):
+                continue
+            yield single(helper.make_node(operator, names, ["y"], hidden_size=3, **extra), arrays | states, 14)
+    x = draw.normal(size=(5, 4)).astype("f4")
+    for mode in ("constant", "edge", "reflect", "wrap"):
+        for pads in ([1, 1, 1, 1], [-1, 0, 0, 1], [0, -1, 1, 0], [-1, -1, 0, 0], [1, 0, -1, 0]):
+            node = helper.make_node("Pad", ["x", "pads"], ["y"], mode=mode)
+            yield single(node, {"x": x, "pads": (np.array(pads),)}, 19)
+
+
+def readings(options):
+    """Runs onnxruntime on every form of an operator that has bounds, and compares its values with them."""
+    stated = hypotheses_named("onnxruntime-cpu")
+    agrees, deviates, unknown = {}, {}, 0
+    for model, given in forms_of_tests():
+        parsed = read(model.SerializeToString())
+        node = parsed.graph.nodes[0]
+        operator = find_operator(node.operator)
+        if operator is None or operator.bound is None:
+            continue
+        seen = []
+
+        class Recording(BoundsDomain):
+            def _application(self, call, inputs, seen=seen):
+                seen.append(super()._application(call, inputs))
+                return seen[-1]
+
+        try:
+            analyser = Analyser(parsed, replace(stated, readings=NONE))
+            found = analyser.run(make_box(parsed, {name: given[name] for name in given}), Recording).values
+            runs = [session(model, level) for level in LEVELS]
+            computed = [run.run(None, given) for run in runs]
+        except Exception:  # noqa: BLE001  the analysis or the runtime refuses it
+            unknown += 1
+            continue
+        names = [value.name for value in model.graph.output]
+        if not seen or any(name not in found or found[name].unbounded for name in names):
+            unknown += 1
+            continue
+        worst = max(
+            excess(found[name], array.astype(np.float64)) if array.dtype.kind in "fiub" else 0.0
+            for arrays in computed for name, array in zip(names, arrays, strict=True)
+        )  # fmt: skip
+        is_listed = bool(stated.readings.deviation(seen[0]))
+        kind = deviates if worst > 1 or is_listed else agrees
+        kind.setdefault(node.operator, set()).add(tuple(sorted(features_of(seen[0]))))
+        if worst > 1:
+            listed = "listed" if is_listed else "NOT LISTED"
+            print(f"{node.operator} {', '.join(sorted(features_of(seen[0])))}: {worst:.3g} of its bound; {listed}")
+    print(f"{sum(map(len, agrees.values()))} forms of {len(agrees)} operators agree, "
+          f"{sum(map(len, deviates.values()))} deviate; {unknown} calls were not bounded or not run")  # fmt: skip
+    if options.write:
+        text = FILE.read_text()
+        table = "[onnxruntime-cpu.agrees]\n"
+        rows = [
+            f"{operator} = [\n" + "".join(f"  {json.dumps(list(form))},\n" for form in sorted(forms)) + "]\n"
+            for operator, forms in sorted(agrees.items())
+        ]
+        FILE.write_text(text[: text.index(table)] + table + "".join(rows))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     every = [campaign, soundness, points, large, limits, attained, boxes, property1, decisions, faults, accumulators,
-             functions]  # fmt: skip
+             functions, readings]  # fmt: skip
     parser.add_argument("what", choices=[each.__name__ for each in every])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--hypotheses", help="for campaign: others, which it should break")
@@ -524,6 +631,7 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=1024)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="for readings: write readings.toml")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     {each.__name__: each for each in every}[options.what](options)

@@ -150,7 +150,7 @@ def upper(target: Value, rows: Array, chosen: Mapping[int, Chosen] = NOTHING) ->
     pending.add(target, rows)
     while (latest := pending.pop()) is not None:
         value, g = latest
-        transfer = value.transfer
+        transfer = None if value.transfer is None else value.transfer.followed
         if transfer is None or (relaxation := transfer.relaxation) is None or not transfer.inputs:
             ends(g, value.low, value.high)
             continue

@@ -73,7 +73,9 @@ class Analyser:
         self.tighten, self.relax, self.rounds = tighten, relax, rounds
         self.active = active_rules(edition)
         self.calls = Calls(model, self.active.edition, beyond_edition=True)
-        self.memory = Memory(NodeValidity(self.active), conforming)
+        nodes = model.graph.nodes
+        kernels = {place_of(nodes[k], k): why for k, why in hypotheses.readings.kernel_nodes(model).items()}
+        self.memory = Memory(NodeValidity(self.active), conforming, kernels=kernels)
         self.places = self._places()
 
     def _places(self) -> dict[str, Value]:

@@ -73,6 +73,8 @@ class Memory:
     constants: dict[int, Value] = field(default_factory=dict)
     applications: dict[Any, Application] = field(default_factory=dict)
     layouts: dict[Any, Any] = field(default_factory=dict)
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    """Why nodes, by their places, have no bounds: the runtime of the hypotheses has kernels of its own for them."""
 
 
 class BoundsDomain:
@@ -110,7 +112,8 @@ class BoundsDomain:
     def affords(self, value: Value, rows: int) -> bool:
         """Whether the work that is left allows so many rows; if so, they are charged."""
         if rows > min(MAX_ROWS, self.room(value)):
-            self.coarse.append(value.name)
+            if value.name:
+                self.coarse.append(value.name)
             return False
         self.work += rows * _ancestors_size(value)
         return True
@@ -190,6 +193,10 @@ class BoundsDomain:
         self.memory.validity.require(call)
         operands = [None if operand is None else self.latest(operand) for operand in inputs]
         application, operator = self._application(call, operands), find_operator(call.operator)
+        reading = self.memory.kernels.get(node, "") or self.hypotheses.readings.deviation(application)
+        if reading:
+            why = f"{node}: not bounded under the hypotheses {self.hypotheses.name}: {reading}"
+            return [output and replace(output, unbounded=why) for output in outputs]
         if operands and operands[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
         exact = None if operator is None else _exact(operator, application, operands, outputs)
@@ -359,8 +366,7 @@ def _whole(context: Context, transfer: Transfer, is_recorded: bool) -> Transfer:
 
 def _error(transfer: Transfer, element: str) -> Array:
     """The error of a value by its transfer: the sum of its parts, rounded up; of integers a whole number."""
-    error = np.asarray(transfer.propagated + transfer.residual + transfer.introduced)
-    error = np.multiply(error, 1 + 2.0**-50, out=error)  # a sum is a new array
+    error = transfer.error
     return spread(error if element in FORMATS else np.floor(error), transfer.low.shape)
 
 
@@ -424,7 +430,7 @@ def _ancestors_size(value: Value) -> int:
     seen, waiting = {value.serial: value.low.size}, [value]
     while waiting:
         transfer = waiting.pop().transfer
-        for operand in transfer.inputs if transfer is not None else ():
+        for operand in (*transfer.inputs, *transfer.followed.inputs) if transfer is not None else ():
             if operand.serial not in seen:
                 seen[operand.serial] = operand.low.size
                 waiting.append(operand)

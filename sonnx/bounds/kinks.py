@@ -207,7 +207,7 @@ def _affine(value: Value, rows: Array) -> tuple[Array, dict[int, Array], list[tu
     pending.add(value, rows)
     while (latest := pending.pop()) is not None:
         operand, g = latest
-        flat, transfer = g.reshape(n, -1), operand.transfer
+        flat, transfer = g.reshape(n, -1), None if operand.transfer is None else operand.transfer.followed
         relaxation = transfer.relaxation if transfer is not None and transfer.inputs else None
         if transfer is None or relaxation is None or isinstance(relaxation, Lines):
             places = np.arange(flat.shape[1])

@@ -105,6 +105,17 @@ class TensorBounds(Struct, frozen=True, eq=False):
 
     @property
     @reported
+    def vacuous(self) -> Number:
+        """How many elements have an error that is larger than each ideal value of the tensor: the bound says nothing
+        about them.
+        """
+        if not self._is_known:
+            return 0
+        largest = np.maximum(np.abs(self.low), np.abs(self.high)).max()
+        return int(np.count_nonzero(self.error > largest))
+
+    @property
+    @reported
     def elements(self) -> tuple[BoundedElement, ...] | None:
         """Each element, if there are at most 64."""
         if not self._is_known or self.low.size > MAX_ELEMENTS:
@@ -337,6 +348,10 @@ class Bounds(SecondResult, frozen=True, eq=False):
     def __getitem__(self, name: str) -> TensorBounds:
         """The tensor of a name."""
         return next(tensor for tensor in self.tensors if tensor.name == name)
+
+    def vacuous(self, every_node: bool = False) -> tuple[TensorBounds, ...]:
+        """The listed tensors with elements about which their bounds say nothing."""
+        return tuple(tensor for tensor in self.listed(every_node) if tensor.vacuous)
 
     @property
     def outputs(self) -> tuple[TensorBounds, ...]:

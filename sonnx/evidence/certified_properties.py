@@ -86,7 +86,7 @@ def _checked(
     contents = tuple(_contents(path))
     (name, source), (beside, certificate) = contents
     try:
-        parts = certificate_checker.check(data, source, certificate)
+        shown = certificate_checker.check(data, source, certificate)
     except certificate_checker.Refused as reason:
         raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct_error) as reason:
@@ -95,7 +95,7 @@ def _checked(
     _require_sizes(beside, model, pack_conditions, stated)
     words = str(stated["words"]) if isinstance(stated, dict) and "words" in stated else ONE_ROW
     hashes = sha256(source), sha256(certificate)
-    return ShownProperty(name, hashes[0], beside, hashes[1], certificate_checker.CLAIM, parts, words), contents
+    return ShownProperty(name, hashes[0], beside, hashes[1], shown.claim, shown.leaves, words), contents
 
 
 def _require_sizes(certificate: str, model: Model, pack: Conditions, stated: Any) -> None:

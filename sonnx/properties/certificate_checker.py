@@ -22,6 +22,9 @@ boxes and rows from the property, walks the trees, and computes for each part th
   the row.  Where a neuron is above 0 in every implementation, relu passes a difference on; where it is below 0, none;
   else some share between none and all.
 
+Numbers of the property are decimals, read exactly; cases without any input are skipped.  Where the certificate claims
+`ROUNDED_CLAIM`, an input that is fixed to a decimal takes the nearest float.
+
 A set of outputs is excluded on a leaf if, for its inputs, one of its rows, less its error, is above its bound.
 """
 
@@ -44,6 +47,7 @@ CLAIM = (
     "float, each operation rounded to nearest, sums in any order, with or without fused multiply-add, constants added "
     "and multiplied in advance, numbers below 2^-126 kept or flushed to zero"
 )
+ROUNDED_CLAIM = f"{CLAIM}; inputs that the property fixes rounded to the nearest float"
 FORMAT = "sonnx certificate 2"
 GRID = 80
 """Bounds are integers: multiples of 2^-GRID, rounded outward."""
@@ -51,6 +55,13 @@ SLOPE = 24
 """Slopes are multiples of 2^-SLOPE; those of a certificate are digits, eighths from 0 to 8."""
 LARGEST = 1 << 127
 MOST_TERMS = 1 << 20
+MOST_CASES = 100_000
+"""Conjunctions of a property."""
+NUMBER = re.compile(r"-?((?:0|[1-9][0-9]*)(?:\.[0-9]+)?)(?:[eE][+-]?0*([0-9]{1,3}))?")
+"""A number of a property: the digits, of which at most `MOST_DIGITS` are read, and the exponent."""
+PLACE = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?")
+"""The place of a halving."""
+MOST_DIGITS = 1000
 
 
 Message = dict[int, list[Any]]
@@ -69,6 +80,10 @@ Lines = tuple[list[int], list[int], list[int]]
 
 class Refused(Exception):
     """A file cannot be read, or has what this program does not know."""
+
+
+class NotShown(Refused):
+    """The files are read, and the certificate does not show the property."""
 
 
 # ------------------------------------------------------------------ the model
@@ -331,7 +346,7 @@ def matrix_of(constant: Constant, n: int, transposed: bool) -> list[list[float]]
 def terms(source: str) -> list[Any]:
     """The nested lists of a VNN-LIB text."""
     stack: list[list[Any]] = [[]]
-    for token in re.findall(r"[()]|[^\s();]+", re.sub(r";[^\n]*", "", source)):
+    for token in re.findall(r"[()]|[^ \t\r\n();]+", re.sub(r";[^\n\r]*", "", source)):
         if token == "(":
             stack.append([])
         elif token == ")":
@@ -346,10 +361,18 @@ def terms(source: str) -> list[Any]:
     return stack[0]
 
 
+def number_of(word: str) -> Fraction:
+    """The number that a word of the property is."""
+    parts = NUMBER.fullmatch(word)
+    if parts is None or len(parts[1]) > MOST_DIGITS:
+        raise Refused(f"{word[:60]!r} in the property is not a number that is read")
+    return Fraction(word)
+
+
 def linear(term: Any) -> dict[str, Fraction]:
     """A linear term as coefficients by variable; "" is the constant."""
     if isinstance(term, str):
-        return {term: Fraction(1)} if re.fullmatch(r"[XY]_\d+", term) else {"": Fraction(term)}
+        return {term: Fraction(1)} if re.fullmatch(r"[XY]_(0|[1-9][0-9]{0,8})", term) else {"": number_of(term)}
     operation, *parts = term
     values = [linear(part) for part in parts]
     if operation == "*":
@@ -378,7 +401,10 @@ def cases(formula: Any) -> list[list[tuple[dict[str, Fraction], Fraction]]]:
     if operation == "or":
         return [case for part in parts for case in cases(part)]
     if operation == "and":
-        return [list(chain.from_iterable(choice)) for choice in product(*map(cases, parts))]
+        choices = [cases(part) for part in parts]
+        if prod(map(len, choices)) > MOST_CASES:
+            raise Refused(f"a formula of the property has more than {MOST_CASES} cases")
+        return [list(chain.from_iterable(choice)) for choice in product(*choices)]
     if operation not in ("<=", ">=") or len(parts) != 2:
         raise Refused(f"{operation} in the property is not known")
     left, right = map(linear, parts if operation == "<=" else parts[::-1])
@@ -391,7 +417,10 @@ def property_of(source: str) -> list[tuple[Ends, list[Atoms]]]:
     conjunctions: list[list[tuple[dict[str, Fraction], Fraction]]] = [[]]
     for command in terms(source):
         if command[0] == "assert" and len(command) == 2:
-            conjunctions = [one + other for one, other in product(conjunctions, cases(command[1]))]
+            added = cases(command[1])
+            if len(added) * len(conjunctions) > MOST_CASES:
+                raise Refused(f"the property has more than {MOST_CASES} cases")
+            conjunctions = [one + other for one, other in product(conjunctions, added)]
         elif command[0] != "declare-const":
             raise Refused(f"{command[0]} in the property is not known")
     boxes: dict[tuple[Any, ...], list[Atoms]] = {}
@@ -412,7 +441,13 @@ def property_of(source: str) -> list[tuple[Ends, list[Atoms]]]:
                 ends[int(names[0][2:])] = low, high
             else:
                 raise Refused("the property compares inputs with each other or with outputs")
-        boxes.setdefault(tuple(sorted(ends.items())), []).append(rows)
+        if any(low is not None and high is not None and low > high for low, high in ends.values()):
+            continue
+        sets = boxes.setdefault(tuple(sorted(ends.items())), [])
+        if all(row or bound >= 0 for row, bound in rows):  # else a comparison of constants is false
+            sets.append(rows)
+    if not boxes:
+        raise Refused("the property is about no input")
     return [(dict(key), sets) for key, sets in boxes.items()]
 
 
@@ -595,6 +630,8 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
     Raises:
         Refused: one does not, or the tree is malformed.
     """
+    if not sets:
+        return 0
     leaves, pending = 0, list[tuple[Box, Any, Known | None]]([(box, tree, None)])
     while pending:
         part, node, known = pending.pop()
@@ -607,9 +644,11 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
                 ends = ", ".join(
                     f"[{float(Fraction(a, 2**GRID)):.9g}, {float(Fraction(b, 2**GRID)):.9g}]" for a, b in part
                 )
-                raise Refused(f"not shown on the part {ends}")
+                raise NotShown(f"not shown on the part {ends}")
             leaves += 1
             continue
+        if not PLACE.fullmatch(node["at"]):
+            raise Refused(f"a part is halved at {node['at'][:60]!r}, not a number")
         axis, at = node["axis"], int(Fraction(node["at"]) * 2**GRID)
         if not 0 <= axis < len(part) or not part[axis][0] <= at <= part[axis][1]:
             raise Refused(f"a part is halved outside itself, at {node['at']}")
@@ -621,7 +660,17 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
     return leaves
 
 
-def box_of(ends: Ends, n: int) -> Box:
+def nearest_float(number: Fraction) -> Fraction:
+    """The float that is nearest to a number, ties to even."""
+    size = abs(number)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    step = Fraction(2) ** max(exponent - 23, -149)
+    return round(number / step) * step
+
+
+def box_of(ends: Ends, n: int, is_rounded: bool) -> Box:
     """A box as pairs of integers over 2^GRID, rounded outward."""
     if sorted(ends) != list(range(n)):
         raise Refused(f"the model has {n} input elements; the property bounds {sorted(ends)}")
@@ -630,12 +679,21 @@ def box_of(ends: Ends, n: int) -> Box:
         low, high = ends[index]
         if low is None or high is None or low > high:
             raise Refused(f"X_{index} has no lower and upper bound")
+        if is_rounded and low == high:
+            low = high = nearest_float(low)
         box.append((low * 2**GRID // 1, -(-high * 2**GRID // 1)))
     return box
 
 
-def check(model: bytes, source: bytes, certificate: bytes) -> int:
-    """Check a certificate; how many leaves it has.
+class Shown(NamedTuple):
+    """What a certificate shows: on how many leaves, and for which implementations."""
+
+    leaves: int
+    claim: str
+
+
+def check(model: bytes, source: bytes, certificate: bytes) -> Shown:
+    """Check a certificate.
 
     Args:
         model: the bytes of the model.
@@ -643,23 +701,27 @@ def check(model: bytes, source: bytes, certificate: bytes) -> int:
         certificate: the bytes of the certificate.
 
     Raises:
-        Refused: it does not show the property.
+        NotShown: it does not show the property.
+        Refused: a file has what this program does not know.
     """
     stated = json.loads(certificate)
+    if not isinstance(stated, dict) or not isinstance(stated.get("boxes"), list):
+        raise Refused("the certificate is not an object with a list of boxes")
+    is_rounded = stated.get("claim") == ROUNDED_CLAIM
     for name, value in (
-        ("format", FORMAT), ("claim", CLAIM),
+        ("format", FORMAT), ("claim", ROUNDED_CLAIM if is_rounded else CLAIM),
         ("model", hashlib.sha256(model).hexdigest()), ("property", hashlib.sha256(source).hexdigest()),
     ):  # fmt: skip
         if stated.get(name) != value:
-            raise Refused(f"the certificate is about another {name}: {stated.get(name)!r}, and this is {value!r}")
-    network, boxes = layers(model), property_of(source.decode())
-    trees = stated["boxes"]
+            raise NotShown(f"the certificate is about another {name}: {stated.get(name)!r}, and this is {value!r}")
+    network, boxes, trees = layers(model), property_of(source.decode()), stated["boxes"]
     if len(trees) != len(boxes):
-        raise Refused(f"the property has {len(boxes)} boxes; the certificate has {len(trees)}")
-    return sum(
-        leaves_of(network, box_of(ends, network[0].n), tree, sets)
+        raise NotShown(f"the property has {len(boxes)} boxes; the certificate has {len(trees)}")
+    leaves = sum(
+        leaves_of(network, box_of(ends, network[0].n, is_rounded), tree, sets)
         for (ends, sets), tree in zip(boxes, trees, strict=True)
-    )  # fmt: skip
+    )
+    return Shown(leaves, stated["claim"])
 
 
 def main(arguments: list[str]) -> int:
@@ -668,14 +730,18 @@ def main(arguments: list[str]) -> int:
         print("usage: python certificate_checker.py MODEL.onnx PROPERTY.vnnlib CERTIFICATE.json", file=sys.stderr)
         return 2
     try:
-        leaves = check(*(Path(name).read_bytes() for name in arguments))
-    except Refused as error:
+        shown = check(*(Path(name).read_bytes() for name in arguments))
+    except NotShown as error:
         print(f"not shown: {error}", file=sys.stderr)
         return 1
-    except (OSError, ValueError, KeyError, IndexError, TypeError, struct.error, RecursionError) as error:
+    except Refused as error:
+        print(f"cannot be read: {error}", file=sys.stderr)
+        return 2
+    except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error, RecursionError,
+            MemoryError) as error:  # fmt: skip
         print(f"cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
         return 2
-    print(f"shown, on {leaves} parts, for every implementation that computes in {CLAIM}")
+    print(f"shown, on {shown.leaves} parts, for every implementation that computes in {shown.claim}")
     return 0
 
 

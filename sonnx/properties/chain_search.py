@@ -199,6 +199,8 @@ def _margins(rows: Rows, sets: Sets) -> tuple[Array, Array]:
     """For each part and atom the least value above its bound, ideal and in any implementation."""
     steps = 2.0**-40  # also more than what the checker's box is wider
     spare = rows.least - np.abs(rows.least) * steps - CERTIFIED * rows.lines
+    if sets.off.any():
+        spare = spare - rows.sizes @ sets.off.T * (1 + 1e-9)
     ideal = spare - sets.high
     every = spare - rows.error - sets.high
     return ideal - np.abs(ideal) * steps, every - np.abs(every) * steps - (np.abs(sets.high) + rows.error) * steps

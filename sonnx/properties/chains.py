@@ -34,6 +34,7 @@ class Rows(NamedTuple):
         changes: about how much an input moves a row, of the same shape: between what the bounds come from and the
             steepest slope.
         slopes: for each layer the slopes below, 0 or 1, of shape (boxes, neurons).
+        sizes: bounds of the absolute values of the outputs in any implementation, of shape (boxes, outputs).
     """
 
     least: Array
@@ -42,6 +43,7 @@ class Rows(NamedTuple):
     influence: Array
     changes: Array
     slopes: list[Array]
+    sizes: Array
 
 
 class Chain:
@@ -82,11 +84,14 @@ class Chain:
         on = BatchBounds(self, low, high)
         for number in range(len(self.W) - 1):
             on.bound_layer(number)
-        on.roundings(len(self.W) - 1)
+        final = len(self.W) - 1
+        whole = on.roundings(final)
+        # Where an error is infinite no size is needed.
+        sizes = on.sizes(final) * (1 + 2 * self.gammas[final]) + np.where(np.isfinite(whole), whole, 0.0)
         each_box = np.broadcast_to(rows, (len(low), *rows.shape))
-        least, lines, influence = on.least(each_box, len(self.W) - 1)
+        least, lines, influence = on.least(each_box, final)
         error, steepest = on.error(each_box)
-        return Rows(least, error, lines, influence, np.sqrt(np.abs(influence) * steepest), on.slopes)
+        return Rows(least, error, lines, influence, np.sqrt(np.abs(influence) * steepest), on.slopes, sizes)
 
 
 class BatchBounds:
@@ -147,6 +152,11 @@ class BatchBounds:
         unsure = (least < 0) & (most > 0)
         return np.where(unsure, np.maximum(low, least), least), np.where(unsure, np.minimum(high, most), most)
 
+    def sizes(self, number: int) -> Array:
+        """About the sums of the absolute values of the terms of the neurons of a layer, in any implementation."""
+        reach = self.reach[number] + self.errors[number]
+        return np.asarray(reach @ np.abs(self.chain.W[number]).T + self.chain.sizes[number])
+
     def roundings(self, number: int) -> Array:
         """The errors of the neurons of a layer before their Relu; what their own roundings add is kept."""
         chain, layer = self.chain, self.chain.layers[number]
@@ -154,7 +164,7 @@ class BatchBounds:
         before = self.errors[number]
         reach = self.reach[number] + before
         k = layer.terms + 6
-        size = reach @ W.T + chain.sizes[number]
+        size = self.sizes(number)
         with np.errstate(over="ignore"):
             overflows = (size >= 2.0**126).any(axis=1, keepdims=True)
         most = reach.max(axis=1, keepdims=True) + layer.largest_inner + 2

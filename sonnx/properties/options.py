@@ -19,6 +19,9 @@ class VerifyOptions(ModelOptions, frozen=True, kw_only=True):
         ),
     ] = None
     radius: Annotated[float | None, Argument("with --robust: how far around it", "R", read=positive)] = None
+    round_inputs: Annotated[
+        bool, Argument("an input that the property fixes to a decimal takes the nearest number of its type")
+    ] = False
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     search: Annotated[
         float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive)

@@ -91,9 +91,10 @@ def _element(number: Any, size: int, place: str) -> int:
 
 
 def _number(value: Any, place: str) -> Fraction:
+    """The decimal that a file states: the shortest one that is read as its float64."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise BadInput(f"{place} is a finite number, not {value!r}")
-    return Fraction(value)
+    return Fraction(repr(value))
 
 
 def largest(element: int, size: int) -> list[UnsafeSet]:

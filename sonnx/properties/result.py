@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from math import floor
 from pathlib import Path
@@ -89,6 +89,12 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     """The boxes of the property, in its order."""
     violated: OptionalText
     """The set of outputs that occurs for the violating input; null where there is none."""
+    empty_boxes: int = 0
+    """The cases of the property that are about no input: they are skipped."""
+    rounded_inputs: int = 0
+    """The input elements that the property fixes to a decimal which their type does not have: the answer is about the
+    nearest number of the type.
+    """
     witness: Annotated[Mapping[str, Array], HIDDEN] = {}
     certificate: Annotated[str | None, HIDDEN] = None
 
@@ -169,8 +175,17 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
                 ("hypotheses", f"{self.hypotheses}: {self.about}"),
                 *((("excluded", "; ".join(self.excludes)),) if self.excludes else ()),
                 *self.conditions.facts(),
+                *self._changes(),
             ),
         )  # fmt: skip
+
+    def _changes(self) -> Iterator[tuple[str, str]]:
+        """What the answer is about that the property does not say."""
+        if self.rounded_inputs:
+            count = plural(self.rounded_inputs, "input element")
+            yield "rounded", f"{count} to the nearest number of the element type (--round-inputs)"
+        if self.empty_boxes:
+            yield "skipped", f"{plural(self.empty_boxes, 'case')} of the property with an empty box"
 
 
 def _case(number: int, task: TaskAnswer, result: PropertyResult) -> CaseResult:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import nextafter
+from math import nextafter, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -43,13 +43,22 @@ class Margins(NamedTuple):
 
 
 class Sets:
-    """The unsafe sets of a task as rows, each row once, with the places of the atoms of each set."""
+    """The unsafe sets of a task as rows, each row once, with the places of the atoms of each set.
+
+    Attributes:
+        rows: float64, of shape (atoms, *shape).
+        off: how far their coefficients are from the stated ones at most, of shape (atoms, elements).
+        low, high: float64 that enclose the bounds of the atoms.
+        sets: the atoms of each set, by number.
+    """
 
     def __init__(self, task: Task, shape: Sequence[int]) -> None:
         atoms = list(dict.fromkeys(atom for clause in task.unsafe for atom in clause))
-        self.rows = rows_of(atoms, shape)
-        self.low = np.array([float_below(atom.bound) for atom in atoms])
-        self.high = np.array([float_above(atom.bound) for atom in atoms])
+        values = rows_of(atoms, prod(shape))
+        self.rows = values.rows.reshape(len(atoms), *shape)
+        self.off = values.off
+        self.low = np.array([float_below(bound) for bound in values.bounds])
+        self.high = np.array([float_above(bound) for bound in values.bounds])
         places = {atom: place for place, atom in enumerate(atoms)}
         self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 
@@ -234,12 +243,17 @@ def _margins(value: Value, sets: Sets) -> Margins | None:
     slack = grown(np.abs(flat) @ magnitude(*ends) * 2 * UNIT * (flat.shape[1] + 4), flat.shape[1] + 4)
     low = np.maximum(flat, 0) @ ends[0] + np.minimum(flat, 0) @ ends[1] - slack
     high = np.maximum(flat, 0) @ ends[1] + np.minimum(flat, 0) @ ends[0] + slack
-    error = grown(np.abs(flat) @ value.error.reshape(-1), flat.shape[1] + 2)
+    stated_error = value.error.reshape(-1)
+    error = grown(np.abs(flat) @ stated_error, flat.shape[1] + 2)
     if value.transfer is not None:
         with np.errstate(all="ignore"):
             nearer = kinks.ranges(value, rows, PART_ROUNDS)
             low, high = np.fmax(low, nearer[0]), np.fmin(high, nearer[1])
             error = np.fmin(error, adjoint.errors(value, rows))
+    if sets.off.any():
+        unstated = grown(sets.off @ magnitude(*ends), flat.shape[1] + 2)
+        low, high = low - unstated, high + unstated
+        error = error + grown(sets.off @ stated_error, flat.shape[1] + 2)
     steps = 2.0**-50
 
     def down(values: Array) -> Array:
@@ -247,7 +261,7 @@ def _margins(value: Value, sets: Sets) -> Margins | None:
 
     ideal = down(low - sets.high)
     every = down(down(low - error) - sets.high)
-    most = -down(-(-down(-(high + error)) - sets.low))
+    most = np.where(flat.any(axis=1), -down(-(-down(-(high + error)) - sets.low)), -sets.low)  # 0 <= b is exact
 
     def sensitivity(atom: int) -> Mapping[str, Array]:
         with np.errstate(all="ignore"):

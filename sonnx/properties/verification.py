@@ -26,7 +26,7 @@ from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.reader import Unreadable, file_bytes
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
-from sonnx.properties.certificate_checker import CLAIM, FORMAT
+from sonnx.properties.certificate_checker import CLAIM, FORMAT, ROUNDED_CLAIM
 from sonnx.properties.chain_layers import NotAChain
 from sonnx.properties.chain_search import ChainTask, Tree
 from sonnx.properties.chains import Chain
@@ -71,12 +71,13 @@ def verify_model(
     hypotheses = hypotheses_named(options.hypotheses)
     require_arrays(model)
     analyser = Analyser(model, hypotheses, folder, options.edition, conforming=not options.unchecked)
+    output = output_of(model)
+    inputs, outputs = sum(map(elements_of, required_inputs(model))), elements_of(output)
     if not options.unchecked:
         check_conforming(model, analyser.active, name, folder)
-    output = output_of(model)
     about, content = _property(model, folder, source, options)
     elements = {value.name: value.type.element or "" for value in required_inputs(model)}
-    chain, why = _chain(model, sum(elements_of(value) for value in required_inputs(model)), elements_of(output))
+    chain, why = _chain(model, inputs, outputs)
     for option, refused in (("certificate", "no certificate can be written of this model"),
                             ("resume", "--resume keeps no parts of this model"),
                             ("jobs", "--jobs does not divide the search for this model"),
@@ -100,7 +101,10 @@ def verify_model(
     for number, task in enumerate(about.tasks):
         share = end - monotonic()
         until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
-        if chain is not None and any(task.unsafe):
+        if not task.unsafe:
+            decision = Decision(shown=1.0)  # no output is unsafe
+            trees.append({})
+        elif chain is not None:
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
             decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
@@ -112,13 +116,16 @@ def verify_model(
             witness = dict(decision.witness.point)
             violated = " and ".join(map(str, task.unsafe[decision.witness.unsafe])) or "every output"
             break
+    certificate = None
     holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
     conditions = _conditions(options, data, content, answers)
+    if content is not None and holds:
+        certificate = certificate_of(data, content, trees, conditions, about.rounded_inputs)
     return PropertyResult(
         model=name, conditions=conditions, subject=about.name,
         about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
-        certificate=certificate_of(data, content, trees, conditions) if holds and content is not None else None,
+        certificate=certificate, empty_boxes=about.empty_boxes, rounded_inputs=about.rounded_inputs,
     )  # fmt: skip
 
 
@@ -177,7 +184,9 @@ def _chain_task(
     return ChainTask(chain, name, np.shape(whole.low), low, high, sets, confirmed)
 
 
-def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree], conditions: Conditions) -> str:
+def certificate_of(
+    data: bytes, content: bytes, trees: Sequence[Tree], conditions: Conditions, rounded_inputs: int = 0
+) -> str:
     """The certificate of a property that holds, as `certificate_checker` reads it.
 
     Args:
@@ -185,9 +194,10 @@ def certificate_of(data: bytes, content: bytes, trees: Sequence[Tree], condition
         content: the bytes of the .vnnlib file.
         trees: the parts of each box.
         conditions: what the answer holds for; the checker reads the rest, `sonnx audit` compares them with a pack's.
+        rounded_inputs: how many inputs were rounded to a number of their type.
     """
     stated = {
-        "format": FORMAT, "claim": CLAIM, "tool": tool_version(),
+        "format": FORMAT, "claim": ROUNDED_CLAIM if rounded_inputs else CLAIM, "tool": tool_version(),
         "model": hashlib.sha256(data).hexdigest(), "property": hashlib.sha256(content).hexdigest(),
         "boxes": list(trees), "conditions": json_data(conditions),
     }  # fmt: skip
@@ -226,9 +236,10 @@ def _property(
         raise UsageError(f"{shown} is not a .vnnlib or .toml file")
     try:
         text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput(f"{shown} is not a text in UTF-8") from None
-    return property_of_vnnlib(text, model, source.name), content
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{shown}, line {line}: byte {error.start} of the file is not UTF-8") from None
+    return property_of_vnnlib(text, model, source.name, round_inputs=options.round_inputs), content
 
 
 def _array(path: str) -> Array:

@@ -1,7 +1,8 @@
 """Properties in VNN-LIB 1.0, the format of the verification competitions (https://www.vnnlib.org).
 
 A file declares X_i and Y_j and asserts formulas of `and`, `or`, `<=` and `>=` over linear terms; an assignment that
-satisfies all of them violates the property.  Inputs are compared with constants, outputs by linear terms.
+satisfies all of them violates the property.  Inputs are compared with constants, outputs by linear terms.  Numbers are
+numerals and decimals of SMT-LIB, with a sign and an exponent as published properties have them; they are read exactly.
 """
 
 from __future__ import annotations
@@ -15,21 +16,41 @@ from typing import TypeAlias
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Model
-from sonnx.properties.property import Atom, Property, Task, box_of_ends, elements_of, output_of
+from sonnx.properties.property import (
+    MAX_FLOAT,
+    Atom,
+    Interval,
+    Property,
+    Task,
+    box_of_ends,
+    elements_of,
+    output_of,
+    require_not_empty,
+)  # fmt: skip
 
 MAX_CASES = 100_000
 """Conjunctions of a property."""
 MAX_DEPTH = 200
-TOKEN = re.compile(r"\s*(?:;[^\n]*\s*)*([()]|[^\s();]+)")
-VARIABLE = re.compile(r"([XY])_(\d{1,9})")
+MAX_DIGITS = 1000
+"""Digits of a number before its exponent."""
+MAX_EXPONENT_DIGITS = 3
+TOKEN = re.compile(r"(?P<remark>;[^\n\r]*)|[()]|[^ \t\r\n();]+")
+VARIABLE = re.compile(r"[XY]_(?:0|[1-9][0-9]{0,8})")
+NUMBER = re.compile(r"-?(?P<digits>(?:0|[1-9][0-9]*)(?:\.[0-9]+)?)(?:[eE][+-]?(?P<exponent>[0-9]+))?")
 
 Term: TypeAlias = "str | list[Term]"
 Linear = dict[str, Fraction]
 """Coefficients by variable; "" is the constant."""
 
 
-def property_of_vnnlib(text: str, model: Model, name: str) -> Property:
+def property_of_vnnlib(text: str, model: Model, name: str, *, round_inputs: bool = False) -> Property:
     """The property that a file states about a model.
+
+    Args:
+        text: of the file.
+        model: what it is about.
+        name: of the file.
+        round_inputs: an input that is fixed to a decimal takes the nearest number of its element type.
 
     Raises:
         BadInput: the text is not VNN-LIB 1.0, or is about other inputs or outputs; with the line.
@@ -51,7 +72,7 @@ def property_of_vnnlib(text: str, model: Model, name: str) -> Property:
             raise BadInput(f"{name}, line {line}: {error}") from None
     try:
         _require_declared(declared, model)
-        return Property(name, _tasks(conjunctions, model))
+        return _property(name, conjunctions, model, round_inputs)
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from None
 
@@ -59,13 +80,15 @@ def property_of_vnnlib(text: str, model: Model, name: str) -> Property:
 def _commands(text: str) -> Iterator[tuple[int, Term]]:
     """The top-level terms with the lines on which they begin."""
     stack: list[list[Term]] = []
-    place, begin = 0, 1
-    end = len(text.rstrip())
-    while match_ := TOKEN.match(text, place):
-        word, place = match_[1], match_.end()
-        line = text.count("\n", 0, match_.start(1)) + 1 if not stack else begin
+    begin = line = 1
+    counted = 0
+    for token in TOKEN.finditer(text):
+        if token["remark"]:
+            continue
+        word = token[0]
+        line, counted = line + text.count("\n", counted, token.start()), token.start()
+        begin = begin if stack else line
         if word == "(":
-            begin = line
             if len(stack) == MAX_DEPTH:
                 raise BadInput(f"line {line}: parentheses nest more than {MAX_DEPTH} deep")
             stack.append([])
@@ -81,8 +104,6 @@ def _commands(text: str) -> Iterator[tuple[int, Term]]:
             stack[-1].append(word)
         else:
             raise BadInput(f"line {line}: {quote(word)} stands outside parentheses")
-        if place >= end:
-            break
     if stack:
         raise BadInput(f"line {begin}: a parenthesis is not closed")
 
@@ -169,9 +190,17 @@ def _linear(term: Term, declared: set[str]) -> Linear:
 
 
 def _number(text: str) -> Fraction:
-    if not re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", text):
-        raise BadInput(f"{quote(text)} is not a number, and not X_I or Y_J")
-    return Fraction(text)
+    number = NUMBER.fullmatch(text)
+    if number is None:
+        raise BadInput(f"{_shown(text)!r} is not a number, and not X_I or Y_J")
+    if len(number["digits"]) > MAX_DIGITS or len((number["exponent"] or "").lstrip("0")) > MAX_EXPONENT_DIGITS:
+        raise BadInput(
+            f"{_shown(text)!r} has more than {MAX_DIGITS} digits, or more than {MAX_EXPONENT_DIGITS} in its exponent"
+        )
+    value = Fraction(text)
+    if abs(value) > MAX_FLOAT:
+        raise BadInput(f"{_shown(text)!r} is beyond the numbers of type double")
+    return value
 
 
 def _sum(one: Linear, other: Linear, sign: int) -> Linear:
@@ -181,27 +210,47 @@ def _sum(one: Linear, other: Linear, sign: int) -> Linear:
     return total
 
 
-def _tasks(conjunctions: list[tuple[Linear, ...]], model: Model) -> tuple[Task, ...]:
-    """The conjunctions by their boxes."""
-    by_box: dict[tuple[tuple[int, tuple[Fraction | None, Fraction | None]], ...], list[tuple[Atom, ...]]] = {}
+def _property(name: str, conjunctions: list[tuple[Linear, ...]], model: Model, round_inputs: bool) -> Property:
+    """The conjunctions by their boxes.
+
+    A conjunction with an empty box says nothing, nor does one with a false comparison of constants.
+    """
+    by_box: dict[tuple[tuple[int, Interval], ...], list[tuple[Atom, ...]]] = {}
+    empty: list[BadInput] = []
+    is_silent = False
     for conjunction in conjunctions:
-        ends: dict[int, tuple[Fraction | None, Fraction | None]] = {}
+        ends: dict[int, Interval] = {}
         atoms: list[Atom] = []
         for linear in conjunction:
-            used = {name: factor for name, factor in linear.items() if name and factor}
+            used = {variable: factor for variable, factor in linear.items() if variable and factor}
             bound = -linear.get("", Fraction(0))
-            if any(name[0] == "X" for name in used):
+            if any(variable[0] == "X" for variable in used):
                 _narrow(ends, used, bound)
             else:
-                atoms.append(Atom(tuple((int(name[2:]), factor) for name, factor in used.items()), bound))
-        by_box.setdefault(tuple(sorted(ends.items())), []).append(tuple(atoms))
-    tasks = tuple(Task(box_of_ends(model, dict(ends)), tuple(unsafe)) for ends, unsafe in by_box.items())
-    if not all(atoms for task in tasks for atoms in task.unsafe):
+                atoms.append(Atom(tuple((int(variable[2:]), factor) for variable, factor in used.items()), bound))
+        try:
+            require_not_empty(ends)
+        except BadInput as reason:
+            empty.append(reason)
+            continue
+        is_silent |= not any(variable[:1] == "Y" for linear in conjunction for variable in linear)
+        unsafe = by_box.setdefault(tuple(sorted(ends.items())), [])
+        if all(atom.coefficients or atom.bound >= 0 for atom in atoms):
+            unsafe.append(tuple(atom for atom in atoms if atom.coefficients) or tuple(atoms[:1]))
+    if not by_box:
+        raise empty[0]
+    rounded = 0
+    tasks: list[Task] = []
+    for box_ends, sets in by_box.items():
+        box = box_of_ends(model, dict(box_ends), round_inputs=round_inputs)
+        rounded += box.rounded
+        tasks.append(Task(box.box, tuple(sets)))
+    if is_silent:
         raise BadInput("a case of the property asserts nothing about the outputs")
-    return tasks
+    return Property(name, tuple(tasks), empty_boxes=len(empty), rounded_inputs=rounded)
 
 
-def _narrow(ends: dict[int, tuple[Fraction | None, Fraction | None]], used: Linear, bound: Fraction) -> None:
+def _narrow(ends: dict[int, Interval], used: Linear, bound: Fraction) -> None:
     """Take factor · X_i <= bound into account."""
     if len(used) != 1:
         raise BadInput(f"inputs are compared with constants only; {', '.join(sorted(used))} stand in one comparison")

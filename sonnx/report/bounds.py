@@ -7,7 +7,7 @@ from math import ceil, floor, inf, log10
 
 from msgspec.structs import replace
 
-from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import json_text
 from sonnx.bounds.box import Interval
@@ -67,15 +67,13 @@ class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
             command="bound",
             title="ranges and errors under stated hypotheses",
             subject=escape(file),
-            headline=self.conditions.limited(
-                "all requested bounds are proved" if code == 0 else "not all requested bounds are proved"
-            ),
+            headline=self.conditions.limited(_claim(self, every_node)),
             code=code,
             criteria={name: Criterion(text, "bound") for name, text in CRITERIA.items()},
             sections=sections,
             facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
             results_first=True,
-            notes=(LIMIT, *map(escape_once, _notes(self))),
+            notes=(LIMIT, *map(escape_once, _notes(self, every_node))),
             pictures=tuple(_pictures(self.tensors)),
         )
 
@@ -108,7 +106,8 @@ def _value_case(tensor: TensorBounds) -> CaseResult:
         )
     text = f"in [{numbers[0]}, {numbers[1]}], error at most {numbers[4]}" if numbers[0] else "no elements"
     return CaseResult(
-        "bounded", escape(tensor.name), *_standing(not tensor.unbounded, "bounded", "not bounded"),
+        "bounded", escape(tensor.name),
+        *_standing(not tensor.unbounded, "vacuous" if tensor.vacuous else "bounded", "not bounded"),
         escape_once(tensor.unbounded or text), (("made by", escape_once(tensor.node)),) if tensor.node else (),
         cells=(str(list(tensor.low.shape)), *numbers),
     )  # fmt: skip
@@ -161,7 +160,20 @@ def _interval(interval: Interval) -> str:
     )
 
 
-def _notes(bounds: Bounds) -> Iterator[str]:
+def _claim(bounds: Bounds, every_node: bool) -> str:
+    """What is shown, and of how many values it says nothing."""
+    claim = "not all requested bounds are proved"
+    if bounds.exit_code(every_node=every_node) == 0:
+        claim = "all requested bounds are proved"
+    vacuous, listed = len(bounds.vacuous(every_node)), sum(1 for _ in bounds.listed(every_node))
+    what = plural(listed, "value" if every_node else "output")
+    return f"{claim}; vacuous: {vacuous} of {what}" if vacuous else claim
+
+
+def _notes(bounds: Bounds, every_node: bool) -> Iterator[str]:
+    for tensor in bounds.vacuous(every_node):
+        elements = f"{tensor.vacuous} of {plural(tensor.low.size, 'element')}"
+        yield f"vacuous: the bounds of {quote(tensor.name)} say nothing about {elements}: the error exceeds the value"
     if bounds.coarse:
         listed = ", ".join(bounds.coarse[:3]) + (", …" if len(bounds.coarse) > 3 else "")
         most = "forward errors only, but for the largest elements of an output; the network is too large"

@@ -13,8 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 from sonnx.bounds.analysis import Analyser, decision_bounds, tightened
 from sonnx.bounds.box import box_of_arrays
 from sonnx.model.reader import read
+from sonnx.numerics.enclosures.elementwise import rectifier_lines
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
-from sonnx.numerics.enclosures.rectifiers import _rectifier_lines
 from sonnx.numerics.enclosures.values import Lines
 from tests.support.cases import each_case, examples
 
@@ -85,7 +85,7 @@ def test_ranges_at_kinks_are_those_that_are_attained(seed: int, activation: str,
 def test_the_lines_of_a_rectifier_are_below_and_above_it(alpha: float) -> None:
     source = np.random.default_rng(0)
     low, high = np.sort(source.normal(size=(2, 60)) * 10.0 ** source.integers(-9, 9, size=60), axis=0)
-    lines = _rectifier_lines(SimpleNamespace(low=low, high=high), alpha)  # type: ignore[arg-type]
+    lines = rectifier_lines(SimpleNamespace(low=low, high=high), alpha)  # type: ignore[arg-type]
     exact = [[*map(Fraction, array)] for array in (low, high, *lines_of(lines))]
     for first, last, lower, lower_offset, upper, upper_offset in zip(*exact, strict=True):
         for part in range(9):

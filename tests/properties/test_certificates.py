@@ -85,7 +85,7 @@ def test_a_certificate_does_not_show_a_violated_property(tmp_path: Path) -> None
     case = certified(2, tmp_path)
     assert case is not None
     model, text, certificate, violated = case
-    assert checker.check(model, text.encode(), certificate.encode()) > 1
+    assert checker.check(model, text.encode(), certificate.encode()).leaves > 1
     with pytest.raises(checker.Refused, match="not shown on the part"):
         checker.check(model, violated.encode(), refitted(certificate, violated).encode())
 
@@ -216,3 +216,45 @@ def test_the_command_writes_a_certificate_or_says_why_not(
     said = capsys.readouterr().err
     assert "no certificate can be written of this model: operator Tanh with these inputs" in said
     assert not (tmp_path / "t.json").exists()
+
+
+@each_case("content", ["[]", '"x"', "3", "null", "{", "", "\xff", '{"boxes": {}}', '{"boxes": 3}', "[" * 100_000])
+def test_what_is_not_a_certificate_is_one_sentence(
+    content: str, shown: tuple[bytes, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, text, _ = shown
+    files = [tmp_path / name for name in ("m.onnx", "p.vnnlib", "c.json")]
+    for file, data in zip(files, (model, text.encode(), content.encode("latin-1")), strict=True):
+        file.write_bytes(data)
+    assert checker.main(list(map(str, files))) == 2
+    assert capsys.readouterr().err.startswith("cannot be read: ")
+
+
+def test_a_place_of_a_halving_is_a_short_number(shown: tuple[bytes, str, str]) -> None:
+    model, text, certificate = shown
+    for place in ("1e999999999", "1/3", "nan", "0." + "1" * 5000):
+        changed = json.loads(certificate)
+        changed["boxes"][0] = {"axis": 0, "at": place, "below": {}, "above": {}}
+        with pytest.raises(checker.Refused, match="not a number"):
+            checker.check(model, text.encode(), json.dumps(changed).encode())
+
+
+def test_rounded_inputs_are_part_of_the_claim(tmp_path: Path) -> None:
+    """X_0 is fixed to 0.1, and the output of its float is less than 2e-9 away from that of the decimal."""
+    model = onnx.parser.parse_model(HEAD + "(float[1, 1] x) => (float[1, 1] y) { y = Relu(x) }").SerializeToString()
+    text = vnnlib(1, 1, 1, "(>= Y_0 0.2)").replace("X_0 1", "X_0 0.1").replace("X_0 -1", "X_0 0.1")
+    assert text.count("X_0 0.1") == 2
+    (tmp_path / "p.vnnlib").write_text(text)
+    found = sonnx.verify_property(model, tmp_path / "p.vnnlib", unchecked=True, round_inputs=True)
+    assert (found.answer, found.rounded_inputs) == (PropertyAnswer.HOLDS, 1)
+    assert "1 input element to the nearest number of the element type" in found.to_text()
+    assert found.certificate
+    assert checker.check(model, text.encode(), found.certificate.encode()).claim == checker.ROUNDED_CLAIM
+    with pytest.raises(sonnx.BadInput, match="--round-inputs"):
+        sonnx.verify_property(model, tmp_path / "p.vnnlib", unchecked=True)
+
+
+def test_floats_are_rounded_as_numpy_rounds() -> None:
+    draw = np.random.default_rng(4)
+    for value in [*draw.normal(size=50) * 10.0 ** draw.integers(-46, 38, 50), 0.1, 2.0**-150, 1.5 * 2.0**-149, 0.0]:
+        assert checker.nearest_float(Fraction(float(value))) == Fraction(float(np.float32(value)))

@@ -120,10 +120,10 @@ def test_a_single_point_is_not_overlooked(kink: float, tmp_path: Path) -> None:
 def test_ends_lie_inside_the_exact_interval(tmp_path: Path) -> None:
     model = plain("{ y = Relu(x) }", "double[1] x", "double[1] y")
     ends = {0: (Fraction(1, 10), Fraction(3, 10))}
-    box = box_of_ends(read(model), ends)["x"]
+    box = box_of_ends(read(model), ends).box["x"]
     assert Fraction(1, 10) <= Fraction(float(box.low[0])) <= Fraction(1, 10) + Fraction(2) ** -56
     assert Fraction(3, 10) >= Fraction(float(box.high[0])) >= Fraction(3, 10) - Fraction(2) ** -54
-    with pytest.raises(sonnx.BadInput, match="no number of type double lies from 1/10 to 1/10, where X_0 is"):
+    with pytest.raises(sonnx.BadInput, match=r"X_0 is 0\.1, which is not a number of type double; --round-inputs"):
         box_of_ends(read(model), {0: (Fraction(1, 10), Fraction(1, 10))})
 
 
@@ -240,3 +240,22 @@ def test_the_place_of_a_part_is_short() -> None:
 
     box = {"x": Interval(np.zeros(9), np.ones(9))}
     assert list(parts_of(box)) == [f"x[{index}] in [0, 1]" for index in range(4)]
+
+
+@each_case(
+    ("text", "answer"),
+    [
+        ("(<= Y_0 Y_0)", PropertyAnswer.VIOLATED),
+        ("(<= Y_0 (- Y_0 1))", PropertyAnswer.HOLDS),
+        ("(<= (* 0.1 Y_0) -0.0000001)", PropertyAnswer.HOLDS),
+        ("(>= (+ (* 0.1234567890123456789 Y_0) (* 1e-300 Y_0)) 0.5)", PropertyAnswer.HOLDS),
+        ("(>= (* 0.1234567890123456789 Y_0) 0.12)", PropertyAnswer.VIOLATED),
+        ("(>= (* 1e300 (* 1e300 Y_0)) 0.5)", PropertyAnswer.VIOLATED),
+    ],
+)
+@pytest.mark.parametrize("body", ["{ y = Relu(x) }", "{ y = Tanh(x) }"], ids=["chain", "boxes"])
+def test_any_decimal_is_decided(body: str, text: str, answer: PropertyAnswer, tmp_path: Path) -> None:
+    if body == "{ y = Tanh(x) }":
+        text = text.replace("0.12)", "0.09)").replace("-0.0000001", "-0.9")
+    found = verified(plain(body, "float[1, 1] x", "float[1, 1] y"), vnnlib(1, 1, 1, text), tmp_path)
+    assert found.answer is answer

@@ -49,7 +49,7 @@ def outcome(model: bytes, text: str, changed: str) -> str:
     """
     try:
         certificate_checker.check(model, text.encode(), changed.encode())
-    except (certificate_checker.Refused, ValueError, KeyError, IndexError, TypeError):
+    except (certificate_checker.Refused, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return "refused"
     stated = json.loads(changed)
     claims = {

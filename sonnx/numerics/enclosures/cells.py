@@ -14,6 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.enclosures import sums
+from sonnx.numerics.enclosures.arithmetic import above, below, grown, magnitude
 from sonnx.numerics.enclosures.elementwise import SIGMOID, TANH, transfer
 from sonnx.numerics.enclosures.layout import taken
 from sonnx.numerics.enclosures.products import matmul, multiply
@@ -25,6 +26,8 @@ FUNCTIONS: Mapping[str, TransferFunction] = {"Sigmoid": transfer(SIGMOID), "Tanh
 """The activation functions."""
 
 States = tuple[Value, ...]
+Ends = tuple[Array, Array]
+"""The least and the largest value an implementation may have, by element."""
 
 Arrange = Callable[[list[Array], list[tuple[Array, ...]]], tuple[Array, ...]]
 """The outputs of an operator from those of all directions, (steps, batch, hidden), and the last states."""
@@ -85,25 +88,49 @@ class RecurrentCell:
 
     def scale(self, X: Value, Y: Value) -> Value:
         """The product."""
-        return self.context.step(multiply(self.context, [X, Y])[0])
+        product = multiply(self.context, [X, Y])[0]
+        return self.context.step(replace(product, returned=_product(self._ends(X), self._ends(Y))))
 
     def mix(self, f: Value, c: Value, i: Value, g: Value) -> Value:
         """F c + i g."""
-        return self.context.step(self._mixed(f, c, i, g))
+        products = _product(self._ends(f), self._ends(c)), _product(self._ends(i), self._ends(g))
+        least, largest = (one + other for one, other in zip(*products, strict=True))
+        return self.context.step(self._mixed((f, c), (i, g), (below(least), above(largest))))
 
     def rest(self, z: Value, h: Value, g: Value) -> Value:
         """(1 - z) h + z g; where z is between 0 and 1, a number between h and g."""
         one = self.row(np.ones(z.shape))
         left = self.inner.step(sums.subtract(self.inner, [one, z])[0])
-        mixed = self._mixed(left, h, z, g)
+        mixed = self._mixed((left, h), (z, g), self._between(z, h, g, left))
         if (z.low >= 0).all() and (z.high <= 1).all():
             low, high = np.minimum(h.low, g.low), np.maximum(h.high, g.high)
             mixed = replace(mixed, low=np.maximum(mixed.low, low), high=np.minimum(mixed.high, high))
         return self.context.step(mixed)
 
-    def _mixed(self, f: Value, c: Value, i: Value, g: Value) -> Transfer:
-        terms = [self.inner.step(multiply(self.inner, values)[0], readers=1) for values in ([f, c], [i, g])]
-        return sums.add(self.context, terms)[0]
+    def _between(self, z: Value, h: Value, g: Value, left: Value) -> Ends:
+        """The ends of (1 - z) h + z g, products exact, of computed values: as far outside those of h and g as z is
+        outside 0 and 1.
+
+        The computed 1 - z is off by its own rounding, and by what an implementation takes for zero.
+        """
+        ends = z_ends, h_ends, g_ends = self._ends(z), self._ends(h), self._ends(g)
+        sizes = [magnitude(*each) for each in ends[1:]]
+        outside = np.maximum(np.maximum(-z_ends[0], z_ends[1] - 1), 0.0)
+        off = grown((outside + left.introduced + self.context.flushed) * (sizes[0] + sizes[1]), 4)
+        low, high = np.minimum(h_ends[0], g_ends[0]), np.maximum(h_ends[1], g_ends[1])
+        return below(low - off), above(high + off)
+
+    def _ends(self, X: Value) -> Ends:
+        """The ends of what an implementation reads as X: a subnormal number may be taken for zero."""
+        least, largest = X.computed_ends
+        return below(least - self.context.flushed), above(largest + self.context.flushed)
+
+    def _mixed(self, one: tuple[Value, Value], other: tuple[Value, Value], ends: Ends) -> Transfer:
+        """The sum of two products; `ends` are those of the exact sum of exact products of computed values."""
+        terms = [self.inner.step(multiply(self.inner, pair)[0], readers=1) for pair in (one, other)]
+        rounded = grown(terms[0].introduced + terms[1].introduced, 1)
+        returned = below(ends[0] - rounded), above(ends[1] + rounded)
+        return replace(sums.add(self.context, terms)[0], returned=returned)
 
     def over_time(
         self, X: Value, states: States, step: Callable[[Value, States], States], backwards: bool
@@ -136,3 +163,10 @@ def _numbered(values: Sequence[Value]) -> list[Array]:
     """The numbers of the elements of values, counted through, in the shape of each."""
     starts = np.cumsum([0, *[prod(value.shape) for value in values]])
     return [s + np.arange(prod(value.shape)).reshape(value.shape) for s, value in zip(starts, values, strict=False)]
+
+
+def _product(one: Ends, other: Ends) -> Ends:
+    """The ends of the product of two numbers between ends, rounded outward."""
+    with np.errstate(all="ignore"):
+        corners = np.stack(np.broadcast_arrays(*(a * b for a in one for b in other)))
+    return below(corners.min(axis=0)), above(corners.max(axis=0))

@@ -37,10 +37,14 @@ from sonnx.numerics.enclosures.values import (
     Transfer,
     TransferFunction,
     Value,
+    farthest,
 )
 from sonnx.numerics.formats import Array
 
 Bounds = tuple[Array, Array]
+
+STEEP = 2.0
+"""An error by slopes of so many times what the values of the function allow is replaced by the latter."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class RealFunction:
     modulus: Callable[[Array], Array] | None = None
     """A bound of |f(x + d) - f(x)| for any arguments, by |d|; where slopes are not bounded."""
     introduced: Callable[[Context, Array, Array], Array] | None = None
+    left: float | None = None
+    """Of a function that is x where x >= 0: its slope elsewhere."""
 
 
 def transfer(function: RealFunction) -> TransferFunction:
@@ -99,6 +105,12 @@ def transfer(function: RealFunction) -> TransferFunction:
                 change = np.minimum(change, function.modulus(np.array(context.flushed)))
             residual = residual + change
         propagated = scaled_error(np.abs(c), X.error)
+        returned = None if function.exact else function.image(context, below(X.low - wide), above(X.high + wide))
+        if returned is not None:
+            most = farthest(returned, low, high)
+            steep = ~(propagated + residual < STEEP * most)
+            c, propagated = np.where(steep, 0.0, c), np.where(steep, 0.0, propagated)
+            residual = np.where(steep, most, residual)
         value = grown(magnitude(low, high) + propagated + residual, 2)
         introduced = _introduced(context, function, X, value)
         if not context.is_integer:
@@ -110,6 +122,8 @@ def transfer(function: RealFunction) -> TransferFunction:
             return rows * c
 
         lines = partial(_lines, context, function, X)
+        if function.left is not None:
+            lines = partial(rectifier_lines, X, function.left)
         return [
             Transfer(
                 low,
@@ -121,6 +135,7 @@ def transfer(function: RealFunction) -> TransferFunction:
                 propagated=propagated,
                 residual=residual,
                 relaxed=lines,
+                returned=returned,
             )
         ]
 
@@ -152,6 +167,41 @@ def _lines(context: Context, function: RealFunction, X: Value) -> Lines:
         lower_offset=below(f_low - above(slope * X.low)),
         upper_slope=slope,
         upper_offset=above(f_high - below(slope * X.high)),
+    )
+
+
+def rectifier_lines(X: Value, alpha: float) -> Lines:
+    """The lines about X where it is at least 0, and about alpha X elsewhere.
+
+    The chord and, on the other side, the slope alpha or 1 of the longer side, which costs the least area.
+
+    With alpha up to 1 the function is convex and the chord is above it, with a larger alpha below it.
+    """
+    low, high = X.low, X.high
+    crossing = (low < 0) & (high > 0)
+    with np.errstate(all="ignore"):
+        chord = np.where(crossing, (high - alpha * low) / (high - low), np.where(low >= 0, 1.0, alpha))
+    chord = np.clip(np.where(np.isfinite(chord), chord, 1.0), min(alpha, 1.0), max(alpha, 1.0))
+    at_low = np.where(low >= 0, low, alpha * low)
+    at_high = np.where(high >= 0, high, alpha * high)
+    slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
+    # the largest distance from a line is at an end
+    if alpha > 1:
+        least = np.minimum(below(below(at_low) - above(chord * low)), below(below(at_high) - above(chord * high)))
+        return Lines(
+            lower_slope=np.where(crossing, chord, slope),
+            lower_offset=np.where(crossing, below(least), 0.0),
+            upper_slope=slope,
+            upper_offset=np.zeros(low.shape),
+        )
+    most = np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))
+    offset = np.where(crossing, above(most), 0.0)
+    return Lines(
+        lower_slope=slope,
+        lower_offset=np.zeros(low.shape),
+        upper_slope=np.where(crossing, chord, slope),
+        upper_offset=offset,
+        left=alpha,
     )
 
 
@@ -278,6 +328,7 @@ ABS = RealFunction(
     lambda _, low, high: (np.where(low >= 0, 1.0, -1.0), np.where(high <= 0, -1.0, 1.0)),
     exact=True,
     piecewise=True,
+    left=-1.0,
 )
 
 

@@ -26,6 +26,7 @@ from sonnx.numerics.enclosures.arithmetic import (
     steps_error,
     sum_error,
 )
+from sonnx.numerics.enclosures.readings import NONE, Readings, readings_of
 from sonnx.numerics.formats import Array
 from sonnx.profile import toml_files
 
@@ -45,6 +46,7 @@ FIELDS = (
     "functions",
     "excludes",
     "measured",
+    "readings",
 )
 
 
@@ -70,6 +72,7 @@ class Hypotheses:
     functions: Mapping[str, Accuracy]
     excludes: tuple[str, ...]
     measured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    readings: Readings = NONE
 
     @property
     def measured_with(self) -> str:
@@ -237,12 +240,15 @@ def _table(name: str, table: Any, file: str) -> Hypotheses:
     versions = list(measured.values()) if isinstance(measured, dict) else [None]
     if not all(map(_are_versions, versions)):
         raise refuse("measured has a list of versions for each runtime")
+    reads = table.get("readings", "")
+    if reads and (not isinstance(reads, str) or readings_of(reads) is NONE):
+        raise refuse(f"there are no readings {quote(str(reads))}")
     statement = table.get("statement", "")
     if not isinstance(statement, str):
         raise refuse("statement is a sentence")
     return Hypotheses(
         name, statement, SumOrder(order, lanes), fused, flush, running, dict(accumulators), functions, tuple(excludes),
-        {runtime: tuple(listed) for runtime, listed in measured.items()},
+        {runtime: tuple(listed) for runtime, listed in measured.items()}, readings_of(reads),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.application import optional, required
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown, magnitude, representable, scaled_error
-from sonnx.numerics.enclosures.elementwise import Bounds, RealFunction
+from sonnx.numerics.enclosures.elementwise import Bounds, RealFunction, rectifier_lines
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
 from sonnx.numerics.enclosures.selection import extremum
 from sonnx.numerics.enclosures.sums import scaled
@@ -73,40 +73,7 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
         return rows * c
 
     return Transfer(*image, introduced, inputs=(X,), pulls=(pull,), terms=1, propagated=propagated, residual=residual,
-                    relaxed=partial(_rectifier_lines, X, alpha))  # fmt: skip
-
-
-def _rectifier_lines(X: Value, alpha: float) -> Lines:
-    """The chord and, on the other side, the slope alpha or 1 of the longer side, which costs the least area.
-
-    With alpha up to 1 the function is convex and the chord is above it, with a larger alpha below it.
-    """
-    low, high = X.low, X.high
-    crossing = (low < 0) & (high > 0)
-    with np.errstate(all="ignore"):
-        chord = np.where(crossing, (high - alpha * low) / (high - low), np.where(low >= 0, 1.0, alpha))
-    chord = np.clip(np.where(np.isfinite(chord), chord, 1.0), min(alpha, 1.0), max(alpha, 1.0))
-    at_low = np.where(low >= 0, low, alpha * low)
-    at_high = np.where(high >= 0, high, alpha * high)
-    slope = np.where(crossing, np.where(high > -low, 1.0, alpha), np.where(low >= 0, 1.0, alpha))
-    # the largest distance from a line is at an end
-    if alpha > 1:
-        least = np.minimum(below(below(at_low) - above(chord * low)), below(below(at_high) - above(chord * high)))
-        return Lines(
-            lower_slope=np.where(crossing, chord, slope),
-            lower_offset=np.where(crossing, below(least), 0.0),
-            upper_slope=slope,
-            upper_offset=np.zeros(low.shape),
-        )
-    most = np.maximum(above(above(at_low) - below(chord * low)), above(above(at_high) - below(chord * high)))
-    offset = np.where(crossing, above(most), 0.0)
-    return Lines(
-        lower_slope=slope,
-        lower_offset=np.zeros(low.shape),
-        upper_slope=np.where(crossing, chord, slope),
-        upper_offset=offset,
-        left=alpha,
-    )
+                    relaxed=partial(rectifier_lines, X, alpha))  # fmt: skip
 
 
 def clip(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:

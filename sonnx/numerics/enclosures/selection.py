@@ -18,6 +18,7 @@ from sonnx.base.escaping import plural
 from sonnx.numerics.application import required
 from sonnx.numerics.enclosures.arithmetic import above, accumulated, below, grown, magnitude
 from sonnx.numerics.enclosures.averages import constant_axes
+from sonnx.numerics.enclosures.maxima import largest_of
 from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import unbroadcast
 from sonnx.numerics.enclosures.values import (
@@ -48,6 +49,7 @@ def extremum(sign: float) -> TransferFunction:
         pulls = tuple(unbroadcast(value.shape, (chosen == index).astype(np.float64)) for index, value in used)
         propagated, noise = _parted(chosen, error)
         low, high = (low, high) if sign > 0 else (-high, -low)
+        ideal = largest_of(context, values, _numbered(values, shape), sign)
         terms = max([prod(shape) // max(1, prod(value.shape)) for _, value in used], default=1) + 1
         return [
             Transfer(
@@ -59,10 +61,20 @@ def extremum(sign: float) -> TransferFunction:
                 terms=terms,
                 propagated=propagated,
                 residual=noise,
+                ideal=ideal,
             )
         ]
 
     return apply
+
+
+def _numbered(values: Sequence[Value], shape: Sequence[int]) -> list[Array]:
+    """For each value the numbers of its elements, counted through all values, broadcast to a shape."""
+    starts = np.cumsum([0, *[prod(value.shape) for value in values]])
+    return [
+        np.broadcast_to(start + np.arange(prod(value.shape)).reshape(value.shape), shape)
+        for start, value in zip(starts, values, strict=False)
+    ]
 
 
 def _decided(context: Context, values: list[Value], shape: tuple[int, ...], sign: float) -> list[Value]:
@@ -148,10 +160,23 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         return patches.scattered(spread)
 
     propagated, noise = _parted(chosen, error)
+    ideal = largest_of(context, [X], _under_kernel(X, patches))
+    if ideal is not None:
+        low, high = np.maximum(low, ideal.low), np.minimum(high, ideal.high)
     return Transfer(
         low, high, context.moved(out), inputs=(X,), pulls=(pull,), terms=patches.size + 1, propagated=propagated,
-        residual=noise,
+        residual=noise, ideal=ideal,
     )  # fmt: skip
+
+
+def _under_kernel(X: Value, patches: Patches) -> list[Array]:
+    """For each element of the kernel the numbers of the elements that it lies over; in the padding, where no element
+    is, those of another one of the same place.
+    """
+    numbers = np.arange(X.low.size, dtype=np.float64).reshape(X.shape)
+    views = patches.views(numbers, -1.0)
+    other = reduce(np.maximum, views)
+    return [np.where(view < 0, other, view).astype(np.intp) for view in views]
 
 
 def _candidates(X: Value, patches: Patches) -> tuple[Array, Array, Array, Array]:
@@ -312,9 +337,11 @@ def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
         wide = wide.reshape(len(rows), *[X.shape[axis] for axis in order])
         return np.asarray(wide.transpose(0, *back))
 
+    sources = slices(np.arange(prod(X.shape)).reshape(X.shape))
+    ideal = largest_of(context, [X], [source.reshape(out) for source in sources])
     return [
         Transfer(low.reshape(out), high.reshape(out), context.moved(out), inputs=(X,), pulls=(pull,), terms=1,
-                 propagated=errors.reshape(out), residual=noise.reshape(out))
+                 propagated=errors.reshape(out), residual=noise.reshape(out), ideal=ideal)
     ]  # fmt: skip
 
 

@@ -33,7 +33,9 @@ from sonnx.numerics.enclosures.arithmetic import (
     UNIT,
     Factors,
     Single,
+    above,
     accumulated,
+    below,
     grown,
     magnitude,
     single,
@@ -151,6 +153,9 @@ DECISION = "decision"
 NARROW = 2.0**-20
 """Half the width of a range over its error, up to which the width is not followed by itself."""
 
+CLOSE = 1 + 2.0**-50
+"""More than two roundings of float64 take away."""
+
 new_serial = count().__next__
 """A value has a larger number than what it is made of."""
 
@@ -212,6 +217,16 @@ class Value:
         return float(self.computed.max(initial=0.0))
 
     @cached_property
+    def computed_ends(self) -> tuple[Array, Array]:
+        """The least and the largest value an implementation can compute, rounded outward."""
+        least, largest = below(self.low - self.error), above(self.high + self.error)
+        if self.transfer is not None and self.transfer.returned is not None:
+            low, high = self.transfer.returned
+            least = np.fmax(least, below(low - self.introduced))
+            largest = np.fmin(largest, above(high + self.introduced))
+        return least, largest
+
+    @cached_property
     def has_error(self) -> bool:
         """Whether any element has an error."""
         return bool(self.error.any())
@@ -254,6 +269,27 @@ class Transfer:
     """The element type of the value, "" where it is that of the call."""
     saturates: bool = False
     """Whether computed values are within the element type whatever the operands are."""
+    returned: tuple[Array, Array] | None = None
+    """Ends of y^ without the introduced error, for any operands that an implementation may have; None where they are
+    not known but by the error.
+    """
+
+    ideal: Transfer | None = None
+    """How the ideal value depends on values that no implementation computes; None where that is `relaxed`."""
+
+    @property
+    def followed(self) -> Transfer:
+        """The transfer that ranges follow; errors follow this one."""
+        return self if self.ideal is None else self.ideal
+
+    @property
+    def error(self) -> Array:
+        """A bound of |y^ - y|, rounded up: the sum of the parts, or what is left between the ends of both."""
+        error = np.asarray(self.propagated + self.residual + self.introduced)
+        error = np.multiply(error, CLOSE, out=error)  # a sum is a new array
+        if self.returned is None:
+            return error
+        return np.asarray(np.fmin(error, (farthest(self.returned, self.low, self.high) + self.introduced) * CLOSE))
 
     @cached_property
     def relaxation(self) -> Linear | Lines | None:
@@ -334,10 +370,9 @@ class Context:
     def step(self, transfer: Transfer, readers: int = 2) -> Value:
         """What a step makes, as a value that the next steps read; `readers` as in `Value`."""
         shape = transfer.low.shape
-        error = np.asarray(transfer.propagated + transfer.residual + transfer.introduced) * (1 + 2.0**-50)
         return Value(
             "", TensorFacts(transfer.element or self.element, shape, RUN_TIME), transfer.low, transfer.high,
-            spread(error, shape), spread(transfer.introduced, shape), transfer=transfer, node=self.node,
+            spread(transfer.error, shape), spread(transfer.introduced, shape), transfer=transfer, node=self.node,
             readers=readers,
         )  # fmt: skip
 
@@ -373,6 +408,13 @@ class Context:
 
 TransferFunction: TypeAlias = Callable[[Context, Sequence["Value | None"]], list[Transfer]]
 """The field `bound` of an operator: one transfer for each output."""
+
+
+def farthest(returned: tuple[Array, Array], low: Array, high: Array) -> Array:
+    """How far a number between two ends is from one in a range at most, rounded up; infinite where that is unknown."""
+    with np.errstate(all="ignore"):
+        distance = above(np.maximum(returned[1] - low, high - returned[0]))
+    return np.where(np.isnan(distance), inf, distance)
 
 
 def nothing(shape: Sequence[int]) -> Array:
