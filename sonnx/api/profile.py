@@ -10,7 +10,7 @@ from sonnx.base.errors import UsageError
 from sonnx.base.files import make_folder, write_whole
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.edition_difference import compare_editions
-from sonnx.checker.options import ModelOptions, ProfileOptions
+from sonnx.checker.options import ExplainOptions, ModelOptions, ProfileOptions
 from sonnx.checker.request import CheckRequest
 from sonnx.report.edition_difference import EditionDifferenceReport
 
@@ -22,18 +22,22 @@ LANGUAGES = {"why3": "WhyML, the language of Why3", "coq": "the proof assistant 
 """The languages of `export`."""
 
 
-def explain(name: str) -> Explanation:
+@keyword_arguments(ExplainOptions)
+def explain(name: str, options: ExplainOptions) -> Explanation:  # noqa: D417
     """Explain a rule, a tag, an operator, an erratum or a theorem.
+
+    Without an edition and a version, a rule is that of the default edition and of the specified version, and the
+    explanation says where others differ.
 
     Args:
         name: a slug (Max.broadcastable), a tag (E1, R1@2025-10), an operator, an erratum or a theorem (max.fold).
 
     Raises:
-        UsageError: nothing has this name.
+        UsageError: nothing has this name, the edition is unknown, or it has no such rule for the version.
     """
-    from sonnx.report.explain import explanation
+    from sonnx.report.explain import explanation_in
 
-    return explanation(name)
+    return explanation_in(name, options.edition, options.model_version)
 
 
 @keyword_arguments(ProfileOptions, subjects=0)

@@ -84,6 +84,17 @@ class ProfileOptions(Options, frozen=True, kw_only=True):
     edition: Edition = None
 
 
+class ExplainOptions(ProfileOptions, frozen=True, kw_only=True):
+    """Which condition of a rule is explained."""
+
+    model_version: Annotated[
+        int | None,
+        Argument(
+            "the operator set that the model imports: 13 of `opset 13`", metavar="V", read=amount("the operator set")
+        ),
+    ] = None
+
+
 class EditionOptions(ModelOptions, frozen=True):
     """What analyses of models under an edition share."""
 

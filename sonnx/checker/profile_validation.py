@@ -220,6 +220,10 @@ def _operator(definition: OperatorDefinition, editions: Editions) -> Iterator[st
     for output in definition.outputs:
         yield from _tags(f"{definition.name}.{output.name}", (*output.tags, *output.type_tags), editions)
         yield from _errata(f"{definition.name}.{output.name}", output.errata)
+    for variable, errata in definition.type_errata.items():
+        yield from _errata(f"{definition.name}.{variable}", errata)
+        if variable not in definition.types:
+            yield f"{definition.name} has errata of a type variable {variable} that does not exist."
     for point in definition.rounding:
         yield from _errata(f"{definition.name}.{point.name}", point.errata)
     for parameter in definition.parameters:

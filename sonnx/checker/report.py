@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct, field
 
 from sonnx.base.errors import TOOL_FAILED, USAGE, Stop, worst_exit_code
-from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, reported, reported_as
+from sonnx.base.reported import ABSENT_IF_EMPTY, ADDED, HIDDEN, OptionalText, reported, reported_as
 from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, StatedEdition, Tag
 from sonnx.profile.rewrites import RewriteDescription, rewrites_for
-from sonnx.profile.text_types import Limit, Number, Sha256, Slug, Text
+from sonnx.profile.text_types import ErratumId, Limit, Number, Sha256, Slug, Text
 
 if TYPE_CHECKING:  # most checks load none of them
     from sonnx.checker.deviation_records import Applied
@@ -52,6 +52,8 @@ class Finding(Struct, frozen=True):
     """Of an assumption about a shape, a value known at run time that satisfies it; null where none was looked for."""
     deviation: OptionalText = ""
     """The record that justifies the failure, null where the verdict is not deviated."""
+    errata: Annotated[tuple[ErratumId, ...], ADDED] = ()
+    """The errata of the texts up to the one in force that bear on the rule."""
 
     @property
     @reported_as("operands")

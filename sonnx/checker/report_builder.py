@@ -60,6 +60,7 @@ class _Row(NamedTuple):
     said: tuple[str, str, bool, tuple[Tag, ...], str]
     names: tuple[str, ...]
     witness: str = ""
+    errata: tuple[str, ...] = ()
 
 
 class ReportBuilder:
@@ -111,7 +112,9 @@ class ReportBuilder:
 
     def _list(self, row: _Row, where: Where, operands: tuple[tuple[str, str], ...] = ()) -> None:
         actual, requires, breaks_onnx, tags, cause = row.said
-        finding = Finding(*row.key, where, actual, requires, breaks_onnx, tags, cause, operands, row.witness)
+        finding = Finding(
+            *row.key, where, actual, requires, breaks_onnx, tags, cause, operands, row.witness, errata=row.errata
+        )
         self.findings.append(finding)
 
     def lists_failure(self, rule: Rule, verdict: Verdict = Verdict.FAIL) -> bool:
@@ -149,7 +152,7 @@ class ReportBuilder:
     def _row(self, result: RuleResult) -> _Row:
         cause = result.cause if result.cause in self.active.slugs or "." in result.cause else ""
         said = shortened(result.actual), result.requires, result.breaks_onnx, self._latest_tags(result.rule), cause
-        return _Row((result.rule.slug, result.verdict), said, result.names, result.witness)
+        return _Row((result.rule.slug, result.verdict), said, result.names, result.witness, self._errata(result.rule))
 
     def _latest_tags(self, rule: Rule) -> tuple[Tag, ...]:
         """The tags of the text that applies, or of the latest one before it that gives the rule any."""
@@ -160,12 +163,24 @@ class ReportBuilder:
         return tags
 
     def _applying_tags(self, rule: Rule) -> tuple[Tag, ...]:
-        edition, texts = self.active.edition, list(self.active.editions.texts)
-        operator = rule.slug.partition(".")[0]
-        text = edition.operators.get(operator, edition.general) if "." in rule.slug else edition.general
+        texts, text = list(self.active.editions.texts), self._text_of(rule)
         candidates = [tag.text for tag in rule.tags if texts.index(tag.text) <= texts.index(text)]
         latest = max(candidates, key=texts.index, default="")
         return tuple(tag for tag in rule.tags if tag.text == latest)
+
+    def _text_of(self, rule: Rule) -> str:
+        """The text that the edition takes for a rule."""
+        edition = self.active.edition
+        operator = rule.slug.partition(".")[0]
+        return edition.operators.get(operator, edition.general) if "." in rule.slug else edition.general
+
+    def _errata(self, rule: Rule) -> tuple[str, ...]:
+        """The errata of a rule in the text that applies or an earlier one."""
+        if not rule.errata:
+            return ()
+        texts, known = list(self.active.editions.texts), catalogue.errata()
+        last = texts.index(self._text_of(rule))
+        return tuple(name for name in rule.errata if texts.index(known[name].document[0]) <= last)
 
     def _unlisted(self, numbers: Mapping[tuple[str, Verdict, str], int]) -> Iterator[str]:
         """A note on each rule with more findings than are listed."""

@@ -165,7 +165,12 @@ def _types(written: TailoringFile, edition: Edition) -> Iterator[tuple[Rule, Exp
     listed = _within_edition(written.element_types, "element_types", edition.element_types, edition)
     text = parse(f"value.type in {list(listed)}")
     statement = f"Every element type is one of {', '.join(listed)}."
-    yield _rule("element-types", "value", statement, "Convert the tensor to one of these.", require=text), text
+    yield (
+        _rule(
+            "element-types", "value", statement, "Export the model so that the tensor has one of these.", require=text
+        ),
+        text,
+    )
 
 
 SIZES = {

@@ -25,6 +25,9 @@ from sonnx.profile.profile_data import in_use, of_profile
 
 EXPECTATIONS = ("invalid", "violates", "undecided", "assumed", "not-checked", "conforms")
 _LINE = re.compile(r"^(?P<what>[a-z-]+)(?: in (?P<editions>[\d, -]+))?: (?P<rules>.+)$")
+_IMPORT = re.compile(
+    r'opset_import\s*(?::\s*\[[^]]*?""\s*:\s*(?P<listed>\d+)|:?\s*\{\s*(?:domain:\s*""\s*)?version:\s*(?P<version>\d+))'
+)
 _BLOCK = re.compile(r"^```(onnx|textproto)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -52,6 +55,12 @@ class RuleCase:
     def id(self) -> str:
         """File and heading."""
         return f"{self.file}: {self.title}"
+
+    @property
+    def operator_set(self) -> int:
+        """The version of the standard operator set that the model imports, 0 where it imports none."""
+        match = _IMPORT.search(self.text)
+        return int(match["listed"] or match["version"]) if match else 0
 
     @property
     def editions(self) -> tuple[str, ...]:

@@ -222,6 +222,8 @@ class OperatorDefinition(Struct, frozen=True):
     output_counts: Versioned[tuple[int, ...]] = {}
     """The numbers of outputs a node may list, where not every number up to all of them is allowed."""
     errata: tuple[str, ...] = ()
+    type_errata: Mapping[str, tuple[str, ...]] = {}
+    """The errata about the element types of a type variable."""
     known: tuple[int, ...] = ()
     """The versions of an operator that no text specifies; empty for the others."""
     specified_in: Mapping[str, int] = {}

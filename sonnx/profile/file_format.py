@@ -273,6 +273,8 @@ class OperatorFile(_Table, frozen=True, kw_only=True):
     """Labels of the operator's page that state what it computes, or that a general rule decides."""
     errata: ErrataIds = ()
     """The errata that bear on the operator as a whole; a draft names those that make it one."""
+    type_errata: dict[Letter, ErrataIds] = {}
+    """The errata that bear on the element types of a type variable."""
     rule: tuple[OperatorRule, ...] = ()
     """The rules of the operator, each below those it relies on."""
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from sonnx.base.errors import UsageError
 from sonnx.base.suggestions import did_you_mean
-from sonnx.profile.catalogue import general_rules, graph_rules, operator, operators
-from sonnx.profile.definitions import Formal, OperatorDefinition, Rule, Tag
+from sonnx.language.domain import Expression
+from sonnx.profile.catalogue import editions, general_rules, graph_rules, operator, operators
+from sonnx.profile.definitions import Edition, Formal, OperatorDefinition, Rule, Tag
 from sonnx.profile.profile_data import of_profile
-from sonnx.profile.signature import every_rule
+from sonnx.profile.signature import active_condition, every_rule, signature
 
 
 class UnknownRule(UsageError):
@@ -22,6 +23,57 @@ def rules_by_slug() -> Mapping[str, Rule]:
     """Every rule of the catalogue by slug, derived ones included; reads all operator files."""
     rules = [*general_rules(), *graph_rules(), *(rule for each in operators() for rule in every_rule(each))]
     return {rule.slug: rule for rule in rules}
+
+
+class RuleInForce(NamedTuple):
+    """A rule as an edition has it for one version of its operator."""
+
+    rule: Rule
+    condition: Expression | None
+    """What is demanded: the profile's condition, or that of ONNX where the edition's text is older than the rule."""
+    version: int = 0
+    """The version of the operator, 0 for a rule that belongs to none."""
+
+
+def rules_in_force(edition: Edition, operator_set: int | None = None, name: str = "") -> Iterator[RuleInForce]:
+    """The rules of an edition about an operator, or its general rules where `name` is "".
+
+    Those of the version that the operator set contains; without an operator set those of the specified version, and
+    rules that only other versions have.
+    """
+    known, described = editions(), operator(name) if name else None
+    if not name:
+        for rule in (*general_rules(), *graph_rules()):
+            condition = active_condition(rule, edition.general, known)
+            if condition is not None or known.in_force(rule, edition.general):
+                yield RuleInForce(rule, condition)
+        return
+    listed = set[str]()
+    for version in _versions(described, operator_set) if described else ():
+        candidate = signature(name, version, edition.name)
+        for rule in candidate.rules if candidate else ():
+            if candidate and rule.slug not in listed:
+                listed.add(rule.slug)
+                yield RuleInForce(rule, active_condition(rule, candidate.text, known), version)
+
+
+def _versions(described: OperatorDefinition, operator_set: int | None) -> list[int]:
+    if operator_set is None:
+        return described.specified_first
+    version = described.version_at(operator_set)
+    return [] if version is None else [version]
+
+
+def is_default_version(slug: str, operator_set: int) -> bool:
+    """Whether `rules_in_force` gives a rule the same version with this operator set and without one."""
+    described = operator(slug.partition(".")[0]) if "." in slug else None
+    return described is None or described.version_at(operator_set) == described.specified_first[0]
+
+
+def operator_named_in(slug: str) -> str:
+    """The operator that a rule belongs to, "" for a general rule."""
+    name, dot, _ = slug.partition(".")
+    return name if dot and operator(name) is not None else ""
 
 
 class Label(NamedTuple):

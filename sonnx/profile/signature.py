@@ -186,8 +186,9 @@ def _types(
             require=conditions[0],
             onnx=conditions[1],
             because="The operator is specified for these element types only.",
-            remedy="Convert the tensor to one of these element types before the node.",
+            remedy="Export the model so that the tensor has one of these element types.",
             source=definition.source,
+            errata=definition.type_errata.get(variable, ()),
         )
     values = {parameter.name for parameter in base.values}
     for formal in base.formals:

@@ -15,7 +15,15 @@ from sonnx.profile import catalogue
 from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Document, Section, Standing, rule_criterion
 from sonnx.report.json import JudgedReport
-from sonnx.report.phrases import headline, justifications, project_files, verdict_counts, verdict_phrase
+from sonnx.report.phrases import (
+    errata_named,
+    explain_command,
+    headline,
+    justifications,
+    project_files,
+    verdict_counts,
+    verdict_phrase,
+)
 from sonnx.report.rules import rules_of
 
 STANDINGS = {
@@ -115,6 +123,7 @@ def _finding_case(report: Report, finding: Finding) -> CaseResult:
     return CaseResult(
         finding.rule, finding.rule, str(finding.verdict), STANDINGS[finding.verdict], finding.actual,
         (*_details(finding, report.rules[finding.rule].statement), *justifications([finding], report)), finding.where,
+        command=explain_command(finding, report.rules[finding.rule], report.edition),
         folded=bool(finding.cause), grave=finding.breaks_onnx, justification="".join(texts),
         properties={
             "verdict": finding.verdict,
@@ -122,6 +131,7 @@ def _finding_case(report: Report, finding: Finding) -> CaseResult:
             "message": finding.actual,
             "requires": finding.requires or None,
             "because_of": finding.cause or None,
+            "errata": list(finding.errata),
             "operands": {letter: escape(name) for letter, name in finding.operands},
         },
     )  # fmt: skip
@@ -134,6 +144,8 @@ def _details(finding: Finding, statement: str) -> Iterator[tuple[str, str]]:
         yield "where", ", ".join(f"{letter} is {quote(name)}" for letter, name in finding.operands)
     if finding.requires not in ("", statement) and finding.verdict is not Verdict.NOT_CHECKED:
         yield "required", finding.requires
+    if finding.errata and finding.verdict is Verdict.FAIL:
+        yield "errata", errata_named(finding.errata)
     if finding.cause:
         yield "only because of", finding.cause
 

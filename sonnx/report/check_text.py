@@ -13,6 +13,8 @@ from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.check_run import CheckRun
 from sonnx.report.phrases import (
     correctable,
+    errata_named,
+    explain_command,
     fix_command,
     grouped,
     justifications,
@@ -144,6 +146,8 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("meaning", meaning(first, rule), style)
         yield _line("requires", first.requires, style)
         yield _line("because", rule.because, style)
+        if first.errata:
+            yield _line("errata", errata_named(first.errata), style)
         yield _line("remedy", rule.remedy, style)
         rewrites = first.rewrite_descriptions
         if rewrites:
@@ -156,7 +160,7 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
             yield _line("holds for", first.witness, style)
     if rule.kind != "project":
         operator = f", sonnx explain {escape(first.where.operator)}" if first.rule == OUTSIDE else ""
-        yield _line("more", f"sonnx explain {first.rule}{operator}", style)
+        yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
     yield from (style.wrapped(line, 11) for line in _others(first, findings[1:]))

@@ -18,7 +18,7 @@ from sonnx.base.escaping import escape_once
 from sonnx.checker.verdicts import Where
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.rewrites import rewrite_titles
-from sonnx.report.phrases import place, rule_page, tags_until
+from sonnx.report.phrases import explain_in, place, rule_page, tags_until
 
 
 class Standing(StrEnum):
@@ -72,6 +72,8 @@ class CaseResult(Struct, frozen=True):
     """It stands before others of its standing: not valid ONNX."""
     justification: str = ""
     """The record that justifies it."""
+    command: str = ""
+    """The command that explains it, where that of its criterion does not suffice."""
     properties: Mapping[str, Any] = {}
     """What SARIF has beside the message."""
     cells: tuple[str, ...] = ()
@@ -238,7 +240,9 @@ def rule_criterion(rule: Rule, edition: Edition, docs: str = "") -> Criterion:
     tags = rule.tags if planned else tags_until(rule, edition)
     labels = tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
     own = rule.kind == "project"
-    page, command = ("", "") if own else (rule_page(docs, rule.slug), f"sonnx explain {rule.slug}")
+    page, command = (
+        ("", "") if own else (rule_page(docs, rule.slug), f"sonnx explain {rule.slug}{explain_in(edition.name)}")
+    )
     return Criterion(
         rule.statement,
         rule.kind,

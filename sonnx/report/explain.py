@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
@@ -18,7 +20,17 @@ from sonnx.profile import catalogue
 from sonnx.profile.accuracy import accuracy_formulas
 from sonnx.profile.cases import RuleCase, cases_by_rule
 from sonnx.profile.definitions import Erratum, OperatorDefinition, Rule
-from sonnx.profile.index import Label, all_labels, matches_rule, matches_tag, names_of_rules, rules_by_slug
+from sonnx.profile.index import (
+    Label,
+    RuleInForce,
+    all_labels,
+    matches_rule,
+    matches_tag,
+    names_of_rules,
+    operator_named_in,
+    rules_by_slug,
+    rules_in_force,
+)
 from sonnx.profile.rewrites import OUTSIDE, operator_titles, rewrite_titles
 from sonnx.profile.signature import active_condition, every_rule, signature
 from sonnx.report.theorem_explanation import theorem_facts, theorem_named
@@ -44,15 +56,19 @@ class Explanation:
     """The status of an operator that an edition names and whose rules are not written yet."""
     outside: bool = False
     """Whether it is an operator of ONNX that no edition names."""
+    in_force: tuple[RuleInForce, ...] = ()
+    """The rules as the edition has them for the model's version of the operator set; () where neither was chosen."""
+    chosen: str = ""
+    """The edition and the version that were chosen, in words."""
 
     def to_text(self) -> str:
         """The explanation for a terminal, ending in a line feed."""
-        blocks = [*map(_rule, self.rules)]
+        blocks = [_chosen_rule(each, self.chosen) for each in self.in_force] or [*map(_rule, self.rules)]
         if self.labels:
             blocks.append("\n".join(_labels(self.labels)))
         blocks += _errata(self.rules)
         if self.operator is not None:
-            blocks.append(_operator(self.operator))
+            blocks = [_chosen_table(self)] if self.in_force else [_operator(self.operator)]
         if self.erratum is not None:
             blocks.append(_erratum(self.erratum))
         if self.theorem is not None:
@@ -95,6 +111,36 @@ def explanation(name: str) -> Explanation:
     return Explanation(name, unwritten=unwritten)
 
 
+def explanation_in(name: str, edition: str | None, model_version: int | None) -> Explanation:
+    """Explain a rule, the rules with a tag or those of an operator, as an edition has them for a model's operator set.
+
+    Raises:
+        UsageError: nothing has this name, the edition is unknown, or there is no such rule in it for this version.
+    """
+    subject = explanation(name)
+    if edition is None and model_version is None:
+        return subject
+    chosen = catalogue.edition_named(edition)
+    words = f"edition {chosen.name}" + (f", operator set {model_version}" if model_version is not None else "")
+    if subject.operator is not None:
+        found = tuple(rules_in_force(chosen, model_version, subject.operator.name))
+    elif subject.rules:
+        found = tuple(
+            each
+            for rule in subject.rules
+            for each in rules_in_force(chosen, model_version, operator_named_in(rule.slug))
+            if each.rule.slug == rule.slug
+        )
+    else:
+        raise UsageError(
+            f"an edition and a version choose the condition of a rule, and {name!r} is the name of no rule"
+        )
+    if not found:
+        raise UsageError(f"{name!r} names no rule that is in force in {words}")
+    rules = () if subject.operator else tuple(each.rule for each in found)
+    return replace(subject, rules=rules, labels=(), in_force=found, chosen=words)
+
+
 def explained_rules() -> dict[str, Rule]:
     """Every rule by slug: also withdrawn ones, and those about the files of a project."""
     inert = [rule for operator in catalogue.operators() for rule in operator.rules if rule.inert]
@@ -110,7 +156,29 @@ def _rule(rule: Rule) -> str:
     return "\n".join(lines)
 
 
-def rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
+def _chosen_rule(chosen: RuleInForce, words: str) -> str:
+    """One rule as an edition has it for a version of its operator."""
+    rule, condition, version = chosen
+    weaker = condition is not None and condition != rule.require
+    shown = msgspec.structs.replace(rule, require=condition, onnx=None) if weaker else rule
+    operator = f"{operator_named_in(rule.slug)}-{version} in " if version else ""
+    lines = [f"{rule.slug}  ({class_of(rule)})", "", *_wrapped("", rule.statement), ""]
+    lines += _wrapped("here", f"{operator}{words}")
+    if weaker:
+        lines += _wrapped("", "this edition demands only what ONNX does: the condition below, not the statement", 12)
+    for label, text in rule_facts(shown, variants=False):
+        lines += _wrapped(label, text)
+    for word, case in examples(rule.slug, words.removeprefix("edition ").partition(",")[0], version):
+        lines += ["", f"  {word}: {case.title}", *_model(case)]
+    return "\n".join(lines)
+
+
+def _chosen_table(explained: Explanation) -> str:
+    lines = [f"{explained.name} in {explained.chosen}", "", "  rules"]
+    return "\n".join([*lines, *_table([each.rule for each in explained.in_force])])
+
+
+def rule_facts(rule: Rule, *, variants: bool = True) -> Iterator[tuple[str, str]]:
     """What is known of a rule beside its statement, errata and examples, as terms with their texts."""
     yield from _formulas(rule)
     yield "because", rule.because
@@ -121,7 +189,8 @@ def rule_facts(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from _versions(rule)
     yield from (("tag", f"{tag.label} in {tag.text}, origin {tag.origin}") for tag in rule.tags)
     yield "editions", ", ".join(_editions(rule)) or "none"
-    yield from _variants(rule)
+    if variants:
+        yield from _variants(rule)
 
 
 def _theorem(theorem: Theorem) -> Iterator[str]:
@@ -221,14 +290,25 @@ def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str
         later = version
 
 
-def examples(slug: str) -> Iterator[tuple[str, RuleCase]]:
-    """A case that passes a rule and one that fails it, each with its word, in the default edition if possible."""
+def examples(slug: str, edition: str = "", version: int = 0) -> Iterator[tuple[str, RuleCase]]:
+    """A case that passes a rule and one that fails it, each with its word, in the default edition if possible.
+
+    With an edition only cases that state the verdict in it; with a version only cases of this version of the operator.
+    """
+    described = catalogue.operator(operator_named_in(slug))
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
-        listed = cases_by_rule(*outcomes).get(slug, ())
-        default = [
-            case for case in listed if any(slug in case.expected.get("", {}).get(outcome, ()) for outcome in outcomes)
+        listed = [
+            case
+            for case in cases_by_rule(*outcomes).get(slug, ())
+            if not version or (described and described.version_at(case.operator_set) == version)
         ]
-        yield from ((word, case) for case in (default or listed)[:1])
+        stated = [
+            case
+            for case in listed
+            for verdicts in [case.expected_in(edition) if edition else case.expected.get("")]
+            if any(slug in (verdicts or {}).get(outcome, ()) for outcome in outcomes)
+        ]
+        yield from ((word, case) for case in (stated if edition else stated or listed)[:1])
 
 
 def _model(case: RuleCase) -> Iterator[str]:

@@ -332,7 +332,7 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
         [
             *shared, *(remedy if first.standing is Standing.BAD else ()),
             ("source", declared.source), ("labels", ", ".join(declared.tags)),
-            ("more", code(declared.command) + address if declared.command else ""),
+            ("more", code(first.command or declared.command) + address if declared.command else ""),
         ],
         [(_case_place(results[0]), _case_text(results[0].message, own(results[0])))
          for results in alike.values() if len(results) == 1],

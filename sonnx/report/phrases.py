@@ -13,10 +13,13 @@ from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
+from sonnx.profile.index import is_default_version
 from sonnx.profile.rewrites import OUTSIDE, WITHIN_BOUND, rewrites_for
 
 MAX_NAMED_OPERATORS = 12
 """Operators outside the profile that a summary names."""
+MAX_NAMED_ERRATA = 3
+"""Errata that a finding names in a report for people; JSON and `sonnx explain` have all."""
 VERDICT_PHRASES = {
     Verdict.PASS: "conforms",
     Verdict.FAIL: "does not conform",
@@ -171,6 +174,30 @@ def _fitting(texts: Sequence[str]) -> tuple[Sequence[str], int]:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal()
+
+
+def explain_command(finding: Finding, rule: Rule, edition: str) -> str:
+    """The command that explains the very condition that a finding is about: its version and its edition."""
+    command = f"sonnx explain {finding.rule}"
+    version = finding.where.version
+    if version is not None and not is_default_version(finding.rule, version):
+        command += f" --model-version {version}"
+    if rule.onnx is not None and finding.requires == rule.onnx.text != (rule.require and rule.require.text):
+        return f"{command} --edition {edition}"  # the edition has less than the rule
+    return command + explain_in(edition)
+
+
+def explain_in(edition: str) -> str:
+    """The option that chooses an edition, "" for the default one."""
+    return "" if edition == catalogue.editions().default else f" --edition {edition}"
+
+
+def errata_named(names: Sequence[str]) -> str:
+    """The first errata of a rule, where there is one alone with what is wrong or open in the text."""
+    if len(names) == 1:
+        return f"{names[0]}: {' '.join(catalogue.errata()[names[0]].defect.split())}"
+    more = f" and {len(names) - MAX_NAMED_ERRATA} more" if len(names) > MAX_NAMED_ERRATA else ""
+    return ", ".join(names[:MAX_NAMED_ERRATA]) + more
 
 
 def rule_page(docs: str, rule: str) -> str:

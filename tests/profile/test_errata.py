@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import jsonschema
@@ -20,6 +21,7 @@ def named(data):
     """Every id that stands in an `errata` list anywhere in `data`."""
     if isinstance(data, dict):
         yield from data.get("errata", [])
+        yield from chain.from_iterable(data.get("type_errata", {}).values())
         for part in data.values():
             yield from named(part)
     elif isinstance(data, list):
