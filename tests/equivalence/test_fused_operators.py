@@ -19,7 +19,7 @@ RNG = np.random.default_rng(3)
 CONSTANTS = {
     name: RNG.standard_normal(shape).astype(np.float32)
     for name, shape in {"w": (2, 3, 1, 1), "b": (2,), "m": (4, 5), "c": (5,), "g": (4,), "h": (4,)}.items()
-} | {"one": np.float32(1), "half": np.float32(0.5), "root": np.float32(np.sqrt(2)), "third": np.float32(0.25)}
+} | {"one": np.float32(1), "none": np.float32(0), "half": np.float32(0.5), "root": np.float32(np.sqrt(2)), "third": np.float32(0.25)}
 IMAGE, ROWS = [value("x", [1, 3, 4, 4])], [value("x", [4, 4])]
 
 
@@ -60,6 +60,12 @@ PAIRS: dict[str, tuple[list[Node], list[Node], list[onnx.ValueInfoProto], bool]]
     "FusedMatMul, the other one transposed": (
         [node("Relu", "x", "r"), fused("FusedMatMul", "x r", transA=1)],
         [node("Relu", "x", "r"), node("Transpose", "r", "u", perm=[1, 0]), node("MatMul", "x u")], ROWS, False),
+    "PRelu": (
+        [node("PRelu", "x g")],
+        [node("Mul", "x g", "p"), node("Less", "x none", "l"), node("Where", "l p x")], ROWS, True),
+    "PRelu, chosen where the element is positive": (
+        [node("PRelu", "x g")],
+        [node("Mul", "x g", "p"), node("Less", "x none", "l"), node("Where", "l x p")], ROWS, False),
     "BiasGelu": ([fused("BiasGelu", "x g")], [node("Add", "x g", "s"), *erf("s")], ROWS, True),
     "QuickGelu": (
         [fused("QuickGelu", "x", alpha=0.25)],
