@@ -59,7 +59,7 @@ def test_json_follows_its_schema(model: str, capsys: Any) -> None:
 
 @pytest.mark.parametrize(
     ("more", "edition", "said"),
-    [([], "2026-11", "edition     2026-11\n"), (["--unchecked"], None, "edition     the model was not checked\n")],
+    [([], "2026-11", "(edition 2026-11, "), (["--unchecked"], None, "(not checked; operators by edition 2026-11, ")],
 )
 def test_the_edition_stands_only_where_the_model_was_checked(
     model: str, more: list[str], edition: str | None, said: str, capsys: Any

@@ -15,6 +15,7 @@ from sonnx.bounds.box import Interval
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.bounds.split import BisectionProblem, Goal, halves, joined
 from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part, is_whole
+from sonnx.checker.conditions import Conditions
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.supervise.search import Frontier
 from tests.support.models import graph
@@ -42,7 +43,7 @@ def decision(low: float, high: float, error: float, *, same: bool, what: str = "
 
 
 def whole(*tensors: TensorBounds) -> Bounds:
-    return Bounds("m", "2026-11", True, hypotheses_named("ieee-any"), tensors, (), (), {}, ())
+    return Bounds("m", Conditions("2026-11"), hypotheses_named("ieee-any"), tensors, (), (), {}, ())
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -19,7 +19,13 @@ RNG = np.random.default_rng(3)
 CONSTANTS = {
     name: RNG.standard_normal(shape).astype(np.float32)
     for name, shape in {"w": (2, 3, 1, 1), "b": (2,), "m": (4, 5), "c": (5,), "g": (4,), "h": (4,)}.items()
-} | {"one": np.float32(1), "none": np.float32(0), "half": np.float32(0.5), "root": np.float32(np.sqrt(2)), "third": np.float32(0.25)}
+} | {
+    "one": np.float32(1),
+    "none": np.float32(0),
+    "half": np.float32(0.5),
+    "root": np.float32(np.sqrt(2)),
+    "third": np.float32(0.25),
+}
 IMAGE, ROWS = [value("x", [1, 3, 4, 4])], [value("x", [4, 4])]
 
 

@@ -133,7 +133,7 @@ def test_dequantize_every_pattern(name, scale):
     count = {"int2": 4, "uint4": 16}.get(name) or len(small_floats.numbers(name))
     X = numpy.arange(count, dtype="u1").view(kind)
     inputs = [X, array(scale, [0.5])]
-    model, given = one_node("DequantizeLinear", inputs, "float", output_dtype=element_number("float"))
+    model, given = one_node("DequantizeLinear", inputs, "float", axis=0, output_dtype=element_number("float"))
     found = sonnx.run(model, given, unchecked=True)["y"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -37,7 +37,7 @@ from sonnx.numerics.enclosures.hypotheses import Accuracy, Hypotheses
 from sonnx.numerics.enclosures.values import Condition
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, Tag
-from sonnx.properties.result import PropertyResult
+from sonnx.properties.result import PropertyAnswer, PropertyResult
 from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted
 from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.theorem import Theorem
@@ -120,7 +120,7 @@ FINDINGS = (
     Finding("Max.same-shape", Verdict.UNDECIDED, NODE, "A is [2]", "", True, (), "Max.broadcastable",
             (("A", "'x'"), ("B", "'y'")), "axes = [1]"),
     Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7"),
-    Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape"),
+    Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape", errata=("dequantize-int32-only",)),
 )  # fmt: skip
 DEVIATIONS = (
     DeviationRecord(
@@ -249,6 +249,7 @@ def bounds_documents() -> list[str]:
 
     tensors = (
         TensorBounds("t", "add", "float", array(-1, -2), array(3, 1), array(0.25, 0.5), array(0.75, 2.5)),
+        TensorBounds("v", "tanh", "float", array(-1), array(1), array(0.125), array(800.0)),
         TensorBounds("y", "conv", "float16", array(-4), array(5), array(0.125), array(0.375), True),
         TensorBounds("z", "div", "double", array(0), array(0), array(0), array(0), True, "div by 0"),
         TensorBounds("e", "pad", "int8", array(), array(), array(), array(), True),
@@ -395,7 +396,9 @@ def change_documents() -> list[str]:
 def property_documents() -> list[str]:
     """A property that is violated, with the input, and one that is not decided."""
     violated = structs.replace(conditioned(PropertyResult, 1), witness={"x": np.array([[0.5, -2.0]], np.float32)})
-    return [conditioned(PropertyResult, 0).to_json(), violated.to_json()]
+    mixed = conditioned(PropertyResult, 0)
+    holding = tuple(structs.replace(task, answer=PropertyAnswer.HOLDS) for task in mixed.tasks)
+    return [mixed.to_json(), violated.to_json(), structs.replace(mixed, tasks=holding).to_json()]
 
 
 def audit_documents() -> list[str]:

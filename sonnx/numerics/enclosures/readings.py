@@ -20,7 +20,7 @@ from sonnx.profile import toml_files
 FILE = Path(__file__).with_name("readings.toml")
 
 
-class Deviation(NamedTuple):
+class DeviatingForm(NamedTuple):
     """A form of an operator that a runtime reads otherwise: calls with all these features."""
 
     operator: str
@@ -59,7 +59,7 @@ class Readings(NamedTuple):
     """
 
     measured: Mapping[str, Sequence[str]]
-    deviations: tuple[Deviation, ...]
+    deviations: tuple[DeviatingForm, ...]
     kernels: tuple[Kernel, ...]
     agrees: Mapping[str, tuple[frozenset[str], ...]]
 
@@ -140,7 +140,7 @@ def readings_of(name: str) -> Readings:
     table = tables[name]
     return Readings(
         table["measured"],
-        tuple(Deviation(row["operator"], frozenset(row["features"]), row["reason"]) for row in table["deviates"]),
+        tuple(DeviatingForm(row["operator"], frozenset(row["features"]), row["reason"]) for row in table["deviates"]),
         tuple(
             Kernel(tuple(row["operators"]), row["operand"], row["maker"], tuple(row["elements"]), row["unless"],
                    row["reason"])
