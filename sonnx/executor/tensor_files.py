@@ -201,5 +201,7 @@ def _write_pb(folder: Path, values: Mapping[str, Array]) -> list[str]:
 
 
 def _message(name: str, array: Array) -> bytes:
+    if array.dtype.kind == "U":
+        array = array.astype(TEXT)
     values = [element.encode() for element in array.ravel()] if array.dtype == TEXT else packed(array)
     return write_tensor(name, NAMES[array.dtype], array.shape, values)

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.base.errors import BadInput
+from sonnx.checker.conditions import Conditions
 from sonnx.cli.main import run
 from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, ComparisonLimits, Row
 from sonnx.executor.distance import Distance, Incomparable, SpecialMismatch, distance, first_difference
@@ -366,7 +367,7 @@ def test_a_hostile_name_is_no_markup(capsys):
         (
             "{} --bind N=1 --runtime no_such:Adapter",
             2,
-            "the runtime no_such:Adapter cannot be imported; its module must",
+            "the runtime no_such:Adapter cannot be imported: ModuleNotFoundError: No module named 'no_such'",
         ),
         ("{} --bind M=1", 2, "no dimension of the model is the symbol M; it has N"),
         ("{} --bind N=1 --outputs data", 2, "--outputs requires --input or --test-data: the inputs they"),
@@ -428,8 +429,8 @@ NAN_MISMATCH = SpecialMismatch("NaN", 3, (0,), "1.0", "NaN")
 )
 def test_the_judgement_keeps_special_inputs_apart(ordinary, whole, hypotheses, exceeded, said):
     found = Comparison(
-        "m", "r", "2026-11", False, "given", 4, (row(OUTPUT, ordinary, whole, exceeded),), ordinary_runs=2,
-        hypotheses=hypotheses,
+        "m", "r", Conditions(edition="2026-11", checked=True, hypotheses=hypotheses or None), "given", 4,
+        (row(OUTPUT, ordinary, whole, exceeded),), ordinary_runs=2,
     )  # fmt: skip
     sentences = list(judgement(found))
     assert len(sentences) == len(said)

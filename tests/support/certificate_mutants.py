@@ -70,7 +70,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _places(inner, (*place, key))
-    elif place[0] != "tool":
+    elif place[0] not in ("tool", "conditions"):
         yield place
 
 
