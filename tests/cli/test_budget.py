@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 
 import onnx.parser
@@ -81,32 +79,16 @@ def test_a_limit_of_the_file(name: str, folder: Path, capsys: pytest.CaptureFixt
     assert "has 1 nodes in all" in refused(command(name, "--limit", "nodes=0"), 2, folder, capsys)
 
 
+SOON_SECONDS = 1e-3
+
+
 @contextmanager
 def alarm_at_once() -> Iterator[None]:
-    """The signal of the time limit comes as soon as a command of the body waits for it, and not when its time is over.
-
-    A signal that nothing waits for any more does nothing.
-    """
-
-    def send() -> None:
-        while signal.getsignal(signal.SIGALRM) is nothing and not ended.wait(1e-4):
-            pass
-        os.kill(os.getpid(), signal.SIGALRM)
-
-    def nothing(*_: object) -> None:
-        pass
-
-    before, interval, ended = signal.signal(signal.SIGALRM, nothing), sys.getswitchinterval(), Event()
-    sender = Thread(target=send)
-    sys.setswitchinterval(1e-4)
-    try:
-        sender.start()
+    """The time of a command is over just after its limit is set, however fast the command is."""
+    with pytest.MonkeyPatch.context() as patch:
+        start = signal.setitimer
+        patch.setattr(signal, "setitimer", lambda timer, seconds: start(timer, min(seconds, SOON_SECONDS)))
         yield
-    finally:
-        ended.set()
-        sender.join()
-        sys.setswitchinterval(interval)
-        signal.signal(signal.SIGALRM, before)
 
 
 @EACH
