@@ -19,6 +19,7 @@ from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
+    BOUNDS,
     EXACT_STEPS,
     ArraySteps,
     J,
@@ -153,7 +154,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
-    application, cell = context.application, RecurrentCell(context)
+    application, cell = context.application, RecurrentCell(context, BOUNDS)
     *weights, constant_lengths = constants("GRU", (W, R, B, lengths))
     (own_W, own_R), own_B = required(weights, 2), weights[2]
     backwards, activations = _directions(application), application.parameter("activations")

@@ -20,6 +20,7 @@ from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
+    BOUNDS,
     EXACT_STEPS,
     ArraySteps,
     J,
@@ -124,7 +125,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
-    application, cell = context.application, RecurrentCell(context)
+    application, cell = context.application, RecurrentCell(context, BOUNDS)
     *weights, constant_lengths = constants("LSTM", (W, R, B, P, lengths))
     layout, activations = application.parameter("layout"), application.parameter("activations")
     backwards = directions_of(application.parameter("direction"))
