@@ -337,7 +337,7 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
 
 
 def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
-    """Of a Mul of a term with a single number both, where the term is a sum with a bias, too."""
+    """The operands of a Mul of a term and a single number; the term may be a sum with a bias."""
     if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or broadcasts_along_axis(term):
         return None
     for varying, constant in (term.inputs, reversed(term.inputs)):
@@ -357,7 +357,7 @@ def _product(forms: Forms, first: Term, weight: Real) -> AffinePart:
 
 @affine_form_of("ideal", 1)
 def _ideal(forms: Forms, term: Term) -> Affine | None:
-    """What is the same over the reals."""
+    """The form of the term that has the same value over the reals."""
     [source] = term.inputs
     return None if source is None else forms.of(source)
 

@@ -144,7 +144,7 @@ def joined(store: Store, parts: Sequence[Term | None], axis: object, shape: Sequ
 
 
 def _source(term: Term) -> Term:
-    """What a term is another shape of; the term itself where it is none."""
+    """The term that a reshape has as its operand; the term itself if it is not a reshape."""
     source = term.inputs[0] if term.operator == "moved" and term.places is None else None
     return term if source is None else source
 

@@ -138,7 +138,7 @@ def region(roi: Array | None, count: int) -> list[tuple[Fraction, Fraction]]:
 
 
 def place(application: Application, x: int, axis: Axis) -> Taps | None:
-    """What one place of an axis samples."""
+    """The elements that one place of an axis samples, with their weights; None for extrapolation."""
     names, stated = application.names, application.version >= STATED_SINCE
     how = names["coordinate_transformation_mode"] if stated else "asymmetric"
     at = COORDINATES[how](x, axis)
