@@ -117,7 +117,7 @@ class Real:
         return bool(np.isfinite(middle).all() and np.isfinite(radius).all())
 
     def mapped(self, change: Callable[[Array], Array]) -> Real:
-        """The numbers after `change` has moved the elements of each constant, which is broadcast to the shape before."""
+        """The numbers after `change` has moved the elements of each constant, broadcast to the shape before."""
         return self._mapped(self.shape, change)
 
     def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
