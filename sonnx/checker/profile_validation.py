@@ -294,7 +294,7 @@ def _relies(definition: OperatorDefinition) -> Iterator[str]:
 
 def _implied(definition: OperatorDefinition) -> Iterator[str]:
     """A rule or a shape is implied by rules of the file, rules derived from its types, or general ones."""
-    implying = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
+    implying = {rule.name for rule in definition.rules} | definition.type_rules.keys()
     implying |= {rule.slug for rule in catalogue.general_rules()}
     stated = [(rule.name, rule.implied_by) for rule in definition.rules]
     stated += [(output.name, output.implied_by) for output in definition.outputs]

@@ -113,7 +113,7 @@ def test_nothing_runs_where_steps_do_not_suffice_to_decide_a_rule(capsys):
     save("log.onnx", "Log", {"a": (TensorProto.INT64, [2])}, (TensorProto.INT64, [2]))
     arguments = ["run", "log.onnx", "--random", "--unchecked", "--limit", "steps=0"]
     assert run(arguments) == 3
-    assert "Log.T-allowed cannot be decided: the model takes more than 0 steps" in capsys.readouterr().err
+    assert "Log.X-type cannot be decided: the model takes more than 0 steps" in capsys.readouterr().err
 
 
 def test_expected_values_agree(capsys):

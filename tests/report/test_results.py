@@ -165,7 +165,7 @@ def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Documen
     assert said == {
         ("Max.broadcastable", "refuted", "fail"),
         ("Max.Y-shape", "undecided", "open"),
-        ("Max.T-allowed", "proved", "pass"),
+        ("Max.X-type", "proved", "pass"),
         ("Max.input-count", "proved", "pass"),
         ("every-node-asked", "undecided", "open"),
     }
