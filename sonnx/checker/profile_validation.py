@@ -326,7 +326,7 @@ def _signature(signature: Signature, editions: Editions) -> Iterator[str]:
             yield f"{who}, definition of {name}: {error}."
     for operand in signature.inputs:
         if operand.absent[:1].isalpha() and operand.absent not in names:
-            yield f"{who}: leaving {operand.name} out means {operand.absent}, which is no name of the file."
+            yield f"{who}: leaving {operand.name} out means {operand.absent}, which is not a name of the file."
         if operand.absent_when is not None:
             yield from _typed(f"{who}, absence of {operand.name}", operand.absent_when, "bool", names)
     for output in signature.outputs:
