@@ -28,11 +28,9 @@ from google.protobuf import text_format
 import sonnx
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
-from sonnx.model.ir import subgraphs
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
-from sonnx.report.coq_editions import SUBJECTS
 from tests.support.paths import ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
 
@@ -60,18 +58,10 @@ def _by_graph_rule() -> frozenset[str]:
     return frozenset(rule.slug for rule in catalogue.graph_rules() if rule.subject in subjects)
 
 
-def _not_defined() -> frozenset[str]:
-    walk = (ROOT / "proofs" / "coq" / "walk.v").read_text("utf-8")
-    listed = re.search(r"Definition defined_rules : list string :=\s*\[(.*?)\]\.", walk, re.DOTALL)
-    defined = set(re.findall(r'"([\w-]+)"', listed[1])) if listed else set()
-    rules = [*catalogue.graph_rules(), *(rule for rule in catalogue.general_rules() if rule.subject not in SUBJECTS)]
-    return frozenset(rule.slug for rule in rules if rule.slug not in defined)
-
-
-NOT_DEFINED = _not_defined()
-"""Rules that the formalization does not define: the program says that it does not check them."""
 GRAPH_RULES = _by_graph_rule()
 """Rules without a place that both name alike."""
+FILE_RULES = frozenset(rule.slug for rule in catalogue.graph_rules() if rule.subject in ("model", "function"))
+"""Those of them about the whole file, its nested graphs and functions included."""
 
 
 def finding(verdict: str, rule: str, place: str) -> tuple[str, str, str]:
@@ -90,41 +80,23 @@ def of_check(path: Path, edition: str) -> Answer:
     found = [
         finding(str(each.verdict), each.rule, each.where.place)
         for each in report.findings
-        if each.verdict is not Verdict.NOT_APPLICABLE and _in_main(each.where.place)
+        if each.verdict is not Verdict.NOT_APPLICABLE and _is_compared(each.rule, each.where.place)
     ]
-    return _defined(Answer(report.exit_code(), _once(found)))
+    return Answer(report.exit_code(), _once(found))
 
 
-def _defined(answer: Answer) -> Answer:
-    """The answer without the rules that the formalization does not define, and its exit code.
-
-    Of an operator outside the edition, which fails a rule, the program knows nothing more.
-    """
-    if answer.code == UNREADABLE:
-        return answer
-    outside = {place for verdict, rule, place in answer.findings if (verdict, rule) == ("fail", "operator-in-profile")}
-    findings = Counter(
-        {
-            each: count
-            for each, count in answer.findings.items()
-            if each[1] not in (*NOT_DEFINED, "operator-exists")
-            and (each[2] not in outside or each[1] == "operator-in-profile")
-        }
-    )
-    verdicts = {verdict for verdict, _, _ in findings}
-    return Answer(1 if "fail" in verdicts else 3 if verdicts else 0, findings)
-
-
-def _in_main(place: str) -> bool:
-    """Not in a function: no-model-local-function fails, and the program does not walk its body."""
-    return not place.startswith("function[") or re.fullmatch(r"function\[\d+\]", place) is not None
+def _is_compared(rule: str, place: str) -> bool:
+    """Whether a finding is about the file, a function or the main graph, the only one that the program walks."""
+    if rule in FILE_RULES:
+        return True
+    if rule in GRAPH_RULES and rule != "sparse-tensor-data" and re.match(r"graph/node\[\d+\]/", place):
+        return False
+    return not place.startswith(("function[", "training_info[")) and not re.match(r"graph/node\[\d+\]/[^/]+/", place)
 
 
 def _compared(path: Path) -> bool:
-    """Whether the findings are compared: not of a model with graphs beside the main one, of which a rule fails."""
-    model = read(path)
-    beside = model.functions or model.training or any(True for node in model.graph.nodes for _ in subgraphs(node))
-    return not beside
+    """Whether the findings are compared, not of a model with functions: the program does not walk their calls."""
+    return not read(path).functions
 
 
 def _once(found: Sequence[tuple[str, str, str]]) -> Counter[tuple[str, str, str]]:
@@ -155,13 +127,14 @@ def of_program(program: Path, paths: Sequence[Path], edition: str) -> list[Answe
     for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
         words = line.split()
         if line.startswith("  "):
-            answers[-1].findings[finding(*words)] = 1
+            if _is_compared(*words[1:]):
+                answers[-1].findings[finding(*words)] = 1
         else:
             code = {"pass": 0, "fail": 1, "unreadable": UNREADABLE}.get(words[0], 3)
             answers.append(Answer(code, Counter()))
     if len(answers) != len(paths):
         raise RuntimeError(done.stderr.decode("utf-8", "replace")[-1000:])
-    return [_defined(answer) for answer in answers]
+    return answers
 
 
 def case_models() -> Iterator[bytes]:
