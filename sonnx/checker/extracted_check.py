@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.base.errors import USAGE, Unfinished, UsageError
 from sonnx.base.escaping import quote
@@ -92,16 +93,26 @@ def extracted_answer(program: Path, model: Path, edition: str) -> ExtractedAnswe
     if done.returncode not in _ENDS or (done.returncode == USAGE and not done.stdout):
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix(f"{PROGRAM}: ")
         raise UsageError(f"{PROGRAM} failed with exit code {done.returncode}: {said[:500] or 'no message'}")
-    text = done.stdout.decode("ascii", "replace")
-    [(_, findings)] = answers_in(text) or [(3, frozenset())]
-    return ExtractedAnswer(done.returncode, findings, text)
+    return replace(answer_in(done.stdout.decode("ascii", "replace")), code=done.returncode)
+
+
+def answer_in(output: str) -> ExtractedAnswer:
+    """What the program says of the one model in its output; undecided where it says nothing."""
+    [(code, findings)] = answers_in(output)[:1] or [(3, frozenset())]
+    return ExtractedAnswer(code, findings, output)
 
 
 def answers_in(output: str) -> list[tuple[int, frozenset[ComparedFinding]]]:
-    """The exit code and the findings of each model in the output of the program."""
+    """The exit code and the findings of each model in the output of the program.
+
+    Raises:
+        UsageError: it is the output of something else.
+    """
     answers: list[tuple[int, set[ComparedFinding]]] = []
     for line in output.splitlines():
         words = line.split()
+        if len(words) != 3 or (line.startswith("  ") and not answers):
+            raise UsageError(f"{PROGRAM} prints a line that is neither a verdict nor a finding: {quote(line[:100])}")
         if not line.startswith("  "):
             answers.append((_VERDICTS.get(words[0], 3), set()))
         elif is_compared(*words[1:]):
@@ -143,7 +154,7 @@ def _subjects() -> dict[str, str]:
     return {rule.slug: rule.subject for rule in catalogue.graph_rules()}
 
 
-def differences(native: ExtractedAnswer, report: Report) -> Iterator[str]:
+def program_differences(native: ExtractedAnswer, report: Report) -> Iterator[str]:
     """Where the program says something else than a report: for each place half a sentence.
 
     A failure that the check finds by a search, because no value at run time satisfies the rule, the program assumes.

@@ -11,7 +11,13 @@ from msgspec import Struct
 
 from sonnx.base.errors import USAGE, UsageError
 from sonnx.base.escaping import escape
-from sonnx.checker.extracted_check import PROGRAM, differences, extracted_answer, program_digest, required_program
+from sonnx.checker.extracted_check import (
+    PROGRAM,
+    extracted_answer,
+    program_differences,
+    program_digest,
+    required_program,
+)
 from sonnx.checker.options import BatchOptions
 from sonnx.checker.report import BatchResult
 from sonnx.cli.options import written_options
@@ -46,7 +52,7 @@ class ProgramComparison(Struct, frozen=True):
         checked = [name for name in self.files if name not in results.without_report]
         for name, report in zip(checked, results.reports, strict=False):  # an interrupted run has fewer reports
             answer = extracted_answer(self.program, Path(name), self.edition)
-            for sentence in differences(answer, report):
+            for sentence in program_differences(answer, report):
                 yield name, sentence
         for name, reason in results.without_report.items():
             if int(reason.why) == USAGE:

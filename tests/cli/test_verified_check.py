@@ -47,6 +47,12 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "sonnx-verified says fail of operator-in-profile at graph/node[1], the check does not",
         ),
         ("2\nunreadable 2026-11 x\n", 4, "sonnx-verified ends with 2, the check with 0"),
+        (
+            "0\nHello, world\n",
+            2,
+            "sonnx-verified prints a line that is neither a verdict nor a finding: 'Hello",
+        ),
+        ("0\n  fail acyclic graph\n", 2, "sonnx-verified prints a line that is neither a verdict nor a finding"),
         ("4\n", 2, "sonnx-verified failed with exit code 4"),
         ("2\n", 2, "sonnx-verified failed with exit code 2"),
     ],

@@ -24,7 +24,7 @@ import onnx.parser
 from google.protobuf import text_format
 
 import sonnx
-from sonnx.checker.extracted_check import ExtractedAnswer, answer_of_report, answers_in, differences
+from sonnx.checker.extracted_check import ExtractedAnswer, answer_of_report, answers_in, program_differences
 from sonnx.checker.report import Report
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import catalogue
@@ -136,7 +136,7 @@ def compare(program: Path, contents: Iterator[bytes], edition: str, folder: Path
             if report is None:
                 sentences = [] if native.code == UNREADABLE else [f"the program reads it: {native.code}"]
             else:
-                sentences = list(differences(native, report))
+                sentences = list(program_differences(native, report))
             if sentences:
                 differing.append(f"{path.name}: {'; '.join(sentences[:4])}")
             else:
