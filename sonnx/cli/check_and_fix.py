@@ -24,7 +24,7 @@ JUDGED = ("edition", "strict_versions", "tailoring", "ignore")
 """The options of the check of a rewritten model; it has the numbers of its symbols."""
 EXCLUDED = (
     "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "facts", "resume", "cluster", "jobs",
-    "timeout", "memory", "limits", "statistics", "quiet", "full",
+    "timeout", "memory", "limits", "statistics", "quiet", "full", "verified",
 )  # fmt: skip
 """Options without effect on a rewriting."""
 

@@ -22,6 +22,7 @@ from sonnx.base.files import json_value, whole_bytes
 from sonnx.base.resources import tool_version
 from sonnx.evidence import identity
 from sonnx.evidence.audit_document import Manifest, RunRecord
+from sonnx.evidence.extracted_verdict import ExtractedVerdict, other_program
 from sonnx.evidence.identity import PackageIdentity
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack, python_version
@@ -59,6 +60,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
         document = json_value(whole_bytes(folder / AUDIT))
         options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
         packages = convert(document["packages"], tuple[PackageIdentity, ...])
+        extracted = convert(document.get("extracted"), ExtractedVerdict | None)
     except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
         raise UsageError(
             f"{folder / AUDIT} does not state the options of the pack as this version writes them "
@@ -74,7 +76,7 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     }
     paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
     options = replace(options, **paths | {"name": name, "derived_from": original})
-    return pack(model, options, folder, packages).files
+    return pack(model, options, folder, packages, extracted).files
 
 
 def _another_version(document: Any) -> str:
@@ -98,9 +100,14 @@ def verification(folder: Path, model: Path | None, original: Path | None = None)
 def _environment_differences(files: Mapping[str, bytes]) -> Iterator[str]:
     """The packages, the version of Python and the machine that a pack states and that are others here."""
     try:
-        stated = convert(json_value(files[AUDIT])["packages"], tuple[PackageIdentity, ...])
-    except (KeyError, ValueError, TypeError, MsgspecError):
+        document = json_value(files[AUDIT])
+        stated = convert(document["packages"], tuple[PackageIdentity, ...])
+        extracted = convert(document.get("extracted"), ExtractedVerdict | None)
+    except (KeyError, ValueError, TypeError, AttributeError, MsgspecError):
         return
+    other = other_program(extracted)
+    if other:
+        yield other
     was, now = ({package.name: package for package in each} for each in (stated, identity.about_packages()))
     for name in sorted(was.keys() | now.keys()):
         if name not in now:

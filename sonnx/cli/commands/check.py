@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from sonnx.api.checks import check_files, facts_document
+from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import StatusLine
@@ -35,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, BatchOptions)
     add("--fix", action="store_true",
         help="rewrite each model into MODEL.fixed.onnx and print what was done and what is left")  # fmt: skip
+    add("--verified", action="store_true",
+        help="also run the program that make verified builds from the specification; exit 4 if it differs")  # fmt: skip
     add_report_options(parser)
     parser.set_defaults(command=check_command)
 
@@ -51,6 +54,11 @@ def check_command(parsed: argparse.Namespace) -> int:
         return check_and_fix(parsed, values, project)
     require_report_effect(parsed)
     files = models_of(parsed.models)
+    comparison = None
+    if parsed.verified:
+        from sonnx.cli.verified_check import comparison_with_program  # most checks run no other program
+
+        comparison = comparison_with_program(parsed, files, values)
     outputs = check_outputs(parsed, files)
     values |= {"hashed": has_format(outputs, HASHED) or parsed.facts is not None, "drawn": has_format(outputs, DRAWN)}
     calls = None if parsed.facts is None else list[CheckedCall]()
@@ -59,12 +67,15 @@ def check_command(parsed: argparse.Namespace) -> int:
         if calls is not None:
             require_facts(parsed, files, options, outputs)
         results = check_files(parsed.models, files, options, calls)
+    about_program, differs = ([], False) if comparison is None else comparison.sentences(results)
     for sentence in results.sentences() if has_format(outputs, {"text"}) else ():
         print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    for sentence in about_program:
+        print(f"sonnx: {sentence}", file=sys.stderr)
     if calls is not None and results.reports:
         deliver(json_text(facts_document(results.reports[0], calls)), parsed.facts)
     results.reports = project.stated(results.reports)
-    code = results.exit_code(parsed.accept_assumptions)
+    code = TOOL_FAILED if differs else results.exit_code(parsed.accept_assumptions)
     run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, parsed.docs)
     deliver_reports(run, outputs, parsed)
     if results.interrupted:
