@@ -16,9 +16,11 @@ from sonnx.equivalence import keys, movements
 from sonnx.equivalence.averages import formula_of, has_formula
 from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
+from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.loops import Loops
+from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.written_out import written_out
 from sonnx.executor.control_flow import Inlining
@@ -33,6 +35,7 @@ from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import is_executable, operator_facts
 
 MICROSOFT = "com.microsoft"
+REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
 
@@ -84,10 +87,15 @@ class Expansion:
             return self._inlined(visit, place)
         if operator in WRITTEN_OUT:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
+        if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
+            return None
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
         if operator[0] == MICROSOFT:
+            return None
+        if not operator[0] and is_rearrangement(node.operator):
+            self._rearrange(visit, place)
             return None
         if not operator[0] and has_formula(node.operator):
             return self._formula(visit, place)
@@ -203,6 +211,37 @@ class Expansion:
         to = Attribute("to", "int", element_number(element), fields=("i",))
         return [Node(node.name, "Cast", "", "", node.inputs[:1], node.outputs, (*node.attributes, to))]
 
+    def _constant_result(self, visit: Visit[Term, str], place: Place[Term, str]) -> bool:
+        """Give the output of an operator on constants its value; whether it is known."""
+        inputs = place.values(visit.inputs)
+        if any(operand is None or operand.array is None for operand in inputs) or not visit.node.outputs[0]:
+            return False
+        found = constant_result(visit.node, [None if operand is None else operand.array for operand in inputs])
+        if found is not None:
+            place.define(visit.node.outputs[0], movements.constant_of(self.store, found))
+        return found is not None
+
+    def _rearrange(self, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+        """Give the output of an operator that moves elements the movement, where its parameters are constants."""
+        inputs, names = place.values(visit.inputs), visit.node.inputs[1:]
+        first, others = inputs[0] if inputs else None, inputs[1:]
+        if first is None or first.shape is None or not visit.node.outputs[0] or any(visit.node.outputs[1:]):
+            return
+        if any(
+            name and (operand is None or operand.array is None) for name, operand in zip(names, others, strict=True)
+        ):
+            return
+        parameters = [None if operand is None else operand.array for operand in others]
+        found = rearranged(visit.node, first.shape, parameters)
+        kind = ELEMENTS.get(str(first.facts.type))
+        if found is None or kind is None:
+            return
+        self.store.assume(REARRANGED.format(visit.node.operator))
+        zero = movements.constant_of(self.store, np.zeros(1, kind))
+        places = np.where(found == ZERO, movements.size(first), found).reshape(-1)
+        term = movements.moved(self.store, [first, zero] if (found == ZERO).any() else [first], places, found.shape)
+        place.define(visit.node.outputs[0], term)
+
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""
         inputs = place.values(visit.inputs)
@@ -210,7 +249,9 @@ class Expansion:
         _, prepared = self.domain.run.call(visit.call, facts, [NOTHING_STATED])
         if not isinstance(prepared, PreparedNode) or not prepared.output_specs:
             return None
-        output = visit.node.outputs[0]
+        output, *others = visit.node.outputs
+        if not output:
+            return None
         formula = formula_of(self.store, prepared.application, inputs, output)
         if formula is None:
             return None
@@ -218,7 +259,8 @@ class Expansion:
             place.define(name, term)
         last = Node(visit.node.name, "Identity", "", "", (formula.result,), (output,), ())
         self.results.append(PassedOn(last, formula.ideal, shape=prepared.output_specs[0][0]))
-        return [*formula.nodes, last]
+        rest = [replace(visit.node, outputs=("", *others))] if any(others) else []
+        return [*formula.nodes, last, *rest]
 
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of the steps of a fused operator, and one that passes their result on."""

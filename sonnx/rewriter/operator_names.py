@@ -22,6 +22,7 @@ class OperatorName(StrEnum):
     CONCAT = "Concat"
     CONSTANT = "Constant"
     CONV = "Conv"
+    DEQUANTIZE_LINEAR = "DequantizeLinear"
     DIV = "Div"
     DROPOUT = "Dropout"
     EQUAL = "Equal"
@@ -47,4 +48,5 @@ class OperatorName(StrEnum):
     SUM = "Sum"
     TANH = "Tanh"
     TRANSPOSE = "Transpose"
+    UPSAMPLE = "Upsample"
     WHERE = "Where"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from math import prod
 
+from sonnx.equivalence.averages import never_rounds_to_zero
+from sonnx.numerics.formats import ELEMENTS
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence
 from sonnx.rewriter.operator_names import OperatorName
@@ -24,7 +26,8 @@ BOUNDS_AS_INPUTS_OF_CLIP = 11
 def hard_sigmoid(site: Site) -> Replacement | None:
     """Clip(alpha X + beta, 0, 1); the sum is a Conv over all elements of X in a row.
 
-    alpha is not 0, because 0 times an infinity is NaN, and the type of X holds it and beta.
+    alpha is not 0, because 0 times an infinity is NaN, and the type of X holds it and beta; beta is not so small that a
+    negative sum rounds to -0, which Clip keeps.
     """
     shape, element = site.shape(0), _element(site)
     if shape is None or site.operator_set < max(BOUNDS_AS_INPUTS_OF_CLIP, SHAPE_AS_INPUT):
@@ -33,6 +36,8 @@ def hard_sigmoid(site: Site) -> Replacement | None:
     if not element or alpha is None or beta is None or alpha == 0:
         return None
     if not (is_held(element, alpha) and is_held(element, beta)):
+        return None
+    if not never_rounds_to_zero(ELEMENTS[element], beta):
         return None
     sequence = NodeSequence(site.node.outputs[0], site.operator_set)
     in_row = sequence.reshape(site.node.inputs[0], (1, 1, 1, prod(shape)))
