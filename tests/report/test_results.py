@@ -371,7 +371,7 @@ def test_a_model_that_does_not_conform_has_the_report_of_the_check(name: str, mo
     assert run(["compare", "wrong.onnx", "--runtime", "reference", "--format", name]) == 1
     said = capsys.readouterr()
     assert run(["check", "wrong.onnx", "--format", name]) == 1
-    checked = capsys.readouterr().out
+    checked = re.sub(r"; sonnx fix leaves .*", "", capsys.readouterr().out)  # only a check makes a dry run
     assert "Max.Y-shape" in said.out
     assert said.out == checked or name == "html"  # the graph is not drawn
     assert said.err.count("\n") == 1
