@@ -49,6 +49,6 @@ def _reason(error: Exception) -> str:
             return "it is nested too deeply"
         case UnicodeDecodeError():
             return f"byte {error.start} is not UTF-8"
-        case ValueError() if text:
-            return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        case LookupError() | TypeError() | AttributeError():
+            return f"{type(error).__name__}: {text}"
+    return text or type(error).__name__

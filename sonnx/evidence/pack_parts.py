@@ -51,7 +51,7 @@ class ProofQuery(Struct, frozen=True):
     """The file of the pack with its proof; null without one."""
 
 
-class CertifiedQuestion(Struct, frozen=True):
+class ListedProof(Struct, frozen=True):
     """What a pack reads of a question in the manifest of a folder of proofs."""
 
     question: str
@@ -262,7 +262,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         document: dict[str, Any] = json_value(whole_bytes(path))
         if document["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        convert(document["questions"], tuple[CertifiedQuestion, ...])
+        convert(document["questions"], tuple[ListedProof, ...])
     return document
 
 

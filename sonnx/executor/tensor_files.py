@@ -57,7 +57,7 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
     if not path.is_file():
         wrong = "does not exist" if not path.exists() else "is a folder" if path.is_dir() else "is not a regular file"
         raise BadInput(f"the file {quote(str(path))} {wrong}")
-    with decoding(path, f"a {path.suffix.lower()} file of arrays"), warnings.catch_warnings():
+    with decoding(path, f"a {path.suffix.lower()} file that sonnx reads"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return reader(path)

@@ -71,7 +71,7 @@ COMPANIONS: Mapping[str, Companion] = {
         "check wrong.onnx --deviations deviations.toml --date 2026-01-01", "deviations.toml", "toml", REPORTS
     ),
     "table of a project": Companion("check ../wrong.onnx", "project/pyproject.toml", "toml", REPORTS, "project"),
-    "journal": Companion("check wrong.onnx --jobs 0 --resume journal", "journal", "text"),
+    "journal": Companion("check wrong.onnx --jobs 1 --resume journal", "journal", "text"),
     "property": Companion("verify m.onnx property.toml --search 1", "property.toml", "toml", REPORTS),
     "property in VNN-LIB": Companion(
         "verify controller.onnx controller.vnnlib --search 1", "controller.vnnlib", "text", REPORTS
@@ -132,7 +132,7 @@ def files() -> Mapping[str, bytes]:
         np.savez("inputs.npz", x=array)
         Path("input_0.pb").write_bytes(numpy_helper.from_array(array, "x").SerializeToString())
         for line in (
-            "check wrong.onnx --jobs 0 --resume journal",
+            "check wrong.onnx --jobs 1 --resume journal",
             "verify controller.onnx controller.vnnlib --certificate controller.json",
             "suite make suite --operator Relu",
             "suite run suite --runtime reference --format json --output run.json",
