@@ -251,11 +251,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
             return document
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be read ({error.strerror}); sonnx prove --proofs writes such a folder"
+            f"{path} cannot be read ({error.strerror}); sonnx theorems --proofs writes such a folder"
         ) from None
     except (ValueError, KeyError, TypeError):
         pass
-    raise UsageError(f"{path} is not a manifest that sonnx prove --proofs wrote")
+    raise UsageError(f"{path} is not a manifest that sonnx theorems --proofs wrote")
 
 
 def _content(folder: Path, name: str, digest: str) -> bytes:

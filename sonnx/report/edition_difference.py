@@ -39,7 +39,7 @@ class EditionDifferenceReport(EditionDifference, Rendered, frozen=True):
         after = catalogue.editions().editions[self.after]
         changes = sum(model.changes for model in self.models)
         return Document(
-            command="diff-edition",
+            command="rules",
             title="difference of two editions",
             subject=f"edition {self.before} -> {self.after}",
             headline=self.conditions.limited(
