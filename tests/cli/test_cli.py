@@ -423,7 +423,7 @@ def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ("--quiet", "--format", "json"), ("--full", "--format", "html"), ("--statistics", "--format", "concise"),
+        ("--full", "--format", "html"), ("--statistics", "--format", "concise"),
         ("--color", "always", "--format", "sarif"), ("--pages", "p", "--output", "o"),
         ("--pages", "p", "--format", "json"),
         *[("--fix", *each) for each in (("--jobs", "0"), ("--timeout", "9"), ("--memory", "99"), ("--quiet",))],
