@@ -173,14 +173,14 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
-    yield from _places(findings, style)
+    yield from _places(findings, report, style)
 
 
 def _line(label: str, text: str, style: Style) -> str:
     return style.wrapped(f"    {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
+def _places(findings: Sequence[Finding], report: Report, style: Style) -> Iterator[str]:
     """The places of a rule with what the model states there, those of equal results together."""
     alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Where]] = {}
     for finding in findings:
@@ -195,8 +195,11 @@ def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
             label = ""
         if operands:
             yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in operands), style)
-    if shown < len(findings):
-        yield _line("", f"and {plural(len(findings) - shown, 'more place')} (--format concise lists all)", style)
+    unlisted = report.unlisted.get((findings[0].rule, findings[0].verdict), 0)
+    number = len(findings) + unlisted
+    if shown < number:
+        options = f"--limit findings={number} --format concise" if unlisted else "--format concise"
+        yield _line("", f"and {plural(number - shown, 'more place')} ({options} lists all)", style)
 
 
 # ------------------------------------------------------------------ after the findings
