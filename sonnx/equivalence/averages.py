@@ -276,12 +276,12 @@ def _transposed(builder: _Builder) -> Formula | None:
     """Conv, with the kernels turned round, over X with stride - 1 zeros between its elements."""
     application, first, shape = builder.application, builder.first, builder.shape
     weights = builder.inputs[1].array if len(builder.inputs) > 1 and builder.inputs[1] is not None else None
-    if weights is None or len(shape) != PLANE + 2 or application.attribute("group", 1) != 1 or not weights.size:
+    if weights is None or len(shape) != PLANE + 2 or application.parameter("group") != 1 or not weights.size:
         return None
     if not np.isfinite(weights.astype(np.float64)).all():
         return None
     extents, cut = convtranspose.places(application, shape, weights.shape)
-    strides, dilations = (application.attribute(name, [1] * PLANE) for name in ("strides", "dilations"))
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     spread = tuple([(extent - 1) * stride + 1 for extent, stride in zip(shape[2:], strides, strict=True)])
     if prod((*shape[:2], *spread)) > MAX_ELEMENTS:
         return None
