@@ -1,7 +1,7 @@
 (* A model that conforms cannot go wrong: over the walk that is extracted, for operators that are any relation with progress
    and preservation.  docs/specification.md, "Soundness". *)
 From Coq Require Import ZArith String List Bool Lia FMapFacts OrderedTypeEx.
-From Sonnx Require Import syntax values evaluation completion model call declarations graph_rules walk.
+From Sonnx Require Import syntax values evaluation completion model call declarations graph_rules node_rules format_rules walk.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope list_scope.
@@ -53,7 +53,7 @@ Qed.
 
 Section Walk.
 Variables (e : edition) (m : model) (numbers_of : N -> value).
-Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) others s l ins outs).
+Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) (about_operands e) others s l ins outs).
 Notation step := (step e m of_call).
 
 (* The nodes after each other, all rules about each hold. *)
@@ -80,17 +80,35 @@ Proof.
   unfold walk in E. rewrite numbered_ok in E. eapply walk_holds in E. apply E.
 Qed.
 
-(* The rules about the file that hold. *)
+(* The rules without an expression hold. *)
+Lemma forced x b l : in_force e x = true -> In (x, b) l -> Forall (fun r => holds (snd r) = true) (of_rules e l) -> b = true.
+Proof.
+  intros F I H. destruct b; auto. exfalso. rewrite Forall_forall in H.
+  assert (In (x, passes false) (of_rules e l)) as J; [|apply H in J; discriminate].
+  unfold of_rules, kept. apply filter_In. split; [apply in_map_iff; exists (x, false); auto|]. cbn. rewrite F. reflexivity.
+Qed.
+
+Lemma conforms_parts : conforms e m numbers_of = true ->
+  Forall (fun r => holds (snd r) = true)
+    (of_rules e (file_rules e m) ++ of_rules e (format_rules e m) ++ kept e (not_only_passes m) ++ not_defined e) /\
+  Forall (fun r => holds (snd r) = true) (of_rules e (graph_rules e (main m) (declared (main m)) (defined_at (main m)))) /\
+  Forall (fun r => holds (snd r) = true) (of_rules e (rules_anywhere numbers_of None (main m))).
+Proof.
+  unfold conforms, check, findings. intros H.
+  match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
+  apply app_eq_nil in E as [A E]. apply app_eq_nil in E as [_ E]. apply app_eq_nil in E as [B E]. apply app_eq_nil in E as [C _].
+  apply failing_nil in A as [_ A]. apply failing_nil in B as [_ B]. apply failing_nil in C as [_ C]. auto.
+Qed.
+
 Theorem conforms_graph_rules : conforms e m numbers_of = true ->
   forall x b, In (x, b) (graph_rules e (main m) (declared (main m)) (defined_at (main m))) -> in_force e x = true -> b = true.
+Proof. intros H x b I F. apply conforms_parts in H as [_ [H _]]. eauto using forced. Qed.
+
+Theorem conforms_file_rules : conforms e m numbers_of = true ->
+  forall x b, In (x, b) (file_rules e m ++ format_rules e m) -> in_force e x = true -> b = true.
 Proof.
-  unfold conforms, check, findings. intros H x b I F.
-  match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
-  apply app_eq_nil in E as [_ E]. apply app_eq_nil in E as [_ E]. apply app_eq_nil in E as [E _].
-  apply failing_nil in E as [_ E]. rewrite Forall_forall in E. destruct b; auto. exfalso.
-  assert (In (x, passes false) (of_rules e (graph_rules e (main m) (declared (main m)) (defined_at (main m))))) as J.
-  { unfold of_rules, kept. apply filter_In. split; [apply in_map_iff; exists (x, false); auto|]. cbn. rewrite F. reflexivity. }
-  apply E in J. discriminate.
+  intros H x b I F. apply conforms_parts in H as [H _]. apply Forall_app in H as [A H]. apply Forall_app in H as [B _].
+  apply in_app_or in I as [I|I]; eauto using forced.
 Qed.
 
 (* Where every verdict is settled, each rule is judged by itself. *)
@@ -107,7 +125,7 @@ End Walk.
 (* Runs. *)
 Section Safety.
 Variables (e : edition) (m : model) (numbers_of : N -> value).
-Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) others s l ins outs).
+Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) (about_operands e) others s l ins outs).
 Notation step := (step e m of_call).
 Variable rho : string -> value.
 Hypothesis rho_reflexive : forall s, equal (rho s) (rho s) = VBool true.
@@ -276,7 +294,7 @@ End Safety.
 (* What the rules that hold say of names and operators. *)
 Section Conforming.
 Variables (e : edition) (m : model) (numbers_of : N -> value).
-Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) others s l ins outs).
+Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) (about_operands e) others s l ins outs).
 Notation step := (step e m of_call).
 
 (* The rules without an expression that the theorem rests on; every edition has them. *)
@@ -284,18 +302,6 @@ Definition structural : list string :=
   ["names-defined-before-use"; "operator-named"; "operator-in-profile"; "operator-exists"; "operator-set-imported";
    "operator-set-imported-once"; "imports-since-ir-version-3"].
 Definition has_structural_rules : bool := forallb (in_force e) structural.
-
-Theorem conforms_file_rules : conforms e m numbers_of = true ->
-  forall x b, In (x, b) (file_rules e m) -> in_force e x = true -> b = true.
-Proof.
-  unfold conforms, check, findings. intros H x b I F.
-  match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
-  apply app_eq_nil in E as [E _]. apply failing_nil in E as [_ E]. rewrite Forall_forall in E. destruct b; auto. exfalso.
-  assert (In (x, passes false) (of_rules e (file_rules e m))) as J.
-  { unfold of_rules, kept. apply filter_In. split; [apply in_map_iff; exists (x, false); auto|]. cbn. rewrite F. reflexivity. }
-  assert (In (x, passes false) (of_rules e (file_rules e m) ++ not_defined e)) as L by (apply in_or_app; left; exact J).
-  apply E in L. discriminate.
-Qed.
 
 Lemma node_rule_holds k n x r : Forall (fun r => holds (snd r) = true) (snd (step k n)) -> In (x, r) (node_rules e m n) ->
   in_force e x = true -> holds r = true.
@@ -318,25 +324,27 @@ Proof.
     by (intros x r I J; eapply node_rule_holds; eauto).
   assert (operator_named n = true) as O by (apply passes_true, (N "operator-named"); cbn; tauto).
   assert (operator_set_imported m n = true) as M by (apply passes_true, (N "operator-set-imported"); cbn; tauto).
-  assert (operator_exists e m n = true) as V by (apply passes_true, (N "operator-exists"); cbn; tauto).
+  assert (holds (operator_exists e m n) = true) as V by (apply (N "operator-exists"); cbn; tauto).
   assert (holds (operator_in_profile e m n) = true) as P by (apply (N "operator-in-profile"); cbn; tauto).
   assert (negb (below_version_3 m) = true) as B
-    by (apply (conforms_file_rules C "imports-since-ir-version-3"); [cbn; tauto|apply S; cbn; tauto]).
+    by (apply (conforms_file_rules e m numbers_of C "imports-since-ir-version-3"); [cbn; tauto|apply S; cbn; tauto]).
   assert (operator_set_imported_once m = true) as I
-    by (apply (conforms_file_rules C "operator-set-imported-once"); [cbn; tauto|apply S; cbn; tauto]).
+    by (apply (conforms_file_rules e m numbers_of C "operator-set-imported-once"); [cbn; tauto|apply S; cbn; tauto]).
   clear N S C. unfold operator_named in O. apply andb_true_iff in O as [O _].
   unfold operator_in_profile in P. destruct (calls_function m n || is_named (node_domain n) || is_named (overload n)) eqn:D; [discriminate|].
-  apply orb_false_iff in D as [D _]. apply orb_false_iff in D as [D _].
+  apply orb_false_iff in D as [D _]. apply orb_false_iff in D as [D Q].
+  assert (String.eqb (node_domain n) "" = true) as K by (unfold is_named in Q; now apply negb_false_iff in Q).
   destruct (entry_of e m n) as [o|] eqn:E; [|rewrite O in P; discriminate].
   destruct (operator_status o); [|discriminate]. destruct (written o) eqn:W; [|discriminate].
   unfold operator_set_imported in M. rewrite D in M. cbn [orb] in M. apply negb_true_iff in B. rewrite B, andb_false_r, orb_false_r in M.
   apply existsb_exists in M as [p [M1 M2]].
-  unfold operator_exists in V. rewrite E, W in V.
+  unfold operator_exists in V. rewrite K, D, O, E, W in V. cbn [orb negb] in V.
   destruct (operator_set m n) as [set|] eqn:T.
-  - intros R. rewrite R in V. discriminate.
+  - intros R. rewrite R in V. destruct (newest_operator_set e <? set)%Z; discriminate.
   - exfalso. unfold operator_set in T.
     destruct (find (fun p => String.eqb (standard (fst p)) (node_domain n)) (imports m)) as [[x v]|] eqn:G.
-    + subst v. unfold operator_set_imported_once in I. apply andb_true_iff in I as [_ I]. rewrite forallb_forall in I.
+    + subst v. unfold operator_set_imported_once in I. apply andb_true_iff in I as [I _].
+      unfold imported_once in I. apply andb_true_iff in I as [_ I]. rewrite forallb_forall in I.
       apply find_some in G as [G _]. apply I in G. discriminate.
     + apply find_none with (x := p) in G; [|exact M1]. cbn in G. congruence.
 Qed.
@@ -469,19 +477,22 @@ Definition id_signature : signature := {|
   results := [{| result_formal := named "Y"; copies := ""; element := None; type_variable := "T"; waits_for := [];
                  shape_of := Some (Field (Name "X") "shape"); elements_of := None |}];
   attribute_parameters := []; input_parameters := []; groups := [("T", ["X"; "Y"])]; beyond := []; single := []; refused := false;
-  output_counts := []; demands := [{| own := ranked; is_validity := true; leaves_values := false; onnx := None |}] |}.
+  output_counts := []; kinds := [];
+  demands := [{| own := ranked; is_validity := true; leaves_values := false; leaves_while_waiting := false; onnx := None |}] |}.
 Definition one_edition : edition := {|
   operators := [("Id", {| operator_status := Specified; written := true; versions := [(1, id_signature)]; meanings := [] |})];
   element_types := ["float"]; newest_ir_version := 10; newest_operator_set := 20;
-  decided_rules := map (fun x => (x, false)) structural; about_values := []; about_groups := []; about_parameters := []; about_inputs := [] |}.
+  decided_rules := map (fun x => (x, false)) structural; about_values := []; about_groups := []; about_parameters := []; about_inputs := [];
+  about_operands := []; onnx_domains := []; schemas := [] |}.
 Definition floats : type := {| type_kind := "tensor"; type_element := Some "float"; type_shape := Some [Symbol "N"; Extent 3];
-  holds_sparse := false; denotations := []; inner := "" |}.
-Definition id_node : node := {| node_name := "id"; operator := "Id"; domain := ""; overload := ""; inputs := ["x"]; outputs := ["y"]; attributes := [] |}.
+  holds_sparse := false; denotations := []; type_key := None; inner := None |}.
+Definition id_node : node := {| node_name := "id"; operator := "Id"; domain := ""; overload := ""; inputs := ["x"]; outputs := ["y"]; attributes := [];
+  configurations := []; captured := [] |}.
 Definition one_model : model := {|
   ir_version := Some 10; imports := [("", Some 20)];
   main := {| graph_name := "g"; graph_inputs := [("x", floats)]; graph_outputs := [("y", floats)]; value_info := []; initializers := [];
-             sparse_initializers := []; nodes := [id_node] |};
-  functions := []; training := false; unknown_fields := false; metadata_keys_repeated := false; unprintable_names := false |}.
+             sparse_initializers := []; nodes := [id_node]; annotations := [] |};
+  functions := []; others := []; devices := []; training := []; unknown_fields := false; undefined_values := false; metadata_keys_repeated := false; unprintable_names := false |}.
 Definition no_numbers : N -> value := fun _ => not_stated.
 
 Definition five : string -> value := fun _ => VInt 5.

@@ -24,6 +24,7 @@ from sonnx.base.files import json_value
 from sonnx.base.resources import tool_version
 from sonnx.evidence import identity
 from sonnx.evidence.audit_document import Manifest, RunRecord
+from sonnx.evidence.extracted_verdict import ExtractedVerdict, other_program
 from sonnx.evidence.identity import PackageIdentity
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack, python_version
@@ -64,6 +65,7 @@ def rebuilt(folder: Path, files: Mapping[str, bytes], model: Path, original: Pat
             document = json_value(files[AUDIT])
             options, name = AuditOptions.from_json(document["options"]), convert(document["model"]["file"], str)
             packages = convert(document["packages"], tuple[PackageIdentity, ...])
+            extracted = convert(document.get("extracted"), ExtractedVerdict | None)
             _require_inside(options)
     except (BadInput, UsageError) as reason:
         raise UsageError(
@@ -80,7 +82,7 @@ def rebuilt(folder: Path, files: Mapping[str, bytes], model: Path, original: Pat
     }
     paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
     options = replace(options, **paths | {"name": name, "derived_from": original})
-    return pack(model, options, folder, packages).files
+    return pack(model, options, folder, packages, extracted).files
 
 
 def _require_inside(options: AuditOptions) -> None:
@@ -120,9 +122,14 @@ def _environment_differences(files: Mapping[str, bytes]) -> Iterator[str]:
     """The packages, the version of Python and the machine that a pack states and that are others here."""
     try:
         with decoding(AUDIT, "the document of a pack"):
-            stated = convert(json_value(files[AUDIT])["packages"], tuple[PackageIdentity, ...])
+            document = json_value(files[AUDIT])
+            stated = convert(document["packages"], tuple[PackageIdentity, ...])
+            extracted = convert(document.get("extracted"), ExtractedVerdict | None)
     except BadInput:
         return
+    other = other_program(extracted)
+    if other:
+        yield other
     was, now = ({package.name: package for package in each} for each in (stated, identity.about_packages()))
     for name in sorted(was.keys() | now.keys()):
         if name not in now:

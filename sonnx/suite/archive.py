@@ -176,7 +176,7 @@ class Suite(Result, frozen=True, kw_only=True):
         return Conditions(edition=self.edition, hypotheses=self.hypotheses)
 
 
-class Stored(Struct, frozen=True):
+class StoredCase(Struct, frozen=True):
     """A case with its files."""
 
     case: Case
@@ -209,7 +209,7 @@ def tensor_file(name: str, array: Array) -> bytes:
     return write_tensor(name, NAMES[array.dtype], array.shape, values)
 
 
-def archive_of(cases: Iterable[Stored]) -> bytes:
+def archive_of(cases: Iterable[StoredCase]) -> bytes:
     """The archive of cases."""
     bytes_io = io.BytesIO()
     with zipfile.ZipFile(bytes_io, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -238,7 +238,7 @@ def read_suite(folder: Path) -> Suite:
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
 
 
-def read_cases(suite: Suite, operator: str) -> Iterator[Stored | str]:
+def read_cases(suite: Suite, operator: str) -> Iterator[StoredCase | str]:
     """The cases of an operator; a sentence in place of each that is incomplete or changed."""
     path = Path(suite.folder) / f"{operator}.zip"
     try:
@@ -281,28 +281,28 @@ def require_whole(suite: Suite, operators: Sequence[str]) -> None:
 
 def _other_than_declared(suite: Suite, operator: str) -> Iterator[str]:
     """What is wrong with the archive of an operator, as sentences."""
-    found: Counter[tuple[int, str, str]] = Counter()
+    counted: Counter[tuple[int, str, str]] = Counter()
     for stored in read_cases(suite, operator):
         if isinstance(stored, str):
             yield stored
         else:
             case = stored.case
-            found[case.version, case.edition, "cases that break a rule" if case.broken else "conforming cases"] += 1
-            found[case.version, case.edition, "data sets"] += len(case.sets)
+            counted[case.version, case.edition, "cases that break a rule" if case.broken else "conforming cases"] += 1
+            counted[case.version, case.edition, "data sets"] += len(case.sets)
     declared: Counter[tuple[int, str, str]] = Counter()
     for part in suite.parts:
         if part.operator == operator:
             numbers = (part.negative, part.positive, part.sets)
             for what, number in zip(("cases that break a rule", "conforming cases", "data sets"), numbers, strict=True):
                 declared[part.version, part.edition, what] += number
-    for key in [*dict.fromkeys([*declared, *found])]:
-        if declared[key] != found[key]:
+    for key in [*dict.fromkeys([*declared, *counted])]:
+        if declared[key] != counted[key]:
             version, edition, what = key
             name = f"{operator}-{version} of {edition}"
-            yield f"{name} has {found[key]} {what}, suite.json declares {declared[key]}"
+            yield f"{name} has {counted[key]} {what}, suite.json declares {declared[key]}"
 
 
-def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:
+def _checked(folder: str, files: dict[str, bytes]) -> StoredCase | str:
     if "case.json" not in files:
         return f"{folder}: case.json is missing"
     try:
@@ -313,4 +313,4 @@ def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:
     if case.id != folder or files.keys() != case.digests.keys():
         return f"{folder}: the files are not those that case.json lists"
     wrong = [name for name, content in files.items() if sha256(content) != case.digests[name]]
-    return f"{folder}: {wrong[0]} was changed" if wrong else Stored(case, files)
+    return f"{folder}: {wrong[0]} was changed" if wrong else StoredCase(case, files)
