@@ -50,5 +50,6 @@ class OperatorName(StrEnum):
     SUM = "Sum"
     TANH = "Tanh"
     TRANSPOSE = "Transpose"
+    UNSQUEEZE = "Unsqueeze"
     UPSAMPLE = "Upsample"
     WHERE = "Where"
