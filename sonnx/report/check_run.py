@@ -20,5 +20,7 @@ class CheckRun(Struct, frozen=True):
     """The exit code of the run."""
     accept_assumptions: bool = False
     """Whether assumptions on run-time values count as holding."""
+    new_only: bool = False
+    """Whether the code is that of the findings that the baseline does not have."""
     docs: str = ""
     """The address of a site with the pages of the rules, "" for no links."""

@@ -43,8 +43,8 @@ class EditionDifferenceReport(EditionDifference, Rendered, frozen=True):
             title="difference of two editions",
             subject=f"edition {self.before} -> {self.after}",
             headline=self.conditions.limited(
-                f"{plural(changes, 'verdict changes', 'verdicts change')}, of {plural(len(self.models), 'model')}" if self.models
-                else f"{plural(len(self.changed), 'statement')} changed"
+                f"{plural(changes, 'verdict changes', 'verdicts change')}, of {plural(len(self.models), 'model')}"
+                if self.models else f"{plural(len(self.changed), 'statement')} changed"
             ),
             code=self.exit_code,
             criteria={slug: rule_criterion(rule, after) for slug, rule in rules.items()}

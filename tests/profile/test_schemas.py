@@ -340,7 +340,8 @@ PARTS = [(), ("tool",), ("original",), ("original", "findings", 0), ("rewritten"
          ("rewrites", 0, "where"), ("left", 0), ("left", 0, "reasons", 0), ("validation",)]  # fmt: skip
 
 
-ADDED = ("conditions", "for_all_inputs", "unmatched", "box", "hypotheses", "differences", "difference", "operator_set")
+ADDED = ("conditions", "for_all_inputs", "unmatched", "box", "hypotheses", "differences", "difference", "operator_set",
+         "output")  # fmt: skip
 """Keys that records of older versions do not have; they are read as null or as empty lists."""
 
 

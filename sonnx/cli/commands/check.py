@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from sonnx.api.checks import check_files, facts_document
+from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import Progress
@@ -33,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="+", metavar="MODEL", help="a model file, a folder or a pattern; - is standard input")
     add_options(parser, BatchOptions)
+    add("--new-only", action="store_true",
+        help="with --baseline: print new findings only, and exit by these only")  # fmt: skip
     add("--fix", action="store_true",
         help="rewrite each model into MODEL.fixed.onnx; prints what was done and what is left")  # fmt: skip
     add_report_options(parser)
@@ -49,6 +52,8 @@ def check_command(parsed: argparse.Namespace) -> int:
         from sonnx.cli.check_and_fix import check_and_fix  # most checks rewrite nothing
 
         return check_and_fix(parsed, values, project)
+    if parsed.new_only and parsed.baseline is None:
+        raise UsageError("--new-only requires --baseline, which names an earlier report")
     require_report_effect(parsed)
     files = models_of(parsed.models)
     outputs = check_outputs(parsed, files)
@@ -64,8 +69,10 @@ def check_command(parsed: argparse.Namespace) -> int:
     if calls is not None and results.reports:
         deliver(json_text(facts_document(results.reports[0], calls)), parsed.facts)
     results.reports = project.stated(results.reports)
-    code = results.exit_code(parsed.accept_assumptions)
-    run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, parsed.docs)
+    code = results.exit_code(parsed.accept_assumptions, parsed.new_only)
+    run = CheckRun(
+        results.reports, results.without_report, code, parsed.accept_assumptions, parsed.new_only, parsed.docs
+    )
     deliver_reports(run, outputs, parsed)
     if results.interrupted:
         raise KeyboardInterrupt
