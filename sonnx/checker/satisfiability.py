@@ -156,9 +156,7 @@ def _axes(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
 
 def _shape(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
     declared = call.declared[0]
-    lasts = [
-        declared[len(declared) - length :] for length in _lengths(call, "shape") or () if length <= len(declared)
-    ]
+    lasts = [declared[len(declared) - length :] for length in _lengths(call, "shape") or () if length <= len(declared)]
     entries = ([_distinct(extent, *STANDING_FOR_OTHERS) for extent in last] for last in lasts)
     return ((value,) for each in entries for value in product(*each))
 

@@ -342,7 +342,7 @@ PARTS = [(), ("tool",), ("original",), ("original", "findings", 0), ("rewritten"
 
 
 ADDED = ("conditions", "for_all_inputs", "unmatched", "box", "hypotheses", "differences", "difference", "operator_set",
-         "approximated", "grade")  # fmt: skip
+         "approximated", "grade", "output")  # fmt: skip
 """Keys that records of older versions do not have; they are read as null or as empty lists."""
 
 
