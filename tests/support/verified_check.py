@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,13 +30,14 @@ from sonnx.checker.report import Report
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
 
 AT_ONCE = 200
 """Models of one run of the program."""
 UNREADABLE = 2
 RECORD = ROOT / "tests" / "data" / "verified.toml"
+DEFINITION_MODELS = DATA / "definition_models.toml"
 HEAD = """\
 # What sonnx-verified says of the models of the cases, by their hash: the exit code, and a hash of what does not hold.
 # Written by `make recorded-verdicts`.
@@ -69,7 +71,9 @@ def _report(path: Path, edition: str) -> Report | None:
 
 
 def case_models() -> Iterator[bytes]:
-    """The models of all cases that are one file."""
+    """The models of all cases that are one file, and those of tests/data/definition_models.toml."""
+    for model in tomllib.loads(DEFINITION_MODELS.read_text("utf-8"))["model"]:
+        yield onnx.parser.parse_model(model["text"]).SerializeToString()
     for case in all_cases():
         if case.beside is None:
             text_form = onnx.parser.parse_model if case.language.startswith("onnx") else _text_model
