@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from sonnx.base.threads import THREADS
+
+os.environ.update(dict.fromkeys(THREADS, "1"))  # of BLAS, before a module below loads numpy
 
 from sonnx.cli.main import run
 from sonnx.profile import catalogue

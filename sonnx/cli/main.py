@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sonnx.base.errors import USAGE, Stop, Unfinished, UsageError
-from sonnx.base.escaping import escape, escape_once
+from sonnx.base.escaping import escape_once, short_sentence
 from sonnx.base.suggestions import did_you_mean
 from sonnx.cli import commands
 from sonnx.model.reader import Unreadable
@@ -176,7 +176,7 @@ class _Version(argparse.Action):
 
 
 def _refuse(sentence: str, code: int) -> int:
-    print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    print(f"sonnx: {short_sentence(sentence)}", file=sys.stderr)
     return code
 
 

@@ -74,7 +74,7 @@ def averaged_without_pad(store: Store, call: TermCall) -> TermCall | None:
 
 
 def _is_plain(application: Application) -> bool:
-    """Whether the windows of a pooling are those of its pads."""
+    """Whether pads alone decide the padding of a pooling: auto_pad and ceil_mode have no effect."""
     names = application.names
     rounds_up = names.get("ceil_mode", application.attribute("ceil_mode", 0))
     fits = names.get("auto_pad", application.attribute("auto_pad", "NOTSET"))
@@ -93,13 +93,13 @@ def _touches(source: Term, application: Application, pads: Sequence[int], result
 
 
 def _unpadded(store: Store, padded: Term, pattern: int | None) -> tuple[Term, tuple[int, ...]] | None:
-    """What a term was padded from along its spatial axes, and how many elements were put before and behind each; None
-    where it is another movement.
+    """The term that was padded along its spatial axes, and how many elements were added before and behind each axis;
+    None for any other movement.
 
     Args:
         store: of the terms.
         padded: the term.
-        pattern: of the element that was put there; None for the least of the type.
+        pattern: the bits of the added elements; None for the least element of the type.
     """
     shape, places, filler = padded.shape, padded.places, padded.inputs[-1] if padded.inputs else None
     if padded.operator != "moved" or places is None or shape is None or len(shape) < 3 or filler is None:

@@ -70,26 +70,26 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: ArraySt
             before = application.attribute("linear_before_reset", 0) != 0
             make = partial(gru_weights, W[d], R[d], own_B, before)
             weights = kept(application, f"GRU, direction {d}, {before}", (W, R, B), make)
-            made = gru_sequence(application, X, (state,), weights, step, back)
+            of_direction, last_states = gru_sequence(application, X, (state,), weights, step, back)
         else:
-            made = over_time(X, (state,), step, back)
-        Y.append(made[0])
-        last.append(made[1])
+            of_direction, last_states = over_time(X, (state,), step, back)
+        Y.append(of_direction)
+        last.append(last_states)
     return arranged(layout, Y, last)[: application.outputs]
 
 
 def _require_shapes(directions: int, X: Array, W: Array, R: Array, B: Array | None, h: Array | None) -> None:
     hidden = R.shape[-1] if R.ndim == 3 else -1
-    wanted = [
+    expected = [
         ("W", W, (directions, 3 * hidden, X.shape[-1])),
         ("R", R, (directions, 3 * hidden, hidden)),
         ("B", B, (directions, 6 * hidden)),
         ("initial_h", h, (directions, *X.shape[1:2], hidden)),
     ]
-    for name, values, shape in wanted:
+    for name, values, shape in expected:
         if X.ndim != 3 or (values is not None and values.shape != shape):
-            found = X.shape if values is None else values.shape
-            raise NotExecutable(f"{name} has the shape {found} where {shape} fits an X of shape {X.shape}")
+            actual = X.shape if values is None else values.shape
+            raise NotExecutable(f"{name} has the shape {actual} where {shape} fits an X of shape {X.shape}")
 
 
 def _step(
@@ -143,7 +143,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """
     (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
     application, cell = context.application, RecurrentCell(context)
-    *weights, given = constants("GRU", (W, R, B, lengths))
+    *weights, constant_lengths = constants("GRU", (W, R, B, lengths))
     (own_W, own_R), own_B = required(weights, 2), weights[2]
     backwards = directions_of(application.attribute("direction", "forward"))
     activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
@@ -152,14 +152,14 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         raise NotExecutable("GRU has a bound for 2 activations for each direction only")
     X = X if layout == 0 else cell.swapped(X)
     h = h if h is None or layout == 0 else cell.swapped(h)
-    require_whole_sequences("", given, X.shape[0])
+    require_whole_sequences("", constant_lengths, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
         bias = None if own_B is None else own_B[d]
         step = _step(application, own_W[d], own_R[d], bias, activations[2 * d : 2 * d + 2], cell)
-        made = cell.over_time(X, initial(cell, (h,), d, (X.shape[1], R.shape[2])), step, back)
-        outputs.append(made[0])
-        last.append(made[1])
+        of_direction, last_states = cell.over_time(X, initial(cell, (h,), d, (X.shape[1], R.shape[2])), step, back)
+        outputs.append(of_direction)
+        last.append(last_states)
     return cell.arranged(outputs, last, lambda Y, states: arranged(layout, Y, states))[: application.outputs]
 
 

@@ -45,8 +45,8 @@ FAST_BETA = 0.75
 def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     (X,) = inputs
-    made = parameters(application, X)
-    elements = (element(X, index, *made) for index in np.ndindex(X.shape))
+    parameters_of_node = parameters(application, X)
+    elements = (element(X, index, *parameters_of_node) for index in np.ndindex(X.shape))
     return (from_mpfr(elements, X.dtype, X.shape),)
 
 
@@ -84,8 +84,8 @@ def element(X: Array, index: tuple[int, ...], alpha: float, beta: float, bias: f
         divisor = up.add(bias, up.div(up.mul(alpha, squares), size))
         return down.div(abs(x), up.pow(divisor, to_mpfr(beta)))
 
-    made = round_enclosed(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
-    return -made if is_negative(x) else made
+    quotient = round_enclosed(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
+    return -quotient if is_negative(x) else quotient
 
 
 def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -97,8 +97,8 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]
     and a zero are those of the formula.  Another beta, float64, and what stays open go to the definition.
     """
     (X,) = inputs
-    made = parameters(application, X)
-    if made[1] != FAST_BETA or X.dtype == np.float64 or not X.size:
+    parameters_of_node = parameters(application, X)
+    if parameters_of_node[1] != FAST_BETA or X.dtype == np.float64 or not X.size:
         return define(application, inputs)
     if X.ndim == 2:  # one element for each channel
         return (fast_path(application, [X[:, :, None]])[0][:, :, 0],)
@@ -112,11 +112,11 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]
     for b in range(len(X)):
         for start in range(0, shape[2], step):
             some = slice(start, start + step)
-            values, open_ = _block(elements[b, :, some], *made)
+            values, open_ = _block(elements[b, :, some], *parameters_of_node)
             target[b, :, some] = values
             for c, place in np.argwhere(open_).tolist():
                 index = tuple(int(i) for i in np.unravel_index(start + place, X.shape[2:]))
-                Y[(b, c, *index)] = from_mpfr([element(X, (b, c, *index), *made)], X.dtype, ())[()]
+                Y[(b, c, *index)] = from_mpfr([element(X, (b, c, *index), *parameters_of_node)], X.dtype, ())[()]
                 exact += 1
     application.count(Y.size, exact)
     return (Y,)

@@ -73,11 +73,11 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
         if steps.intervals and usual and intervals_decide(X.dtype, X, *states, *weights):
             make = partial(lstm_weights, W[d], R[d], weights[2])
             gates = kept(application, f"LSTM, direction {d}", (W, R, B), make)
-            made = lstm_sequence(application, X, states, gates, step, back)
+            of_direction, last_states = lstm_sequence(application, X, states, gates, step, back)
         else:
-            made = over_time(X, states, step, back)
-        Y.append(made[0])
-        last.append(made[1])
+            of_direction, last_states = over_time(X, states, step, back)
+        Y.append(of_direction)
+        last.append(last_states)
     return arranged(layout, Y, last)[: application.outputs]
 
 
@@ -125,21 +125,21 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
     application, cell = context.application, RecurrentCell(context)
-    *weights, given = constants("LSTM", (W, R, B, P, lengths))
+    *weights, constant_lengths = constants("LSTM", (W, R, B, P, lengths))
     layout, activations = application.names.get("layout", 0), application.names["activations"]
     backwards = directions_of(application.names["direction"])
     if len(activations) != 3 * len(backwards):
         raise NotExecutable("LSTM has a bound for 3 activations for each direction only")
     X = X if layout == 0 else cell.swapped(X)
     h, c = (value if value is None or layout == 0 else cell.swapped(value) for value in (h, c))
-    require_whole_sequences("LSTM.full-sequences", given, X.shape[0])
+    require_whole_sequences("LSTM.full-sequences", constant_lengths, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
         own = [None if weight is None else weight[d] for weight in weights]
         step = _step(application, own, activations[3 * d : 3 * d + 3], cell)
-        made = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
-        outputs.append(made[0])
-        last.append(made[1])
+        of_direction, last_states = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
+        outputs.append(of_direction)
+        last.append(last_states)
     return cell.arranged(outputs, last, lambda Y, states: arranged(layout, Y, states))[: application.outputs]
 
 

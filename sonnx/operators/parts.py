@@ -113,9 +113,9 @@ def split(application: Application, inputs: Sequence[Array | None]) -> tuple[Arr
     Raises:
         NotExecutable: the input does not have the axis, or the extents do not add up to it.
     """
-    [data], [given] = required(inputs, 1), optional(inputs, 1)
+    [data], [lengths] = required(inputs, 1), optional(inputs, 1)
     axis = _axis(application, data)
-    stated = integer_list(given, "split") if given is not None else application.attribute("split", None)
+    stated = integer_list(lengths, "split") if lengths is not None else application.attribute("split", None)
     extents = list(stated) if stated is not None else _equal(application, data.shape[axis])
     if len(extents) != application.outputs or min(extents) < 0 or sum(extents) != data.shape[axis]:
         text = f"{application.outputs} outputs of extents {extents}, from an axis of extent {data.shape[axis]}"

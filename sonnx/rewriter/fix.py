@@ -37,6 +37,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
 from sonnx.report.check import CheckReport
 from sonnx.report.fix_record import AppliedRewrite, Validation
+from sonnx.report.phrases import place
 from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
@@ -46,6 +47,7 @@ from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.moved_transpositions import may_move
 from sonnx.rewriter.shape_hints import contradicted, hints_of
+from sonnx.rewriter.sizes import breaking, broken, smallest_sizes
 from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import NO_SOURCES, WalkResult, places_of, walk
 
@@ -358,17 +360,17 @@ def _bound(
     if not numbers and not shapes:
         return model, ()
     bound = bind_symbols(model, numbers, shapes)
-    again = _evaluated_alike(bound, report, strict)
-    failed = {
-        (report_finding.rule, report_finding.where)
-        for report_finding in report.findings
-        if report_finding.verdict is Verdict.FAIL
-    }
-    for finding in again.findings:
-        if finding.verdict is Verdict.FAIL and finding.breaks_onnx and (finding.rule, finding.where) not in failed:
-            sizes = {**numbers, **{name: list(shape) for name, shape in shapes.items()}}
-            binding = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
-            raise UsageError(f"{binding} cannot hold: {finding.rule} fails at {finding.where.place}: {finding.actual}")
+    failed, again = broken(report), _evaluated_alike(bound, report, strict)
+    finding = next((each for each in breaking(again) if (each.rule, each.where.place) not in failed), None)
+    if finding is not None:
+        sizes = {**numbers, **{name: list(shape) for name, shape in shapes.items()}}
+        binding = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
+        fitting = smallest_sizes(model, ActiveRules(catalogue.edition_named(report.edition), strict))
+        smallest = ", ".join(f"{quote(name)} of shape {list(shape)}" for name, shape in (fitting or {}).items())
+        raise UsageError(
+            f"{binding} cannot hold: {finding.rule} fails at {place(finding.where)}: {finding.actual}"
+            + (f"; the smallest that fits is {smallest}" if smallest else "")
+        )
     return bound, (*_bindings(numbers), *_input_shapes(model, bound, shapes))
 
 

@@ -126,7 +126,7 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
         if site.invalid and not any(map(about.serves, site.invalid)):
             return False
         only = about.operators
-        if only and (site.node.operator not in only or not site.in_standard_domain):
+        if only and site.qualified_operator not in only:
             return False
         if self.trigger is Trigger.RULE_FAILS:
             return bool(site.failing and site.failing_of(*about.rules))

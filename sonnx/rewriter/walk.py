@@ -305,7 +305,8 @@ class _Rewriting(Struct, dict=True):
         operator = escape(node.operator)
         if site.signature is None:
             return (
-                f"neither sonnx nor the onnx package computes the output shape of {operator}; declare it in value_info"
+                f"neither sonnx nor the onnx package computes the output shape of {operator}, which gives "
+                f"{quote(first_output(node))}; declare it in value_info"
             )
         relied_on = {name for output in site.signature.outputs for name in output.relies}
         broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in relied_on)

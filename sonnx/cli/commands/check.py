@@ -21,6 +21,7 @@ from sonnx.cli.check_reports import (
     require_facts,
     require_report_effect,
 )  # fmt: skip
+from sonnx.cli.forecasts import announced_forecast
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
 from sonnx.cli.reports import has_format
@@ -76,7 +77,9 @@ def check_command(parsed: argparse.Namespace) -> int:
         deliver(json_text(facts_document(results.reports[0], calls)), parsed.facts)
     results.reports = project.stated(results.reports)
     code = TOOL_FAILED if differs else results.exit_code(parsed.accept_assumptions)
-    run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, parsed.docs)
+    whole = has_format(outputs, {"text"}) and not (parsed.quiet or parsed.statistics)
+    forecast = announced_forecast(results.reports, files[0]) if whole and len(files) == 1 else None
+    run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, forecast, parsed.docs)
     deliver_reports(run, outputs, parsed)
     if results.interrupted:
         raise KeyboardInterrupt

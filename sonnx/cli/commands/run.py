@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-f", "--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
     add("--report", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
     add("--jobs", type=amount_argument("threads", largest=MAX_THREADS), metavar="N",
-        help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
+        help="threads for matrix products (default 1); the values do not depend on it")  # fmt: skip
     add_budget_arguments(parser)
     parser.set_defaults(command=run_command)
 
