@@ -1,7 +1,7 @@
 """The validation of the profile: do its files fit together, and do rules and functions of `graph_rules` match?
 
-`problems` yields a sentence for each misfit; the tests and `sonnx selfcheck` require that there are none.  It reads all
-files of the profile, which a check never does.
+`problems` yields a sentence for each misfit; the tests and `sonnx tool selfcheck` require that there are none.  It
+reads all files of the profile, which a check never does.
 """
 
 from __future__ import annotations
@@ -369,7 +369,7 @@ def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
 
 
 def selfcheck() -> tuple[list[str], bool]:
-    """The output of `sonnx selfcheck`, and whether no problem was found."""
+    """The output of `sonnx tool selfcheck`, and whether no problem was found."""
     sentences = list(problems())
     editions = catalogue.editions()
     lines = [

@@ -12,7 +12,7 @@ from sonnx.api.checks import check
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
 from sonnx.checker.report import Report
 from sonnx.cli.project_table import ProjectOptions
 from sonnx.model.files import models_of
@@ -51,7 +51,7 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
             raise UsageError(
                 "--fix needs a file" if name == "-" else f"{quote(str(target))} exists; sonnx fix --force overwrites it"
             )
-        with clock(f"rewriting {name}"):
+        with Progress(f"rewriting {name}"):
             result = fix(name, **{option: options[option] for option in SHARED}, name=name)
         result.write(target)
         sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")

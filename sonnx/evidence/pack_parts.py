@@ -258,7 +258,7 @@ def certified(folder: Path, theorems: Iterable[Theorem]) -> tuple[dict[str, byte
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    with decoding(path, "a manifest that sonnx prove --proofs wrote"):
+    with decoding(path, "a manifest that sonnx theorems --proofs wrote"):
         document: dict[str, Any] = json_value(whole_bytes(path))
         if document["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")

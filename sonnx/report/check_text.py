@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.escaping import escape, plural, quote
 from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.checker.report_builder import edition_notes
 from sonnx.checker.verdicts import Verdict, Where
+from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.check_run import CheckRun
@@ -32,7 +34,7 @@ MORE_PLACES = 3
 """Further places shown for one rule; the JSON report has all."""
 TABLE_FROM = 3
 """Rules with findings from which a table stands before the findings."""
-LABEL_WIDTH = 18
+LABEL_WIDTH = 14
 
 
 def render(run: CheckRun) -> str:
@@ -43,13 +45,13 @@ def render(run: CheckRun) -> str:
 def render_in(style: Style, run: CheckRun) -> str:
     """As `render`, with the colours and the width of a style."""
     if len(run.reports) + len(run.unreadable) == 1:
-        return render_full(run, style)
+        return render_full(run, style, complete=False)
     return "".join(f"{brief(report, style)}\n" for report in run.reports) + total_line(run)
 
 
-def render_full(run: CheckRun, style: Style = PLAIN) -> str:
-    """The whole report of each model, and a line of totals if there are several files."""
-    text = "\n".join(one_report(report, style, run.forecast) for report in run.reports)
+def render_full(run: CheckRun, style: Style = PLAIN, *, complete: bool = True) -> str:
+    """The report of each model, and a line of totals if there are several files; see `one_report`."""
+    text = "\n".join(one_report(report, style, run.forecast, complete=complete) for report in run.reports)
     return f"{text}\n{total_line(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
 
 
@@ -71,8 +73,13 @@ def brief(report: Report, style: Style = PLAIN) -> str:
     return _headline(report, style) + (f": {listed}" if listed else "")
 
 
-def one_report(report: Report, style: Style = PLAIN, forecast: Forecast | None = None) -> str:
-    """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed."""
+def one_report(
+    report: Report, style: Style = PLAIN, forecast: Forecast | None = None, *, complete: bool = True
+) -> str:
+    """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed.
+
+    If it is `complete`, with the notes on every model.
+    """
     groups = grouped(report.roots)
     failures = [finding for group in groups if group[0].verdict is Verdict.FAIL for finding in group]
     dry_run = None if forecast is None else forecast.forecast
@@ -81,7 +88,7 @@ def one_report(report: Report, style: Style = PLAIN, forecast: Forecast | None =
     for findings in groups:
         lines = _group(findings, report.rules[findings[0].rule], report, style)
         blocks.append("\n".join(lines))
-    blocks.append("\n".join(_summary(report, failures, corrected, style, forecast)))
+    blocks.append("\n".join(_summary(report, failures, corrected, style, forecast, complete=complete)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -143,14 +150,12 @@ def _table(
 
 
 def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style) -> Iterator[str]:
+    """What is to be said of a rule, once, then the places of its findings."""
     first = findings[0]
-    yield style.bold(place(first.where))
-    parts = (style.verdict(first.verdict), style.bold(first.rule), show_tags(first.tags), first.actual)
-    yield style.wrapped("  " + "  ".join(filter(None, parts)), LABEL_WIDTH)
-    if first.operands:
-        yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands), style)
+    what = meaning(first, rule) if first.verdict is Verdict.FAIL else ""
+    parts = (style.verdict(first.verdict), style.bold(first.rule), what, show_tags(first.tags))
+    yield style.wrapped("  ".join(filter(None, parts)), LABEL_WIDTH)
     if first.verdict is Verdict.FAIL:
-        yield _line("meaning", meaning(first, rule), style)
         yield _line("requires", first.requires, style)
         yield _line("because", rule.because, style)
         if first.errata:
@@ -170,36 +175,43 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
-    yield from (style.wrapped(line, 11) for line in _others(first, findings[1:]))
+    yield from _places(findings, style)
 
 
 def _line(label: str, text: str, style: Style) -> str:
-    return style.wrapped(f"        {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
+    return style.wrapped(f"    {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
-    """The other places of a rule, equal results together."""
-    alike: dict[str, list[Where]] = {}
-    for finding in others:
-        alike.setdefault(finding.actual, []).append(finding.where)
-    shown = 0
-    for actual, places in list(alike.items())[:MORE_PLACES]:
-        shown += len(places)
-        more = len(places) - MORE_PLACES
-        lines = [*map(place, places[:MORE_PLACES]), *([f"and {more} more"] if more > 0 else [])]
-        if actual != first.actual:
-            lines[-1] += f": {actual}"
-        yield f"    also {lines[0]}"
-        yield from (f"         {line}" for line in lines[1:])
-    if shown < len(others):
-        yield f"    and {plural(len(others) - shown, 'more place')} (--format concise lists them)"
+def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
+    """The places of a rule with what the model states there, those of equal results together."""
+    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Where]] = {}
+    for finding in findings:
+        alike.setdefault((finding.actual, finding.operands), []).append(finding.where)
+    shown, label = 0, "at"
+    for (actual, operands), places in list(alike.items())[:MORE_PLACES]:
+        listed = places[:MORE_PLACES]
+        shown += len(listed)
+        for number, where in enumerate(listed):
+            said = f": {actual}" if number == len(listed) - 1 and actual else ""
+            yield style.wrapped(f"    {style.dim(label.ljust(9))} {style.bold(place(where))}{said}", LABEL_WIDTH)
+            label = ""
+        if operands:
+            yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in operands), style)
+    if shown < len(findings):
+        yield _line("", f"and {plural(len(findings) - shown, 'more place')} (--format concise lists all)", style)
 
 
 # ------------------------------------------------------------------ after the findings
 
 
 def _summary(
-    report: Report, failures: Sequence[Finding], corrected: str, style: Style, forecast: Forecast | None
+    report: Report,
+    failures: Sequence[Finding],
+    corrected: str,
+    style: Style,
+    forecast: Forecast | None,
+    *,
+    complete: bool,
 ) -> Iterator[str]:
     coverage = report.coverage
     if failures:
@@ -217,7 +229,8 @@ def _summary(
     if outside:
         named = operators_outside(failures)
         yield style.wrapped(
-            f"{outside} of {plural(coverage.nodes, 'node')} use operators outside the profile"
+            f"{outside} of {plural(coverage.nodes, 'node')} {_agrees(outside, 'uses an operator', 'use operators')} "
+            "outside the profile"
             + (f": {named}" if named else ""), 2,
         )  # fmt: skip
     if coverage.nodes_not_checked:
@@ -225,11 +238,23 @@ def _summary(
     folded = len(report.findings) - len(report.roots)
     if folded:
         causes = sorted({finding.cause for finding in report.findings if finding.cause})
-        yield style.wrapped(f"{plural(folded, 'more result')} wait for {', '.join(causes)} and are not listed", 2)
+        yield style.wrapped(f"{plural(folded, 'more result waits', 'more results wait')} for {', '.join(causes)} and "
+            f"{_agrees(folded, 'is', 'are')} not listed", 2)  # fmt: skip
     for label, text in project_files(report):
         yield f"{label}: {text}"
-    for note in _folded(report.notes):
+    usual = () if complete else [note for note in report.notes if note in _on_every_model(report)]
+    for note in _folded([note for note in report.notes if note not in usual]):
         yield style.dim(style.wrapped(f"note: {note}", 6))
+    if usual:
+        yield style.dim(f"{plural(len(usual), 'note')} on every model under this edition: --full")
+
+
+def _agrees(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many
+
+
+def _on_every_model(report: Report) -> Sequence[str]:
+    return tuple(edition_notes(catalogue.edition_named(report.edition)))
 
 
 def _folded(notes: Sequence[str]) -> Iterator[str]:
@@ -250,4 +275,4 @@ def total_line(run: CheckRun) -> str:
     words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
     order = (*Verdict, *(reason.word for reason in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
-    return f"{len(words)} files: {', '.join(numbers)}\n"
+    return f"{plural(len(words), 'file')}: {', '.join(numbers)}\n"

@@ -39,11 +39,11 @@ class EditionDifferenceReport(EditionDifference, Rendered, frozen=True):
         after = catalogue.editions().editions[self.after]
         changes = sum(model.changes for model in self.models)
         return Document(
-            command="diff-edition",
+            command="rules",
             title="difference of two editions",
             subject=f"edition {self.before} -> {self.after}",
             headline=self.conditions.limited(
-                f"{changes} of {plural(len(self.models), 'verdict')} on models change" if self.models
+                f"{plural(changes, 'verdict changes', 'verdicts change')}, of {plural(len(self.models), 'model')}" if self.models
                 else f"{plural(len(self.changed), 'statement')} changed"
             ),
             code=self.exit_code,

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper
 
-from sonnx.cli.commands import run as run_command
+from sonnx.base.progress import Progress
 from sonnx.cli.main import run
 from sonnx.executor import tensor_files
 from sonnx.executor.distance import first_difference
@@ -306,14 +306,11 @@ def test_jobs_come_too_late_where_numpy_is_loaded(capsys):
     assert "numpy has its threads already" in capsys.readouterr().err
 
 
-def test_progress_is_shown_on_a_terminal_and_wiped_away(monkeypatch, capsys):
-    monkeypatch.setattr(run_command, "QUIET_SECONDS", -1.0)
-    order = ["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]
-    assert run(order) == 0
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert run(order) == 0
-    assert capsys.readouterr().err == "\r\x1b[Knode 1 of 1: Max\r\x1b[K"
+def test_each_node_is_a_step_of_the_progress(monkeypatch, capsys):
+    steps = []
+    monkeypatch.setattr(Progress, "__call__", lambda self, step: steps.append((self.task, step)))
+    assert run(["run", "max.onnx", "--input", "a=a.npy", "--input", "b.npz"]) == 0
+    assert steps == [("running max.onnx", "node 1 of 1: Max")]
 
 
 def test_an_interrupt_leaves_nothing(monkeypatch):

@@ -125,7 +125,7 @@ def test_no_identifier_is_lost_or_used_twice(
         text, [*rules, *(each for each in rules if each.slug == "Max.broadcastable")]
     )
     monkeypatch.setattr(profile_validation, "register", lambda: f"{text}{used}")
-    assert run(["selfcheck"]) == 1
+    assert run(["tool", "selfcheck"]) == 1
     assert capsys.readouterr().out.count("The requirement identifier Max/broadcastable is listed twice") == 1
 
 

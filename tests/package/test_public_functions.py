@@ -105,7 +105,7 @@ def test_a_run_maps_outputs_to_values(fine: Path, tmp_path: Path, capsys: pytest
     np.save(tmp_path / "a.npy", INPUTS["a"])
     given = f"a={tmp_path / 'a.npy'}"
     assert report.to_text() == printed(capsys, "run", str(fine), "--input", given)
-    assert report.to_json() == printed(capsys, "run", str(fine), "--input", given, "--report", "json")
+    assert report.to_json() == printed(capsys, "run", str(fine), "--input", given, "--format", "json")
     assert sonnx.run(fine, input_files=[given]).to_text() == report.to_text()
 
 

@@ -9,11 +9,11 @@ from sonnx.api.checks import check_files, facts_document
 from sonnx.base.errors import TOOL_FAILED
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
-from sonnx.base.progress import StatusLine
+from sonnx.base.progress import Progress
 from sonnx.base.reported import json_text
 from sonnx.checker.checked_calls import CheckedCall
 from sonnx.checker.options import BatchOptions
-from sonnx.cli.arguments import with_date
+from sonnx.cli.arguments import subject_of, with_date
 from sonnx.cli.check_reports import (
     add_report_options,
     check_outputs,
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("models", nargs="+", metavar="MODEL", help="a model file, a folder or a pattern; - is standard input")
     add_options(parser, BatchOptions)
     add("--fix", action="store_true",
-        help="rewrite each model into MODEL.fixed.onnx and print what was done and what is left")  # fmt: skip
+        help="rewrite each model into MODEL.fixed.onnx; prints what was done and what is left")  # fmt: skip
     add("--verified", action="store_true",
         help="also run the program that make verified builds from the specification; exit 4 if it differs")  # fmt: skip
     add_report_options(parser)
@@ -63,8 +63,8 @@ def check_command(parsed: argparse.Namespace) -> int:
     outputs = check_outputs(parsed, files)
     values |= {"hashed": has_format(outputs, HASHED) or parsed.facts is not None, "drawn": has_format(outputs, DRAWN)}
     calls = None if parsed.facts is None else list[CheckedCall]()
-    with StatusLine() as line:
-        options = BatchOptions(**values, progress=line)
+    with Progress(f"checking {subject_of(parsed.models)}", quiet=parsed.quiet) as progress:
+        options = BatchOptions(**values, progress=progress)
         if calls is not None:
             require_facts(parsed, files, options, outputs)
         results = check_files(parsed.models, files, options, calls)
