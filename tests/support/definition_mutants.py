@@ -18,7 +18,7 @@ from typing import Any
 
 from sonnx.profile import catalogue
 from tests.support.paths import DATA, ROOT
-from tests.support.verified_check import AT_ONCE, digest, models, of_program
+from tests.support.verified_check import AT_ONCE, digest, models, of_program, write_weights
 
 RANDOM = 200
 """Random models beside those of the tests."""
@@ -83,6 +83,7 @@ def main() -> int:
     results: list[str] = []
     with tempfile.TemporaryDirectory() as temporary:
         cases = Path(temporary)
+        write_weights(cases)
         for index, data in enumerate(dict.fromkeys(models(RANDOM))):
             (cases / f"{index}.onnx").write_bytes(data)
         expected = said_of_cases(built / "sonnx-verified", cases)

@@ -73,7 +73,8 @@ def _report(path: Path, edition: str) -> Report | None:
 def case_models() -> Iterator[bytes]:
     """The models of all cases that are one file, and those of tests/data/definition_models.toml."""
     for model in tomllib.loads(DEFINITION_MODELS.read_text("utf-8"))["model"]:
-        yield onnx.parser.parse_model(model["text"]).SerializeToString()
+        text = model["text"].strip()
+        yield (onnx.parser.parse_model if text.startswith("<") else _text_model)(text).SerializeToString()
     for case in all_cases():
         if case.beside is None:
             text_form = onnx.parser.parse_model if case.language.startswith("onnx") else _text_model
@@ -99,6 +100,11 @@ def models(count: int) -> Iterator[bytes]:
             yield model.proto().SerializeToString()
         except (ValueError, TypeError):  # a changed constant that onnx cannot write
             continue
+
+
+def write_weights(folder: Path) -> None:
+    """Write the file of external data that models of tests/data/definition_models.toml name."""
+    (folder / "weights.bin").write_bytes(bytes(16))
 
 
 def _text_model(text: str) -> onnx.ModelProto:
@@ -130,6 +136,7 @@ def damaged(originals: Sequence[bytes], count: int) -> Iterator[bytes]:
 def compare(program: Path, contents: Iterator[bytes], edition: str, folder: Path) -> tuple[Counter[str], list[str]]:
     """How many models, findings and unreadable files there were, and a line for each model that differs."""
     counts, differing, waiting = Counter[str](), list[str](), list[Path]()
+    write_weights(folder)
 
     def flush() -> None:
         for path, native in zip(waiting, of_program(program, waiting, edition) if waiting else [], strict=True):
@@ -171,6 +178,7 @@ def _has_functions(path: Path) -> bool:
 def record(program: Path, edition: str, folder: Path) -> int:
     """Write what the program says of the cases; how many there are."""
     contents = list(dict.fromkeys(case_models()))
+    write_weights(folder)
     paths = [folder / f"{index}.onnx" for index in range(len(contents))]
     for path, data in zip(paths, contents, strict=True):
         path.write_bytes(data)
