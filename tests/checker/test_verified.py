@@ -15,7 +15,7 @@ import pytest
 from sonnx.profile import catalogue
 from tests.support.cases import spread
 from tests.support.paths import ROOT
-from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program
+from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program, write_weights
 
 PROGRAM = ROOT / "build" / "verified" / "sonnx-verified"
 EDITION = catalogue.editions().default
@@ -30,6 +30,7 @@ def test_the_check_says_what_the_program_said_of_the_cases(tmp_path: Path) -> No
     known = answers.keys() & recorded.keys()
     assert len(known) > len(answers) * 0.8, "tests/data/verified.toml is old: make verified recorded-verdicts"
     path = tmp_path / "model.onnx"
+    write_weights(tmp_path)
     for name in sorted(known):
         path.write_bytes(answers[name])
         found = of_check(path, EDITION)

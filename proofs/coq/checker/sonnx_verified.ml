@@ -108,7 +108,7 @@ let check_file tables edition name path =
 let worst codes = List.find (fun c -> List.mem c codes) [4; 2; 1; 3; 0]
 
 let () =
-  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
+  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 22; space_overhead = 300 };
   let newest = List.fold_left max "" (Editions.names Tables.editions) in
   let rec arguments edition models = function
     | "--edition" :: e :: rest -> arguments e models rest

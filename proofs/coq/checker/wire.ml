@@ -10,7 +10,9 @@ exception Malformed of string
 type scalar = Int32 | Int64 | Uint64 | Enum of int list | Single | Double | Text | Data
 type kind = Scalar of scalar | Inner of string
 type field = { name : string; kind : kind; repeated : bool; union : string; slot : int }
-type description = { by_number : field option array; by_name : (string, int) Hashtbl.t; fields : field list }
+(* [quick] has the slots of names that were asked for, by the place of the text in memory: most are constants of the program. *)
+type description = { by_number : field option array; by_name : (string, int) Hashtbl.t; fields : field list;
+                     mutable quick : (string * int) list }
 
 type item =
   | Number of int64
@@ -138,7 +140,13 @@ let rec read descriptions (b : bytes_) (m : message) start stop depth =
   done
 
 (* What a message says, by the names of fields. *)
-let slot m name = try Hashtbl.find m.description.by_name name with Not_found -> failwith ("the format has no field " ^ name)
+let most_quick = 40
+let slot m name =
+  let d = m.description in
+  try List.assq name d.quick with Not_found ->
+    let found = try Hashtbl.find d.by_name name with Not_found -> failwith ("the format has no field " ^ name) in
+    if List.compare_length_with d.quick most_quick < 0 then d.quick <- (name, found) :: d.quick;
+    found
 let all m name = List.rev m.values.(slot m name)
 let has m name = m.values.(slot m name) <> []
 let last m name = match m.values.(slot m name) with v :: _ -> Some v | [] -> None
