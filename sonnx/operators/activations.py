@@ -117,13 +117,14 @@ def hard_sigmoid(alpha: float, beta: float) -> ElementFunction:
     return of_element
 
 
-def _alpha_and_beta(application: Application) -> tuple[float, float]:
+def alpha_and_beta(application: Application) -> tuple[float, float]:
+    """The slope and the height of a call of HardSigmoid."""
     return application.parameter("alpha"), application.parameter("beta")
 
 
 def define_hard_sigmoid(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type and shape of X."""
-    return (each(hard_sigmoid(*_alpha_and_beta(application)), inputs[0]),)
+    return (each(hard_sigmoid(*alpha_and_beta(application)), inputs[0]),)
 
 
 def hard_sigmoid_kernel(application: Application) -> Kernel:
@@ -131,7 +132,7 @@ def hard_sigmoid_kernel(application: Application) -> Kernel:
 
     The product of two doubles is exact in no wider type, so double goes to the definition.
     """
-    alpha, beta = _alpha_and_beta(application)
+    alpha, beta = alpha_and_beta(application)
 
     def approximate(x: Array, out: Any) -> None:
         np.multiply(x, alpha, out=out)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from sonnx.checker.report import Report
+from sonnx.report.fix_forecast import Forecast
 
 
 class CheckRun(Struct, frozen=True):
@@ -20,5 +21,9 @@ class CheckRun(Struct, frozen=True):
     """The exit code of the run."""
     accept_assumptions: bool = False
     """Whether assumptions on run-time values count as holding."""
+    new_only: bool = False
+    """Whether the code is that of the findings that the baseline does not have."""
+    forecast: Forecast | None = None
+    """What `sonnx fix` leaves of the model, where there is one and a dry run was asked for."""
     docs: str = ""
     """The address of a site with the pages of the rules, "" for no links."""

@@ -31,6 +31,7 @@ from sonnx.profile.index import (
     rules_by_slug,
     rules_in_force,
 )
+from sonnx.profile.requirement_identifiers import withdrawal
 from sonnx.profile.rewrites import OUTSIDE, operator_titles, rewrite_titles
 from sonnx.profile.signature import active_condition, every_rule, signature
 from sonnx.report.theorem_explanation import theorem_facts, theorem_named
@@ -106,6 +107,8 @@ def explanation(name: str) -> Explanation:
         return Explanation(name, theorem=theorem)
     if not any(statuses.values()):
         hint = did_you_mean(name, {*names_of_rules(), *catalogue.errata(), *catalogue.operators_outside()})
+        if sentence := withdrawal(name):
+            raise UsageError(sentence)
         raise UsageError(f"nothing is named {name!r}{hint or '; `sonnx rules` lists rules, tags and operators'}")
     unwritten = ", ".join(f"{status} in {edition}" for edition, status in statuses.items() if status)
     return Explanation(name, unwritten=unwritten)
@@ -277,12 +280,10 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str]]:
-    """The statements of a derived rule before the versions of the operator that changed it.
-
-    The statement about an element type names its version, so it is left out.
-    """
+    """The statements of a derived rule before the versions of the operator that changed it, but for listed types."""
     default, later, last = catalogue.editions().default, 0, (rule.statement, rule.kind)
-    for version in sorted(described.versions, reverse=True) if not rule.slug.endswith("-allowed") else ():
+    typed = described.type_rules
+    for version in sorted(described.versions, reverse=True) if rule.name not in typed else ():
         candidate = signature(described.name, version, default)
         for older in [each for each in candidate.rules if each.slug == rule.slug] if candidate else ():
             if (older.statement, older.kind) != last:

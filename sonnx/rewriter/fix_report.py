@@ -105,6 +105,16 @@ class FixResult(Struct, Rendered, frozen=True):
         """The findings of the new model that do not follow from another one, by rule and verdict."""
         return tuple(map(self._remaining, grouped(self.after.roots)))
 
+    @property
+    def causes(self) -> Mapping[str, int]:
+        """The reasons for which several values, over all rules, have no shape, with the number of findings."""
+        counts = Counter(
+            self.unknown_shapes[finding.where.name]
+            for finding in self.after.roots
+            if finding.where.kind == "value" and finding.where.name in self.unknown_shapes
+        )
+        return {reason: number for reason, number in counts.most_common() if number > 1}
+
     def _remaining(self, findings: list[Finding]) -> RemainingFindings:
         reasons: dict[str, tuple[Finding, ...]] = {}
         for finding in findings:
@@ -147,7 +157,7 @@ def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[s
     rules = sorted({rule for rewrite in applied for rule in rewrite.rules})
     yield f"{applied[0].title} ({len(applied)})" + (f", for {', '.join(rules)}" if rules else "")
     if applied[0].theorem:
-        yield f"  values unchanged by theorem {applied[0].theorem}: sonnx prove --select {applied[0].theorem}"
+        yield f"  values unchanged by theorem {applied[0].theorem}: sonnx theorems --select {applied[0].theorem}"
     notes = sorted({rewrite.changes for rewrite in applied} - {""})
     yield from (f"  note: {escape(changes)}" for changes in notes[:shown])
     for applied_rewrite in applied[:shown]:
@@ -181,7 +191,10 @@ def _summary(result: FixResult) -> Iterator[str]:
     outside = operators_outside(result.after.findings)
     if outside:
         yield f"operators left that are outside the profile: {outside}"
+    for reason, number in result.causes.items():
+        yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
+        yield f"grade: {result.validation.grade}"
         yield f"nodes: {_nodes(result)}"
         yield result.validation.sentence
 
@@ -234,6 +247,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
+    yield "grade", str(result.validation.grade)
     yield "nodes", _nodes(result)
     outside = operators_outside(result.after.findings)
     if outside:

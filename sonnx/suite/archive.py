@@ -19,7 +19,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Struct, json
 
-from sonnx.base.errors import NOT_JSON, BadInput
+from sonnx.base.decoding import decoding
+from sonnx.base.errors import BadInput
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import regular_bytes, sha256, whole_bytes
 from sonnx.base.reported import HIDDEN, Result, json_text, reported
@@ -227,42 +228,35 @@ def read_suite(folder: Path) -> Suite:
         BadInput: it is not there, or is of another form or format.
     """
     path = folder / "suite.json"
-    try:
+    if not path.exists():
+        reason = ", but a file" if folder.is_file() else ": it has no suite.json"
+        raise BadInput(f"{quote(str(folder))} is not the folder of a suite{reason}")
+    with decoding(path, "the description of a suite"):
         data = json.decode(whole_bytes(path, MAX_ARCHIVE))
         if not isinstance(data, dict) or data.get("format") != 1:
             raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
-    except NotADirectoryError:
-        raise BadInput(f"{quote(str(folder))} is not the folder of a suite, but a file") from None
-    except FileNotFoundError:
-        raise BadInput(f"{quote(str(folder))} is not the folder of a suite: it has no suite.json") from None
-    except NOT_JSON as error:
-        raise BadInput(f"{quote(str(path))} is not the description of a suite: {error}") from None
 
 
 def read_cases(suite: Suite, operator: str) -> Iterator[StoredCase | str]:
     """The cases of an operator; a sentence in place of each that is incomplete or changed."""
     path = Path(suite.folder) / f"{operator}.zip"
     try:
-        data = regular_bytes(path, MAX_ARCHIVE)
-        changed = sha256(data) != suite.archives.get(path.name)
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_ARCHIVE:
-                yield f"{path.name} has files of more than {MAX_ARCHIVE} bytes in all"
-                return
-            names: dict[str, list[str]] = {}
-            for name in archive.namelist():
-                names.setdefault(name.partition("/")[0], []).append(name)
-            for folder, files in names.items():
-                yield _checked(folder, {name.partition("/")[2]: archive.read(name) for name in files})
-    except FileNotFoundError:
-        yield f"{path.name} is missing"
+        with decoding(path.name, "an archive of cases"):
+            data = regular_bytes(path, MAX_ARCHIVE)
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                if sum(entry.file_size for entry in archive.infolist()) > MAX_ARCHIVE:
+                    yield f"{path.name} has files of more than {MAX_ARCHIVE} bytes in all"
+                    return
+                names: dict[str, list[str]] = {}
+                for name in archive.namelist():
+                    names.setdefault(name.partition("/")[0], []).append(name)
+                for folder, files in names.items():
+                    yield _checked(folder, {name.partition("/")[2]: archive.read(name) for name in files})
+    except BadInput as reason:
+        yield str(reason) if path.exists() else f"{path.name} is missing"
         return
-    except (OSError, BadInput, zipfile.BadZipFile, NotImplementedError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        yield f"{path.name} cannot be read: {reason}"
-        return
-    if changed:
+    if sha256(data) != suite.archives.get(path.name):
         yield f"{path.name} is not the archive that suite.json describes"
 
 
@@ -312,9 +306,10 @@ def _checked(folder: str, files: dict[str, bytes]) -> StoredCase | str:
     if "case.json" not in files:
         return f"{folder}: case.json is missing"
     try:
-        case = json.decode(files.pop("case.json"), type=Case)
-    except NOT_JSON as error:
-        return f"{folder}: case.json is not the description of a case: {error}"
+        with decoding(f"{folder}/case.json", "the description of a case"):
+            case = json.decode(files.pop("case.json"), type=Case)
+    except BadInput as reason:
+        return str(reason)
     if case.id != folder or files.keys() != case.digests.keys():
         return f"{folder}: the files are not those that case.json lists"
     wrong = [name for name, content in files.items() if sha256(content) != case.digests[name]]

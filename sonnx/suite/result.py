@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Struct, ValidationError, convert, structs
+from msgspec import Struct, convert, structs
 
-from sonnx.base.errors import Unfinished, UsageError
+from sonnx.base.decoding import decoding
+from sonnx.base.errors import BadInput, Unfinished
 from sonnx.base.escaping import escape, plural, quote, shortened
 from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
@@ -274,12 +275,11 @@ def read_run(name: str, content: bytes) -> SuiteRun:
     """The run that a JSON report describes.
 
     Raises:
-        UsageError: it is no such report, or not of this version; the exit code and the format follow from the rest.
+        BadInput: it is no such report, or not of this version; the exit code and the format follow from the rest.
     """
-    try:
+    with decoding(name, "a JSON report of sonnx suite run"):
         run = convert(json_value(content), SuiteRun)
-    except (ValueError, ValidationError) as error:
-        raise UsageError(f"{quote(name)} is not a JSON report of sonnx suite run: {error}") from None
-    if run.to_json().rstrip("\n") != content.decode("utf-8").rstrip("\n"):
-        raise UsageError(f"{quote(name)} is not as this version of sonnx suite run --format json writes it")
+        same = run.to_json().rstrip("\n").encode() == content.rstrip(b"\n")
+    if not same:
+        raise BadInput(f"{quote(name)} is not as this version of sonnx suite run --format json writes it")
     return run

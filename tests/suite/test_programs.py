@@ -181,7 +181,7 @@ def test_every_case_that_is_changed_or_incomplete_is_named(suite: Path, tmp_path
     ("content", "said"),
     [
         (None, "Constant.zip is missing"),
-        (b"", "Constant.zip cannot be read: File is not a zip file"),
+        (b"", "'Constant.zip' is not an archive of cases: File is not a zip file"),
         (archive_of(()), "Constant.zip is not the archive that suite.json describes"),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_changed_archive_and_a_folder_that_is_no_suite_are_told(suite: Suite, 
     (tmp_path / "Relu.zip").write_bytes(b"PK")
     [said] = read_cases(read_suite(tmp_path), "Relu")
     assert isinstance(said, str)
-    assert said.startswith("Relu.zip cannot be read")
+    assert said.startswith("'Relu.zip' is not an archive of cases: ")
 
 
 def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:

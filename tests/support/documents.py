@@ -22,7 +22,7 @@ from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBound
 from sonnx.checker.conditions import MODEL, Conditions, DeviationDay, StatedDeviations, StatedTailoring
 from sonnx.checker.deviation_records import Applied, DeviationRecord
 from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference, UnreadableModel
-from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
+from sonnx.checker.report import Baseline, Count, Coverage, Finding, GoneFinding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.changes import ModelChanges
@@ -111,16 +111,21 @@ RULES = {
     "explicit-shape": Rule("explicit-shape", "value", "restriction", "Shapes are stated.", "Memory is planned.",
                            "Declare it.", "Text, GR2", errata=("shape-one", "shape-two")),
 }  # fmt: skip
-NODE = Where("graph/node[4]", "node", "conv1", "Max", 13)
+NODE = Where("graph/node[4]", "node", "conv1", "Max", 13, "c1")
 VALUE = Where("graph/value_info[2]", "value", "")
 FINDINGS = (
     Finding("no-sparse-tensor", Verdict.FAIL, VALUE, "w is sparse", "dense tensors",
             tags=(Tag("2025-10", "GR1", "Transient"), Tag("2025-11", "E1", "Link"))),
     Finding("Max.same-shape", Verdict.UNDECIDED, NODE, "A is [2]", "", True, (), "Max.broadcastable",
-            (("A", "'x'"), ("B", "'y'")), "axes = [1]"),
-    Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7"),
+            (("A", "'x'"), ("B", "'y'")), "axes = [1]", state="new"),
+    Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7",
+            state="unchanged"),
     Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape", errata=("dequantize-int32-only",)),
 )  # fmt: skip
+GONE = (
+    GoneFinding("Max.same-shape", Verdict.FAIL, NODE, "A was [7]"),
+    GoneFinding("explicit-shape", Verdict.UNDECIDED, Where("graph/input[0]", "value", "z", "", None), "z had no shape"),
+)
 DEVIATIONS = (
     DeviationRecord(
         "record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)
@@ -141,6 +146,7 @@ def full_report() -> Report:
         (("b", ("batch", "?", "4")),), None,
         Tailoring("t.toml", digest("e"), "Project", "2025-10", True, (), ()),
         Applied("d.toml", digest("f"), date(2026, 5, 6), DEVIATIONS),
+        Baseline("old.json", digest("a"), 3, 1, GONE),
     )  # fmt: skip
 
 
@@ -157,6 +163,7 @@ def other_report() -> Report:
         "other.onnx", OTHER, Verdict.PASS, (), (), Coverage(0, 0, 0, 0, 0, 0), (), {},
         tailoring=Tailoring("u.toml", digest("1"), "Company", "2026-08", False, (), ()),
         deviations=Applied("g.toml", digest("2"), date(2027, 8, 9), ()),
+        baseline=Baseline("older.json", digest("9"), 0, 2, ()),
     )  # fmt: skip
 
 

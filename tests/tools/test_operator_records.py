@@ -22,9 +22,9 @@ def test_counts_are_replaced() -> None:
     counts = {group.id: dict(group.rules) for group in record.groups if group.rules}
     assert operator_records.with_counts(text, MutationTest(record.mutants, (), counts)) == text
     first = next(iter(counts))
-    changed = operator_records.with_counts(text, MutationTest(7, (), {first: {**counts[first], "Zero.T-allowed": 3}}))
+    changed = operator_records.with_counts(text, MutationTest(7, (), {first: {**counts[first], "Zero.X-type": 3}}))
     assert "\nmutants = 7\n" in changed
-    assert '\n"Zero.T-allowed" = 3\n' in changed
+    assert '\n"Zero.X-type" = 3\n' in changed
     assert len(changed.splitlines()) == len(text.splitlines()) + 1
 
 
