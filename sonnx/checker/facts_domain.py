@@ -145,7 +145,12 @@ class FactsDomain:
         """The results of all rules about a call, and the names of the open ones."""
         rules, listing, views = self.rules, self._listing, Views(names)
         own = self.own_results(signature, demands, views)
-        operands = _operand_results(call, signature, rules, names)
+        if not _has_dense_operands(names):
+            operands = list(_operand_results(call, signature, rules, names))
+        elif demands.dense is None:
+            operands = demands.dense = list(_operand_results(call, signature, rules, names))
+        else:
+            operands = demands.dense
         absent = [] if call.status == "planned" else _parameter_results(call, signature, rules, names)
         key = demands.of_groups(views), listing.full
         groups = demands.groups.get(key)
@@ -237,6 +242,16 @@ def _input_results(call: Call, signature: Signature, rules: ActiveRules) -> Iter
                 result = condition.result(Views({"input": {"connected": connected}}))
                 instead = f"; {formal.instead}" if formal.instead else ""
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
+
+
+def _has_dense_operands(names: Mapping[str, Any]) -> bool:
+    """Whether each operand is a dense tensor, as far as it is stated."""
+    for value in names.values():
+        facts = value if type(value) is tuple else (value,)
+        for one in facts:
+            if type(one) is TensorFacts and one.kind not in DENSE:
+                return False
+    return True
 
 
 def _operand_results(

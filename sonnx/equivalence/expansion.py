@@ -35,6 +35,9 @@ from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import is_executable, operator_facts
 
 MICROSOFT = "com.microsoft"
+CHAINS = frozenset({("", "Sum"), ("", "Mean")})
+"""Operators of any number of inputs that are a chain of Add."""
+LINEAR = ("ai.onnx.ml", "LinearRegressor")
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
@@ -89,6 +92,12 @@ class Expansion:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
         if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
             return None
+        if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
+            return self._chain(visit, place)
+        if operator == LINEAR:
+            return self._linear(visit, place)
+        if operator == ("", "Gemm"):
+            return self._scaled_product(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
@@ -241,6 +250,82 @@ class Expansion:
         places = np.where(found == ZERO, movements.size(first), found).reshape(-1)
         term = movements.moved(self.store, [first, zero] if (found == ZERO).any() else [first], places, found.shape)
         place.define(visit.node.outputs[0], term)
+
+    def _chain(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Sum or Mean of several values: Add for each further one, and Div, over the reals."""
+        node, terms = visit.node, place.values(visit.inputs)
+        is_mean = node.operator == "Mean"
+        if not node.inputs or not all(node.inputs) or any(term is None or not term.is_float for term in terms):
+            return None
+        if len(node.inputs) == 1:
+            return [Node(node.name, "Identity", "", "", node.inputs, node.outputs, ())]
+        nodes, value = [], node.inputs[0]
+        for index, name in enumerate(node.inputs[1:]):
+            result = f"{node.outputs[0]} (sum {index})"
+            nodes.append(Node("", "Add", "", "", (value, name), (result,), ()))
+            value = result
+        if is_mean:
+            number = self._number(str(len(node.inputs)), {}, terms[0], place)
+            if number is None:
+                return None
+            nodes.append(Node("", "Div", "", "", (value, number), (f"{node.outputs[0]} (mean)",), ()))
+            value = nodes[-1].outputs[0]
+        self.store.assume(MEANING.format(node.operator))
+        last = Node(node.name, "Identity", "", "", (value,), (node.outputs[0],), ())
+        self.results.append(PassedOn(last, node.operator, elementwise=True))
+        return [*nodes, last]
+
+    def _scaled_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Gemm of varying matrices with factors: products with them over the reals; None without a factor, and where a
+        matrix is constant, whose elements take the factor.
+        """
+        node, terms = visit.node, place.values(visit.inputs)
+        values = {attribute.name: attribute.value for attribute in node.attributes}
+        scaled = any(values.get(name, 1.0) != 1 for name in ("alpha", "beta"))
+        if not scaled or any(values.get(name) for name in ("transA", "transB", "broadcast")):
+            return None
+        if any(term is None or term.is_constant or not term.is_float for term in terms[:2]):
+            return None
+        attributes, output = {attribute.name: attribute for attribute in node.attributes}, node.outputs[0]
+        factors = [self._number(f"${name}|1.0", attributes, terms[0], place) for name in ("alpha", "beta")]
+        nodes = [Node("", "MatMul", "", "", node.inputs[:2], (f"{output} (product)",), ())]
+        value = nodes[-1].outputs[0]
+        if values.get("alpha", 1.0) != 1:
+            nodes.append(Node("", "Mul", "", "", (value, factors[0] or ""), (f"{output} (scaled)",), ()))
+            value = nodes[-1].outputs[0]
+        if len(node.inputs) > 2 and node.inputs[2]:
+            bias = node.inputs[2]
+            if values.get("beta", 1.0) != 1:
+                nodes.append(Node("", "Mul", "", "", (bias, factors[1] or ""), (f"{output} (bias)",), ()))
+                bias = nodes[-1].outputs[0]
+            nodes.append(Node("", "Add", "", "", (value, bias), (f"{output} (sum)",), ()))
+            value = nodes[-1].outputs[0]
+        last = Node(node.name, "Identity", "", "", (value,), (output,), ())
+        self.results.append(PassedOn(last, "Gemm"))
+        return [*nodes, last]
+
+    def _linear(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """LinearRegressor: Gemm with the coefficients and the intercepts, over the reals."""
+        node, [first] = visit.node, place.values(visit.inputs)
+        values = {attribute.name: attribute.value for attribute in node.attributes}
+        targets, coefficients = values.get("targets", 1), values.get("coefficients")
+        if first is None or first.shape is None or len(first.shape) != 2 or first.facts.type != "float":
+            return None
+        if values.get("post_transform", "NONE") != "NONE" or not isinstance(coefficients, tuple):
+            return None
+        intercepts: Any = values.get("intercepts") or (0.0,) * int(targets)
+        if len(coefficients) != targets * first.shape[1] or len(intercepts) != targets:
+            return None
+        matrix = np.array(coefficients, np.float32).reshape(targets, first.shape[1]).T
+        names = [
+            self._constant(f"{node.outputs[0]} ({role})", array, place)
+            for role, array in (("coefficients", matrix), ("intercepts", np.array(intercepts, np.float32)))
+        ]
+        product = f"{node.outputs[0]} (product)"
+        self.store.assume(MEANING.format("ai.onnx.ml.LinearRegressor"))
+        last = Node(node.name, "Identity", "", "", (product,), (node.outputs[0],), ())
+        self.results.append(PassedOn(last, "ai.onnx.ml.LinearRegressor"))
+        return [Node("", "Gemm", "", "", (*node.inputs, *names), (product,), ()), last]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""

@@ -159,7 +159,16 @@ def render_folder(run: CheckRun) -> dict[str, str]:
         "check.html", title=f"sonnx: {document.headline}", contents=listed, unreadable=reasons, models=(), code=run.code
     )
     pages = {
-        name: render(CheckRun([report], code=report.exit_code(), docs=run.docs))
+        name: render(
+            CheckRun(
+                [report],
+                {},
+                report.exit_code(run.accept_assumptions, run.new_only),
+                run.accept_assumptions,
+                run.new_only,
+                run.docs,
+            )
+        )
         for name, report in zip(names, run.reports, strict=True)
     }
     return {"index.html": index, **pages}
@@ -205,6 +214,7 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
         "tiles": list(_tiles(report, len(failing) + unlisted, len({finding.rule for finding in failing}))),
         "failures": len(failing) + unlisted,
         "command": fix_command(report)[0] if failing else "",
+        "gone": [f"{case.verdict} {case.criterion}, {case.at}: {case.message}" for case in section.gone],
         "gaps": list(_gaps(report)),
         "filter": finding_filter,
         "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in section.findings],
@@ -225,7 +235,9 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
 
 
 def _tiles(report: Report, failures: int, rules: int) -> Iterator[tuple[str, str]]:
-    coverage = report.coverage
+    coverage, since = report.coverage, report.baseline
+    if since is not None:
+        yield f"{since.new} new", f"{since.unchanged} unchanged, {len(since.gone)} gone since {since.file}"
     yield f"{rules}", f"{'rule fails' if rules == 1 else 'rules fail'}, at {plural(failures, 'place')}"
     evaluated = f"applicable rules evaluated everywhere; {coverage.known} known"
     yield f"{coverage.evaluated} of {coverage.applicable}", evaluated

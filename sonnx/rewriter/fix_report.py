@@ -194,6 +194,7 @@ def _summary(result: FixResult) -> Iterator[str]:
     for reason, number in result.causes.items():
         yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
+        yield f"grade: {result.validation.grade}"
         yield f"nodes: {_nodes(result)}"
         yield result.validation.sentence
 
@@ -246,6 +247,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
+    yield "grade", str(result.validation.grade)
     yield "nodes", _nodes(result)
     outside = operators_outside(result.after.findings)
     if outside:
