@@ -175,7 +175,8 @@ def test_a_folder_has_an_index_and_a_page_for_each_model(various: list[str], cap
         assert all(" ".join(each["message"].split()) in " ".join(page.text.split()) for each in report["findings"])
     counted = Counter(finding["rule"] for report in document["reports"] for finding in report["findings"]
                       if finding["because_of"] is None)  # fmt: skip
-    assert all(f"{rule} " in " ".join(index.text.split()) for rule in counted), "the index has the findings by rule"
+    assert counted
+    assert all(rule in index.text for rule in counted), "the index has the findings by rule"
     assert run(["check", *various, "--pages", "pages"]) == 2
     assert "pages" in capsys.readouterr().err
 
@@ -240,4 +241,3 @@ def test_the_chart_has_the_distances_that_are_not_0() -> None:
     apart = [row for row in compared.rows if row.distance is not None and (row.distance.ulp or row.distance.specials)]
     said = render_document("html", compared.document())
     assert 0 < said.count("<circle") == len(apart) < len(compared.rows)
-    assert re.search(r"\d values? without any distance", said)
