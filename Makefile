@@ -79,8 +79,8 @@ handover: $(VENV)/installed
 # The check of a model as one native program, build/verified/sonnx-verified: the formalization is compiled and extracted; half
 # a minute.  Needs Coq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 VERIFIED := build/verified
-CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations graph_rules walk
-OF_CHECK := budget evaluator reading wire onnx_model editions tables sonnx_verified
+CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations alike graph_rules node_rules format_rules walk
+OF_CHECK := budget evaluator reading wire onnx_constants onnx_nodes onnx_model editions tables sonnx_verified
 OCAML := ocamlopt -w -a -O3 -inline 100 -I +unix unix.cmxa
 verified: $(VENV)/installed
 	rm -rf $(VERIFIED)

@@ -111,6 +111,23 @@ def stored_is_broadcast(reading: Function = f, writing: Function = step) -> Iter
     yield Obligation("the element that was meant", inside, read == mapped(f, i, b, c))
 
 
+def clip_after_rounding(low: int = 0, high: int = 1, *, monotone: bool = True) -> Iterator[Obligation]:
+    """max(0, min(1, t)) rounded once is the rounded t between 0 and 1, where rounding keeps the order, 0 and 1.
+
+    So a sum that a Conv rounds, and Clip by two numbers of the type, give what HardSigmoid rounds once.
+    """
+    rounding = z3.Function("rounding", z3.RealSort(), z3.RealSort())
+    t, zero, one = z3.Real("t"), z3.RealVal(low), z3.RealVal(high)
+    order = [
+        z3.Implies(left <= right, rounding(left) <= rounding(right))
+        for left, right in ((t, zero), (zero, t), (t, one), (one, t), (zero, one))
+    ]
+    known = (rounding(zero) == 0, rounding(one) == 1, *(order if monotone else ()))
+    inside = z3.If(t <= zero, zero, z3.If(t >= one, one, t))
+    clipped = z3.If(rounding(t) <= 0, z3.RealVal(0), z3.If(rounding(t) >= 1, z3.RealVal(1), rounding(t)))
+    yield Obligation("the same number", known, rounding(inside) == clipped)
+
+
 SHORT = mutated(shape_arithmetic.padding, "width - extent", "width - extent - 1")
 ALL_AT_END = mutated(shape_arithmetic.odd_at_end, "total // 2", "total // 3")
 FROM_END = mutated(builtins.normal, "return axis + rank", "return axis + rank - 1")
@@ -153,6 +170,12 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
      "Constants are stored broadcast.",
      {"always the first element": partial(stored_is_broadcast, ZERO),
       "not repeated": partial(stored_is_broadcast, f, ALWAYS_STEPS)}, ""),
+    ("clip-after-rounding",
+     "A number brought between 0 and 1 and rounded is the rounded number brought between 0 and 1.",
+     "round(max(0, min(1, t))) = max(0, min(1, round(t))), where rounding keeps the order, 0 and 1",
+     clip_after_rounding, (), "HardSigmoid is rewritten to Conv and Clip.",
+     {"rounding that does not keep the order": partial(clip_after_rounding, monotone=False),
+      "another upper bound": partial(clip_after_rounding, high=2)}, ""),
 ]  # fmt: skip
 
 

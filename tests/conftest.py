@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sonnx.base.threads import THREADS
+
+os.environ.update(dict.fromkeys(THREADS, "1"))  # of BLAS, before a module below loads numpy
+
 from sonnx.base.progress import QUIET
 from sonnx.cli.main import run
 from sonnx.profile import catalogue

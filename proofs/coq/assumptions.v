@@ -33,4 +33,6 @@ Print Assumptions offset_ordered.
 Print Assumptions offset_onto.
 Print Assumptions decides_question_ok.
 Print Assumptions conforming_is_safe.
+Print Assumptions interface_is_known.
+Print Assumptions conforming_operands.
 Print Assumptions an_instance_is_safe.

@@ -7,7 +7,7 @@ from pathlib import Path
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.graph_outline import is_drawable, outline
 from sonnx.checker.request import open_model
-from sonnx.equivalence.decision import compare
+from sonnx.equivalence.decision import compare_sides
 from sonnx.equivalence.difference import changes_of
 from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
 from sonnx.equivalence.sides import Side, side_of
@@ -24,7 +24,7 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
         UsageError: an unknown edition or symbol.
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
-    comparison = compare(*_sides(first, second, options), options)
+    comparison = compare_sides(*_sides(first, second, options), options)
     return EquivalenceReport(comparison.result, options.identical, options.sizes_as_given, comparison.inputs)
 
 

@@ -25,7 +25,7 @@ JUDGED = ("edition", "strict_versions", "tailoring", "ignore")
 EXCLUDED = (
     "baseline", "new_only",
     "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "facts", "resume", "cluster", "jobs",
-    "timeout", "memory", "limits", "statistics", "quiet", "full",
+    "timeout", "memory", "limits", "statistics", "quiet", "full", "verified",
 )  # fmt: skip
 """Options without effect on a rewriting."""
 

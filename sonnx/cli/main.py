@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from sonnx.base.errors import USAGE, Stop, Unfinished, UsageError
-from sonnx.base.escaping import escape, escape_once
+from sonnx.base.escaping import escape_once, short_sentence
 from sonnx.base.suggestions import did_you_mean
 from sonnx.cli import commands
 from sonnx.cli.old_spellings import current_spelling
@@ -37,7 +37,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     arguments, about_spelling = current_spelling(arguments)
     if about_spelling:
-        print(f"sonnx: {escape(about_spelling)}", file=sys.stderr)
+        print(f"sonnx: {short_sentence(about_spelling)}", file=sys.stderr)
     first = arguments[0] if arguments else ""
     command_parser = parser(first)
     if first.startswith("-") and first not in command_parser._option_string_actions:
@@ -163,7 +163,7 @@ class _Version(argparse.Action):
 
 
 def _refuse(sentence: str, code: int) -> int:
-    print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    print(f"sonnx: {short_sentence(sentence)}", file=sys.stderr)
     return code
 
 

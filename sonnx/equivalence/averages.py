@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from math import prod
+from fractions import Fraction
+from math import isfinite, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,12 +23,14 @@ from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.numerics.windows import Windows
-from sonnx.operators import averagepool, convtranspose, lrn
+from sonnx.operators import activations, averagepool, convtranspose, lrn, resize
 
 MAX_DIVISOR = 1 << 14
 """Its reciprocal is a normal number of every format in `FLOATS`."""
 
 FLOATS = frozenset({"float16", "bfloat16", "float", "double"})
+MAX_WEIGHTS = 1 << 20
+"""Elements of the largest matrix of weights of Resize."""
 PLANE = 2
 """The spatial axes that Conv has in the profile."""
 
@@ -89,14 +92,30 @@ class _Builder:
         return self.node("Reshape", (source, self.term(constant_of(self.store, np.array(shape, np.int64)))))
 
     def conv(self, source: str, kernels: Array, slid: Windows, *, group: int, bias: str = "") -> str:
-        lists = {"dilations": slid.dilations, "kernel_shape": slid.kernel, "pads": (*slid.begins, *slid.ends),
-                 "strides": slid.strides}  # fmt: skip
-        written = [Attribute(name, "ints", values, fields=("ints",)) for name, values in lists.items()]
-        written.append(Attribute("group", "int", group, fields=("i",)))
-        return self.node("Conv", (source, self.number(kernels), *filter(None, [bias])), written)
+        return self.conv_of(source, self.number(kernels), slid, group=group, bias=bias)
+
+    def conv_of(self, source: str, kernels: str, slid: Windows, *, group: int, bias: str = "") -> str:
+        written = [*_written(slid), Attribute("group", "int", group, fields=("i",))]
+        return self.node("Conv", (source, kernels, *filter(None, [bias])), written)
+
+    def pool(self, source: str, slid: Windows) -> str:
+        return self.node("MaxPool", (source,), _written(slid))
+
+    @property
+    def bias(self) -> str:
+        """The name of the third input, "" where it is left out."""
+        bias = self.inputs[2] if len(self.inputs) > 2 else None
+        return "" if bias is None else self.term(bias)
 
     def formula(self, result: str, ideal: str = "") -> Formula:
         return Formula(tuple(self.nodes), self.terms, result, ideal)
+
+
+def _written(slid: Windows) -> list[Attribute]:
+    """Windows as attributes."""
+    lists = {"dilations": slid.dilations, "kernel_shape": slid.kernel, "pads": (*slid.begins, *slid.ends),
+             "strides": slid.strides}  # fmt: skip
+    return [Attribute(name, "ints", values, fields=("ints",)) for name, values in lists.items()]
 
 
 Build: TypeAlias = Callable[[_Builder], Formula | None]
@@ -122,7 +141,9 @@ def has_formula(operator: str) -> bool:
 def formula_of(store: Store, application: Application, inputs: Sequence[Term | None], output: str) -> Formula | None:
     """The nodes that compute a call; None where there are none for it."""
     build, first = _FORMULAS.get(application.operator), inputs[0] if inputs else None
-    if build is None or first is None or first.is_constant or first.facts.type not in FLOATS:
+    if build is None or first is None or first.facts.type not in FLOATS:
+        return None
+    if first.is_constant != (application.operator == "Gather"):
         return None
     if not first.shape or 0 in first.shape or prod(first.shape) > MAX_ELEMENTS:
         return None
@@ -257,12 +278,12 @@ def _transposed(builder: _Builder) -> Formula | None:
     """Conv, with the kernels turned round, over X with stride - 1 zeros between its elements."""
     application, first, shape = builder.application, builder.first, builder.shape
     weights = builder.inputs[1].array if len(builder.inputs) > 1 and builder.inputs[1] is not None else None
-    if weights is None or len(shape) != PLANE + 2 or application.attribute("group", 1) != 1 or not weights.size:
+    if weights is None or len(shape) != PLANE + 2 or application.parameter("group") != 1 or not weights.size:
         return None
     if not np.isfinite(weights.astype(np.float64)).all():
         return None
     extents, cut = convtranspose.places(application, shape, weights.shape)
-    strides, dilations = (application.attribute(name, [1] * PLANE) for name in ("strides", "dilations"))
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     spread = tuple([(extent - 1) * stride + 1 for extent, stride in zip(shape[2:], strides, strict=True)])
     if prod((*shape[:2], *spread)) > MAX_ELEMENTS:
         return None
@@ -280,3 +301,199 @@ def _transposed(builder: _Builder) -> Formula | None:
     turned = np.flip(weights, (2, 3)).swapaxes(0, 1)
     total = builder.conv(builder.term(source), turned, windows, group=1, bias=bias)
     return builder.formula(total, f"ConvTranspose of strides {list(strides)}")
+
+
+@formula_for("Resize")
+def _resized(builder: _Builder) -> Formula | None:
+    """A movement, where each place takes one element; else the products along each axis with matrices of weights."""
+    parameters = [None if operand is None else operand.array for operand in builder.inputs[1:]]
+    if any(operand is not None and operand.array is None for operand in builder.inputs[1:]):
+        return None
+    try:
+        sampled = resize.samplings(builder.application, [np.empty(builder.shape, builder.kind), *parameters])
+    except KeyError:
+        return None
+    if any(None in sampling for sampling in sampled):
+        return None
+    if not resize.moves_only(sampled):
+        return _weighted(builder, sampled)
+    places = np.arange(prod(builder.shape), dtype=np.int32).reshape(builder.shape)
+    places = resize.moved(places, sampled)
+    if places.size > MAX_ELEMENTS:
+        return None
+    return builder.formula(builder.term(moved(builder.store, [builder.first], places.reshape(-1), places.shape)))
+
+
+@formula_for("Conv", "MaxPool")
+def _on_planes(builder: _Builder) -> Formula | None:
+    """Over one axis the operator over a plane of one row; over three axes Conv of each depth of the output, and MaxPool
+    over planes and then along the depth.
+    """
+    shape, names = builder.shape, builder.application.names
+    axes = len(shape) - 2
+    if axes == PLANE and builder.application.operator == "Conv":
+        return _with_repeated_channels(builder)
+    if axes not in (1, 3) or names.get("ceil_mode") or "pads" not in names:
+        return None
+    kernel, strides, dilations, pads = (
+        tuple(names.get(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")
+    )
+    if (len(kernel), len(strides), len(dilations), len(pads)) != (axes, axes, axes, 2 * axes) or min(pads) < 0:
+        return None
+    slid = Windows(shape[2:], kernel, strides, dilations, pads[:axes], pads[axes:])
+    if min(slid.places) < 1:
+        return None
+    is_conv = builder.application.operator == "Conv"
+    if axes == 1:
+        return _on_a_line(builder, slid, is_conv=is_conv)
+    return _on_depths(builder, slid) if is_conv else _maxima(builder, slid)
+
+
+def _with_repeated_channels(builder: _Builder) -> Formula | None:
+    """With m kernels for each channel: one for each, of a tensor with each channel m times."""
+    weights, (_, channels, *plane), names = builder.inputs[1], builder.shape, builder.application.names
+    if weights is None or weights.shape is None or builder.application.parameter("group") != channels:
+        return None
+    times, rest = divmod(weights.shape[0], channels)
+    lists = [tuple(names.get(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")]
+    if times < 2 or rest or weights.shape[1] != 1 or [len(each) for each in lists] != [PLANE] * 3 + [2 * PLANE]:
+        return None
+    kernel, strides, dilations, pads = lists
+    slid = Windows(tuple(plane), kernel, strides, dilations, pads[:PLANE], pads[PLANE:])
+    numbered = np.arange(prod(builder.shape), dtype=np.int32).reshape(builder.shape).repeat(times, 1)
+    source = builder.term(moved(builder.store, [builder.first], numbered.reshape(-1), numbered.shape))
+    value = builder.conv_of(source, builder.term(weights), slid, group=weights.shape[0], bias=builder.bias)
+    return builder.formula(value)
+
+
+def _on_a_line(builder: _Builder, slid: Windows, *, is_conv: bool) -> Formula | None:
+    shape = builder.shape
+    plane = Windows((1, *slid.extents), (1, *slid.kernel), (1, *slid.strides), (1, *slid.dilations),
+                    (0, *slid.begins), (0, *slid.ends))  # fmt: skip
+    source = builder.term(moved(builder.store, [builder.first], None, (*shape[:2], 1, shape[2])))
+    if not is_conv:
+        value = builder.pool(source, plane)
+        return builder.formula(builder.reshape(value, (*shape[:2], *slid.places)))
+    weights, bias = builder.inputs[1], builder.bias
+    if weights is None or weights.shape is None:
+        return None
+    wide = builder.term(moved(builder.store, [weights], None, (*weights.shape[:2], 1, weights.shape[2])))
+    value = builder.conv_of(source, wide, plane, group=builder.application.parameter("group"), bias=bias)
+    return builder.formula(builder.reshape(value, (shape[0], weights.shape[0], *slid.places)))
+
+
+def _on_depths(builder: _Builder, slid: Windows) -> Formula | None:
+    weights, shape = builder.inputs[1], builder.shape
+    if weights is None or weights.array is None or builder.application.parameter("group") != 1:
+        return None
+    numbered = np.arange(prod(shape), dtype=np.int32).reshape(shape)
+    plane = Windows(slid.extents[1:], slid.kernel[1:], slid.strides[1:], slid.dilations[1:], slid.begins[1:],
+                    slid.ends[1:])  # fmt: skip
+    parts = []
+    for place in range(slid.places[0]):
+        first = place * slid.strides[0] - slid.begins[0]
+        depths = [(k, first + k * slid.dilations[0]) for k in range(slid.kernel[0])]
+        used = [(k, depth) for k, depth in depths if 0 <= depth < shape[2]]
+        if not used:
+            return None
+        places = np.concatenate([numbered[:, :, depth] for _, depth in used], axis=1)
+        source = builder.term(moved(builder.store, [builder.first], places.reshape(-1), places.shape))
+        rows = np.concatenate([weights.array[:, :, k] for k, _ in used], axis=1)
+        value = builder.conv(source, rows, plane, group=1, bias=builder.bias)
+        parts.append(builder.reshape(value, (shape[0], weights.array.shape[0], 1, *plane.places)))
+    along = Attribute("axis", "int", 2, fields=("i",))
+    return builder.formula(builder.node("Concat", parts, [along]))
+
+
+def _maxima(builder: _Builder, slid: Windows) -> Formula:
+    n, channels, depth, *plane_shape = builder.shape
+    plane = Windows(slid.extents[1:], slid.kernel[1:], slid.strides[1:], slid.dilations[1:], slid.begins[1:],
+                    slid.ends[1:])  # fmt: skip
+    source = moved(builder.store, [builder.first], None, (n, channels * depth, *plane_shape))
+    value = builder.pool(builder.term(source), plane)
+    column = Windows((depth, prod(plane.places)), (slid.kernel[0], 1), (slid.strides[0], 1), (slid.dilations[0], 1),
+                     (slid.begins[0], 0), (slid.ends[0], 0))  # fmt: skip
+    value = builder.pool(builder.reshape(value, (n, channels, depth, prod(plane.places))), column)
+    return builder.formula(builder.reshape(value, (n, channels, *slid.places)))
+
+
+def _weighted(builder: _Builder, sampled: Sequence[resize.Sampling]) -> Formula | None:
+    value, extents = builder.term(builder.first), list(builder.shape)
+    for axis in reversed(range(len(extents))):
+        extent, sampling = extents[axis], sampled[axis]
+        if len(sampling) * extent > MAX_WEIGHTS:
+            return None
+        exact = np.full((len(sampling), extent), Fraction(0), object)
+        for place, taps in enumerate(sampling):
+            for index, weight in taps or ():
+                exact[place, index] += weight
+        matrix = exact.astype(np.float64)
+        if any(Fraction(number) != weight or not builder.holds(number) for number, weight in
+               zip(matrix.ravel().tolist(), exact.ravel(), strict=True)):  # fmt: skip
+            return None
+        if len(sampling) == extent and (matrix == np.eye(extent)).all():
+            continue
+        before, behind = prod(extents[:axis]), prod(extents[axis + 1 :])
+        if behind == 1:
+            value = builder.node("MatMul", (builder.reshape(value, (before, extent)), builder.number(matrix.T)))
+        else:
+            stack = builder.reshape(value, (before, 1, extent, behind))
+            value = builder.conv(stack, matrix.reshape(len(sampling), 1, extent, 1), _windows((extent, 1)), group=1)
+        extents[axis] = len(sampling)
+    return builder.formula(builder.reshape(value, extents), "Resize")
+
+
+def never_rounds_to_zero(kind: np.dtype[Any], beta: float) -> bool:
+    """Whether alpha x + beta is 0 where it rounds to 0, so that no -0 arises, for all alpha and x of a type.
+
+    A product of two significands of p bits has 2 p bits.  Where it cancels beta, the sum is a multiple of a number that
+    is at least |beta| 2^-(2p + 1); that must not be below the least number of the type.
+    """
+    if kind.kind != "f":
+        return False
+    limits = np.finfo(kind)
+    bits = limits.nmant + 1
+    return isfinite(beta) and abs(beta) >= float(limits.smallest_subnormal) * 2.0 ** (2 * bits + 1)
+
+
+@formula_for("HardSigmoid")
+def _hard_sigmoid(builder: _Builder) -> Formula | None:
+    """Clip of a Conv with one weight and a bias: the line is rounded once, and the bounds are numbers of the type, so
+    that rounding and clipping may change places (theorem rewrite.clip-after-rounding).
+    """
+    alpha, beta = activations.alpha_and_beta(builder.application)
+    if not (builder.holds(alpha) and builder.holds(beta)) or not alpha or not never_rounds_to_zero(builder.kind, beta):
+        return None
+    row = builder.term(moved(builder.store, [builder.first], None, (1, 1, 1, prod(builder.shape))))
+    line = builder.conv(row, np.full((1, 1, 1, 1), alpha), _windows((1, 1)), group=1, bias=builder.number([beta]))
+    value = builder.node("Clip", (line, builder.number(0.0), builder.number(1.0)))
+    return builder.formula(builder.reshape(value, builder.shape))
+
+
+@formula_for("Gather")
+def _looked_up(builder: _Builder) -> Formula | None:
+    """By indices that vary, in a constant table along its first axis: the product with a row of zeros and one 1."""
+    table, indices = builder.first.array, builder.inputs[1]
+    if table is None or indices is None or indices.array is not None or indices.shape is None or not table.size:
+        return None
+    if builder.application.parameter("axis") not in (0, -table.ndim) or table.dtype.kind != "f":
+        return None
+    whole, rows = ELEMENTS.get(str(indices.facts.type)), table.shape[0]
+    count = prod(indices.shape)
+    if whole is None or not count or count * rows > MAX_WEIGHTS:
+        return None
+    if not np.isfinite(table).all() or (np.signbit(table) & (table == 0)).any():
+        return None
+
+    def constant(values: Any, kind: Any = whole) -> str:
+        return builder.term(constant_of(builder.store, np.array(values).astype(kind)))
+
+    column = builder.term(moved(builder.store, [indices], None, (count, 1)))
+    negative = builder.node("Less", (column, constant(0)))
+    index = builder.node("Where", (negative, builder.node("Add", (column, constant(rows))), column))
+    places = constant(np.broadcast_to(np.arange(rows), (count, rows)))
+    every = builder.node("Max", (index, constant(np.full((count, rows), np.iinfo(whole).min))))
+    above = builder.node("Where", (builder.node("Less", (places, every)), builder.number(0.0), builder.number(1.0)))
+    chosen = builder.node("Where", (builder.node("Less", (every, places)), builder.number(0.0), above))
+    product = builder.node("MatMul", (chosen, builder.number(table.reshape(rows, -1))))
+    return builder.formula(builder.reshape(product, (*indices.shape, *table.shape[1:])))

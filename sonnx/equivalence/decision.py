@@ -20,7 +20,7 @@ from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
 from sonnx.equivalence.terms import Store, Term, run_domain
-from sonnx.equivalence.unmatched import first_unmatched, name_of
+from sonnx.equivalence.unmatched import first_unmatched, term_name
 from sonnx.equivalence.walk import Cut, Walk
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import Model, Node
@@ -47,10 +47,12 @@ def compare_models(
     first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
 ) -> Equivalence:
     """Whether two models are the same function; see `compare`."""
-    return compare(first, second, options, domain).result
+    return compare_sides(first, second, options, domain).result
 
 
-def compare(first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None) -> ModelComparison:
+def compare_sides(
+    first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
+) -> ModelComparison:
     """Whether two models are the same function; `domain` has what earlier runs have prepared of calls.
 
     Raises:
@@ -172,7 +174,7 @@ class _Matched(Struct, frozen=True):
 
     def constant(self, cut: Cut) -> RoundedConstant:
         """A cut as the result shows it."""
-        names = name_of(cut.first, self.names[0]), name_of(cut.second, self.names[1])
+        names = term_name(cut.first, self.names[0]), term_name(cut.second, self.names[1])
         return RoundedConstant(*names, cut.gain, cut.offset, cut.relative, cut.roundings)
 
 
@@ -238,12 +240,12 @@ class _Task(Struct, frozen=True):
                 if axiom.level == "real":
                     walk.store.rest_on(axiom.name)
         quanta = [
-            Quantum(name_of(pair[0], matched.names[0]), name_of(pair[1], matched.names[1]), quanta_moved)
+            Quantum(term_name(pair[0], matched.names[0]), term_name(pair[1], matched.names[1]), quanta_moved)
             for pair, quanta_moved in walk.quanta.values()
             if quanta_moved is not None
         ]
         jumps = [*walk.decisions.values(), *(pair for pair, moved in walk.quanta.values() if moved is None)]
-        decisions = dict.fromkeys(f"{one.operator}: {name_of(one, matched.names[0])}" for one, _ in jumps)
+        decisions = dict.fromkeys(f"{term.operator}: {term_name(term, matched.names[0])}" for term, _ in jumps)
         constants = sorted(map(matched.constant, cuts), key=lambda constant: -constant.relative)
         is_rounding = answer is Answer.ROUNDING
         conditions = conditions_of(first, second, options, shapes)

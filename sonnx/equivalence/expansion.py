@@ -6,7 +6,6 @@ atom of its inputs, of the values that its graphs use, and of the graphs as they
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,10 +16,13 @@ from sonnx.equivalence import keys, movements
 from sonnx.equivalence.averages import formula_of, has_formula
 from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
+from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.fused import STEP, WRITTEN_OUT, Fused, fused_operators
+from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.loops import Loops
+from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.terms import Term
+from sonnx.equivalence.written_out import written_out
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
@@ -30,15 +32,13 @@ from sonnx.model.ir import Attribute, Model, Node, subgraphs
 from sonnx.model.scopes import canonical_domain, function_key
 from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, Array
-from sonnx.operators import operator_facts
+from sonnx.operators import is_executable, operator_facts
 
 MICROSOFT = "com.microsoft"
-ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
-"""Operators without parameters that fused operators may name."""
-
-AXES_ARE_INPUT = 18
-"""The operator set from which on ReduceMean has its axes as an input."""
-
+CHAINS = frozenset({("", "Sum"), ("", "Mean")})
+"""Operators of any number of inputs that are a chain of Add."""
+LINEAR = ("ai.onnx.ml", "LinearRegressor")
+REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
 
@@ -90,10 +90,21 @@ class Expansion:
             return self._inlined(visit, place)
         if operator in WRITTEN_OUT:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
+        if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
+            return None
+        if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
+            return self._chain(visit, place)
+        if operator == LINEAR:
+            return self._linear(visit, place)
+        if operator == ("", "Gemm"):
+            return self._scaled_product(visit, place)
         fused = fused_operators().get(operator)
-        if fused is not None:
+        if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
         if operator[0] == MICROSOFT:
+            return None
+        if not operator[0] and is_rearrangement(node.operator):
+            self._rearrange(visit, place)
             return None
         if not operator[0] and has_formula(node.operator):
             return self._formula(visit, place)
@@ -103,6 +114,11 @@ class Expansion:
         if recognized is not None and node.outputs[0]:
             place.define(node.outputs[0], recognized)
         return None
+
+    def _is_computed(self, visit: Visit[Term, str], place: Place[Term, str]) -> bool:
+        """Whether the executor computes the node, because its inputs are constants."""
+        inputs = place.values(visit.inputs)
+        return is_executable(visit.node) and all(operand is not None and operand.is_constant for operand in inputs)
 
     def _define(self, result: PassedOn, visit: Visit[Term, str], place: Place[Term, str]) -> None:
         """Give the output of a node the value that other nodes computed for it."""
@@ -204,6 +220,113 @@ class Expansion:
         to = Attribute("to", "int", element_number(element), fields=("i",))
         return [Node(node.name, "Cast", "", "", node.inputs[:1], node.outputs, (*node.attributes, to))]
 
+    def _constant_result(self, visit: Visit[Term, str], place: Place[Term, str]) -> bool:
+        """Give the output of an operator on constants its value; whether it is known."""
+        inputs = place.values(visit.inputs)
+        if any(operand is None or operand.array is None for operand in inputs) or not visit.node.outputs[0]:
+            return False
+        found = constant_result(visit.node, [None if operand is None else operand.array for operand in inputs])
+        if found is not None:
+            place.define(visit.node.outputs[0], movements.constant_of(self.store, found))
+        return found is not None
+
+    def _rearrange(self, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+        """Give the output of an operator that moves elements the movement, where its parameters are constants."""
+        inputs, names = place.values(visit.inputs), visit.node.inputs[1:]
+        first, others = inputs[0] if inputs else None, inputs[1:]
+        if first is None or first.shape is None or not visit.node.outputs[0] or any(visit.node.outputs[1:]):
+            return
+        if any(
+            name and (operand is None or operand.array is None) for name, operand in zip(names, others, strict=True)
+        ):
+            return
+        parameters = [None if operand is None else operand.array for operand in others]
+        found = rearranged(visit.node, first.shape, parameters)
+        kind = ELEMENTS.get(str(first.facts.type))
+        if found is None or kind is None:
+            return
+        self.store.assume(REARRANGED.format(visit.node.operator))
+        zero = movements.constant_of(self.store, np.zeros(1, kind))
+        places = np.where(found == ZERO, movements.size(first), found).reshape(-1)
+        term = movements.moved(self.store, [first, zero] if (found == ZERO).any() else [first], places, found.shape)
+        place.define(visit.node.outputs[0], term)
+
+    def _chain(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Sum or Mean of several values: Add for each further one, and Div, over the reals."""
+        node, terms = visit.node, place.values(visit.inputs)
+        is_mean = node.operator == "Mean"
+        if not node.inputs or not all(node.inputs) or any(term is None or not term.is_float for term in terms):
+            return None
+        if len(node.inputs) == 1:
+            return [Node(node.name, "Identity", "", "", node.inputs, node.outputs, ())]
+        nodes, value = [], node.inputs[0]
+        for index, name in enumerate(node.inputs[1:]):
+            result = f"{node.outputs[0]} (sum {index})"
+            nodes.append(Node("", "Add", "", "", (value, name), (result,), ()))
+            value = result
+        if is_mean:
+            number = self._number(str(len(node.inputs)), {}, terms[0], place)
+            if number is None:
+                return None
+            nodes.append(Node("", "Div", "", "", (value, number), (f"{node.outputs[0]} (mean)",), ()))
+            value = nodes[-1].outputs[0]
+        self.store.assume(MEANING.format(node.operator))
+        last = Node(node.name, "Identity", "", "", (value,), (node.outputs[0],), ())
+        self.results.append(PassedOn(last, node.operator, elementwise=True))
+        return [*nodes, last]
+
+    def _scaled_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Gemm of varying matrices with factors: products with them over the reals; None without a factor, and where a
+        matrix is constant, whose elements take the factor.
+        """
+        node, terms = visit.node, place.values(visit.inputs)
+        values = {attribute.name: attribute.value for attribute in node.attributes}
+        scaled = any(values.get(name, 1.0) != 1 for name in ("alpha", "beta"))
+        if not scaled or any(values.get(name) for name in ("transA", "transB", "broadcast")):
+            return None
+        if any(term is None or term.is_constant or not term.is_float for term in terms[:2]):
+            return None
+        attributes, output = {attribute.name: attribute for attribute in node.attributes}, node.outputs[0]
+        factors = [self._number(f"${name}|1.0", attributes, terms[0], place) for name in ("alpha", "beta")]
+        nodes = [Node("", "MatMul", "", "", node.inputs[:2], (f"{output} (product)",), ())]
+        value = nodes[-1].outputs[0]
+        if values.get("alpha", 1.0) != 1:
+            nodes.append(Node("", "Mul", "", "", (value, factors[0] or ""), (f"{output} (scaled)",), ()))
+            value = nodes[-1].outputs[0]
+        if len(node.inputs) > 2 and node.inputs[2]:
+            bias = node.inputs[2]
+            if values.get("beta", 1.0) != 1:
+                nodes.append(Node("", "Mul", "", "", (bias, factors[1] or ""), (f"{output} (bias)",), ()))
+                bias = nodes[-1].outputs[0]
+            nodes.append(Node("", "Add", "", "", (value, bias), (f"{output} (sum)",), ()))
+            value = nodes[-1].outputs[0]
+        last = Node(node.name, "Identity", "", "", (value,), (output,), ())
+        self.results.append(PassedOn(last, "Gemm"))
+        return [*nodes, last]
+
+    def _linear(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """LinearRegressor: Gemm with the coefficients and the intercepts, over the reals."""
+        node, [first] = visit.node, place.values(visit.inputs)
+        values = {attribute.name: attribute.value for attribute in node.attributes}
+        targets, coefficients = values.get("targets", 1), values.get("coefficients")
+        if first is None or first.shape is None or len(first.shape) != 2 or first.facts.type != "float":
+            return None
+        if values.get("post_transform", "NONE") != "NONE" or not isinstance(coefficients, tuple):
+            return None
+        intercepts: Any = values.get("intercepts") or (0.0,) * int(targets)
+        if len(coefficients) != targets * first.shape[1] or len(intercepts) != targets:
+            return None
+        matrix = np.array(coefficients, np.float32).reshape(targets, first.shape[1]).T
+        names = [
+            self._constant(f"{node.outputs[0]} ({role})", array, place)
+            for role, array in (("coefficients", matrix), ("intercepts", np.array(intercepts, np.float32)))
+        ]
+        product = f"{node.outputs[0]} (product)"
+        self.store.assume(MEANING.format("ai.onnx.ml.LinearRegressor"))
+        last = Node(node.name, "Identity", "", "", (product,), (node.outputs[0],), ())
+        self.results.append(PassedOn(last, "ai.onnx.ml.LinearRegressor"))
+        return [Node("", "Gemm", "", "", (*node.inputs, *names), (product,), ()), last]
+
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""
         inputs = place.values(visit.inputs)
@@ -211,7 +334,9 @@ class Expansion:
         _, prepared = self.domain.run.call(visit.call, facts, [NOTHING_STATED])
         if not isinstance(prepared, PreparedNode) or not prepared.output_specs:
             return None
-        output = visit.node.outputs[0]
+        output, *others = visit.node.outputs
+        if not output:
+            return None
         formula = formula_of(self.store, prepared.application, inputs, output)
         if formula is None:
             return None
@@ -219,87 +344,30 @@ class Expansion:
             place.define(name, term)
         last = Node(visit.node.name, "Identity", "", "", (formula.result,), (output,), ())
         self.results.append(PassedOn(last, formula.ideal, shape=prepared.output_specs[0][0]))
-        return [*formula.nodes, last]
+        rest = [replace(visit.node, outputs=("", *others))] if any(others) else []
+        return [*formula.nodes, last, *rest]
 
     def _steps(self, fused: Fused, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of the steps of a fused operator, and one that passes their result on."""
-        node, attributes = visit.node, {attribute.name: attribute for attribute in visit.node.attributes}
-        stated = operator_facts(node.operator, node.domain).valueless_attributes
-        further = [
-            name for name, attribute in attributes.items()
-            if name not in fused.attributes and name not in stated and attribute.value not in ((), "")
-        ]  # fmt: skip
-        if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or further:
+        node, first = visit.node, place.values(visit.inputs)[0] if visit.inputs else None
+        self.constants += 1
+        label = f"{node.outputs[0]}@fused{self.constants}" if node.outputs else ""
+        written = written_out(
+            fused, node, None if first is None else first.facts, visit.call.operator_set or 0,
+            lambda role: f"{label} ({role})",
+        )  # fmt: skip
+        if written is None:
             return None
-        inputs = {**dict.fromkeys(fused.inputs, ""), **dict(zip(fused.inputs, node.inputs, strict=False))}
-        if not all(inputs[name] or name in fused.optional for name in fused.inputs):
-            return None
-        if any(name in attributes and attributes[name].value != value for name, value in fused.only.items()):
-            return None
-        first = place.values(visit.inputs)[0] if visit.inputs else None
-        steps = _FusedCall(node.outputs[0], {**inputs}, attributes, first, place)
-        if fused.has_axes and not self._axes(steps, visit.call.operator_set or 0):
-            return None
-        nodes: list[Node] = []
-        for step in fused.steps:
-            step_nodes = self._step(step, steps)
-            if step_nodes is None:
-                return None
-            nodes += step_nodes
+        for name, array in written.constants.items():
+            place.define(name, movements.constant_of(self.store, array))
         if fused.axiom:
             self.store.rest_on(fused.axiom)
         else:
             self.store.assume(MEANING.format(fused.name))
-        result = steps.names[STEP.fullmatch(fused.steps[-1])[1]]  # type: ignore[index]  # a test reads every step
-        last = Node(node.name, "Identity", "", "", (result,), (node.outputs[0],), ())
+        last = Node(node.name, "Identity", "", "", (written.result,), (node.outputs[0],), ())
         if fused.ideal:
             self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
-        return [*nodes, last]
-
-    def _axes(self, steps: _FusedCall, operator_set: int) -> bool:
-        """Give the axes from the attribute `axis` on as an attribute, or from operator set 18 on as an input."""
-        first, written = steps.first, steps.attributes.get("axis")
-        axis = -1 if written is None else written.value
-        if first is None or not first.rank or type(axis) is not int or not -first.rank <= axis < first.rank:
-            return False
-        axes = tuple(range(axis % first.rank, first.rank))
-        if operator_set < AXES_ARE_INPUT:
-            steps.attributes["axes"] = Attribute("axes", "ints", axes, fields=("ints",))
-            steps.names["axes"] = ""
-        else:
-            steps.names["axes"] = self._constant("axes", np.array(axes, np.int64), steps.place)
-        return True
-
-    def _step(self, text: str, steps: _FusedCall) -> list[Node] | None:
-        """The node of one step; none where an input is left out, so that the first one is passed on."""
-        match_ = STEP.fullmatch(text)
-        if match_ is None:
-            raise ValueError(f"the step {text!r} has another form")
-        target, operator, words, parameters = match_.groups()
-        inputs, is_complete = [], True
-        for word in (part.strip() for part in words.split(",")):
-            if re.fullmatch(r"[A-Za-z_]\w*\??", word):
-                name = steps.names.get(word.removesuffix("?"), "")
-                is_complete = is_complete and (bool(name) or word.endswith("?"))
-            else:
-                constant = self._number(word, steps.attributes, steps.first, steps.place)
-                if constant is None:
-                    return None
-                name = constant
-            inputs.append(name)
-        if operator.startswith("@"):
-            chosen = steps.attributes.get(operator[1:])
-            operator = str(chosen.value) if chosen is not None and chosen.value else ""
-            if operator and operator not in ACTIVATIONS:
-                return None
-        if not operator or not is_complete:
-            steps.names[target] = inputs[0]
-            return []
-        while inputs and not inputs[-1]:
-            inputs.pop()
-        steps.names[target] = f"{steps.output} ({target})"
-        attributes = _step_attributes(parameters or "", steps.attributes)
-        return [Node("", operator, "", "", tuple(inputs), (steps.names[target],), attributes)]
+        return [*written.nodes, last]
 
     def _number(
         self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]
@@ -321,38 +389,6 @@ class Expansion:
         name = f"{label}@fused{self.constants}"
         place.define(name, movements.constant_of(self.store, array))
         return name
-
-
-class _FusedCall(NamedTuple):
-    """A node of a fused operator while its steps are written out.
-
-    Attributes:
-        output: the name of its output.
-        names: the names of values by those of inputs and steps; "" for an input that is left out.
-        attributes: by name.
-        first: the first input.
-        place: where the node stands.
-    """
-
-    output: str
-    names: dict[str, str]
-    attributes: dict[str, Attribute]
-    first: Term | None
-    place: Place[Term, str]
-
-
-def _step_attributes(parameters: str, attributes: Mapping[str, Attribute]) -> tuple[Attribute, ...]:
-    """The attributes of a step: those of the fused node, or what their absence means."""
-    written = []
-    for word in filter(None, (part.strip() for part in parameters.split(","))):
-        name, differs, value = word.partition("|")
-        if name in attributes:
-            written.append(attributes[name])
-        elif differs and value.isdecimal():
-            written.append(Attribute(name, "int", int(value), fields=("i",)))
-        elif differs:
-            written.append(Attribute(name, "float", float(np.float32(value)), fields=("f",)))
-    return tuple(written)
 
 
 def _is_set(attributes: Mapping[str, Attribute], name: str) -> bool:

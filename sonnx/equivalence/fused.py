@@ -7,12 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 STEP = re.compile(r"(\w+) = (\w+|@\w+)\(([^;)]*)(?:;([^)]*))?\)")
 """A step of a fused operator."""
+
+AXES = "axes"
+"""The input of a step that stands for the axes of a reduction, wherever the operator of the step has them."""
 
 WRITTEN_OUT = frozenset({("com.microsoft", "FusedMatMul"), ("", "CastLike")})
 """The operators that `expansion.py` writes out by the ranks and types of their inputs."""
@@ -21,11 +24,11 @@ WRITTEN_OUT = frozenset({("com.microsoft", "FusedMatMul"), ("", "CastLike")})
 class Fused(Struct, frozen=True):
     """A fused operator: its inputs, its steps in order, and where its text stands.
 
-    A step is `name = Operator(inputs; attributes)`: an input is an input of the operator, an earlier name or a number;
-    `@activation` is the operator without parameters that the attribute names; an attribute is one of the fused node,
-    with `|value` where its absence means another value than that of the step's operator.  An input with `?` may be left
-    out of the step's operator; a step without another input passes its first one on.  `axes` are those of the first
-    input from the attribute `axis` on.
+    A step is `name = Operator(inputs; attributes)`.  An input is an input of the operator, an earlier name, a number,
+    or a list in brackets that follows from the shape of the first input; `axes` are those that `reduces` names.
+    `@activation` is the operator without parameters that the attribute names.  An attribute is one of the fused node,
+    with `|value` where its absence means another value than that of the step's operator, and `=number` a number.  An
+    input with `?` may be left out of the step's operator; a step without another input passes its first one on.
 
     Attributes:
         domain: of the operator.
@@ -37,6 +40,11 @@ class Fused(Struct, frozen=True):
         only: the numbers of attributes for which the meaning is stated.
         optional: the inputs that may be left out.
         axiom: what the meaning rests on; where it is "", the meaning is assumed as it is written.
+        since: the operator set from which on the operator has this meaning.
+        floats: the meaning is stated for floating-point numbers only.
+        further: attributes that the lists of the steps depend on.
+        reduces: the axes of its reductions: "from-axis", all from the attribute `axis` on; "axis", that one; "spatial",
+            all but the first two; "last", the last of three; "" for those of an input or an attribute `axes`.
     """
 
     domain: str
@@ -48,6 +56,10 @@ class Fused(Struct, frozen=True):
     only: Mapping[str, Any] = {}
     optional: tuple[str, ...] = ()
     axiom: str = ""
+    since: int = 1
+    floats: bool = False
+    further: tuple[str, ...] = ()
+    reduces: Literal["", "from-axis", "axis", "spatial", "last"] = ""
 
     @property
     def name(self) -> str:
@@ -57,13 +69,15 @@ class Fused(Struct, frozen=True):
     @property
     def attributes(self) -> frozenset[str]:
         """The attributes that the steps use."""
-        axis = {"axis"} if self.has_axes else set()
-        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))) | self.only.keys() | axis
+        axis = (
+            {"": {AXES}, "from-axis": {"axis"}, "axis": {"axis"}}.get(self.reduces, set()) if self.has_axes else set()
+        )
+        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))) | self.only.keys() | axis | {*self.further}
 
     @property
     def has_axes(self) -> bool:
         """Whether a step uses `axes`."""
-        return any("axes" in step for step in self.steps)
+        return any(AXES in step for step in self.steps)
 
 
 @cache
@@ -80,6 +94,10 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             entry.get("only", {}),
             tuple(entry.get("optional", ())),
             entry.get("axiom", ""),
+            entry.get("since", 1),
+            entry.get("floats", False),
+            tuple(entry.get("further", ())),
+            entry.get("reduces", ""),
         )
         for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]
     ]

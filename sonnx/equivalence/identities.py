@@ -8,6 +8,7 @@ neither a product with 1 nor the negation of a negation of floats stands here: t
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -71,6 +72,19 @@ def of_equal_choices(store: Store, call: TermCall) -> list[Term] | None:
     if len(call.operands) != 3 or call.operands[1] is not call.operands[2]:
         return None
     return _operand(store, call, call.operands[1])
+
+
+@normal_form_of("Where")
+def of_constant_condition(store: Store, call: TermCall) -> list[Term] | None:
+    """The choice by constant truth values: a movement of elements of both values."""
+    if len(call.operands) != 3 or None in call.operands or call.shape is None:
+        return None
+    condition, *values = [operand for operand in call.operands if operand is not None]
+    chosen, places = broadcast_places(condition, call.shape), [broadcast_places(term, call.shape) for term in values]
+    if condition.array is None or chosen is None or places[0] is None or places[1] is None:
+        return None
+    from_second = places[1] + prod(values[0].shape or ())
+    return [moved(store, values, np.where(condition.array.reshape(-1)[chosen], places[0], from_second), call.shape)]
 
 
 @normal_form_of("Where", any_shape=True)

@@ -12,7 +12,7 @@ MAX_MISMATCHES = 512
 """Mismatches that are looked at."""
 
 
-def name_of(term: Term, names: Mapping[int, str]) -> str:
+def term_name(term: Term, names: Mapping[int, str]) -> str:
     """The name that a model gives a term, or the operator that computes it."""
     name = names.get(term.number)
     if name is not None:
@@ -36,7 +36,7 @@ def first_unmatched(
     best = max(range(len(likeness)), key=lambda index: (likeness[index], -index))
     mismatch, (share, _) = mismatches[best], likeness[best]
     return Unmatched(
-        name_of(mismatch.first, names[0]), name_of(mismatch.second, names[1]), mismatch.reason, round(share, 4)
+        term_name(mismatch.first, names[0]), term_name(mismatch.second, names[1]), mismatch.reason, round(share, 4)
     )
 
 

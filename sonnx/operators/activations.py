@@ -103,8 +103,6 @@ def approximate_hard_swish(x: Array, out: Array) -> None:
     np.multiply(x, factor, out=out)
 
 
-ALPHA, BETA = float(np.float32(0.2)), 0.5
-"""What the absence of the attributes of HardSigmoid means; they are of type float."""
 LINE_BOUND = Bound(2.0**-52)
 
 
@@ -119,13 +117,14 @@ def hard_sigmoid(alpha: float, beta: float) -> ElementFunction:
     return of_element
 
 
-def _alpha_and_beta(application: Application) -> tuple[float, float]:
-    return application.attribute("alpha", ALPHA), application.attribute("beta", BETA)
+def alpha_and_beta(application: Application) -> tuple[float, float]:
+    """The slope and the height of a call of HardSigmoid."""
+    return application.parameter("alpha"), application.parameter("beta")
 
 
 def define_hard_sigmoid(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type and shape of X."""
-    return (each(hard_sigmoid(*_alpha_and_beta(application)), inputs[0]),)
+    return (each(hard_sigmoid(*alpha_and_beta(application)), inputs[0]),)
 
 
 def hard_sigmoid_kernel(application: Application) -> Kernel:
@@ -133,7 +132,7 @@ def hard_sigmoid_kernel(application: Application) -> Kernel:
 
     The product of two doubles is exact in no wider type, so double goes to the definition.
     """
-    alpha, beta = _alpha_and_beta(application)
+    alpha, beta = alpha_and_beta(application)
 
     def approximate(x: Array, out: Any) -> None:
         np.multiply(x, alpha, out=out)
@@ -189,7 +188,7 @@ OPERATORS = (
         continuous=True,
         versions=(1, 6, 22),
         changes=(1,),
-        absent={"alpha": ALPHA, "beta": BETA},
+        absent={"alpha": float(np.float32(0.2)), "beta": 0.5},
         output_element="first",
         keeps_shape=True,
         may_overflow_inside=True,

@@ -13,15 +13,14 @@ from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.check_run import CheckRun
+from sonnx.report.fix_forecast import FixForecast, Forecast
 from sonnx.report.phrases import (
-    correctable,
     errata_named,
     explain_command,
     fix_command,
     grouped,
     justifications,
     meaning,
-    number_with_rewrites,
     operators_outside,
     place,
     project_files,
@@ -54,7 +53,9 @@ def render_in(style: Style, run: CheckRun) -> str:
 
 def render_full(run: CheckRun, style: Style = PLAIN, *, complete: bool = True) -> str:
     """The report of each model, and a line of totals if there are several files; see `one_report`."""
-    text = "\n".join(one_report(report, style, complete=complete, new_only=run.new_only) for report in run.reports)
+    text = "\n".join(
+        one_report(report, style, run.forecast, complete=complete, new_only=run.new_only) for report in run.reports
+    )
     return f"{text}\n{total_line(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
 
 
@@ -77,19 +78,28 @@ def brief(report: Report, style: Style = PLAIN) -> str:
     return _headline(report, style) + (f": {listed}" if listed else "")
 
 
-def one_report(report: Report, style: Style = PLAIN, *, complete: bool = True, new_only: bool = False) -> str:
-    """The report of one model, ending in a line feed; if `complete`, with the notes on every model.
+def one_report(
+    report: Report,
+    style: Style = PLAIN,
+    forecast: Forecast | None = None,
+    *,
+    complete: bool = True,
+    new_only: bool = False,
+) -> str:
+    """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed.
 
-    With `new_only` the findings are those that the baseline does not have.
+    If it is `complete`, with the notes on every model.  With `new_only` the findings are those that the baseline does
+    not have.
     """
     groups = grouped([each for each in report.roots if not new_only or each.state != UNCHANGED])
     failures = [finding for group in groups if group[0].verdict is Verdict.FAIL for finding in group]
-    corrected = _correctable(failures, report.number_unlisted(Verdict.FAIL)) if failures else ""
-    blocks = ["\n".join([_headline(report, style), *_overview(groups, failures, corrected, report, style)])]
+    dry_run = None if forecast is None else forecast.forecast
+    corrected = _correctable(failures, report.number_unlisted(Verdict.FAIL), dry_run) if failures else ""
+    blocks = ["\n".join([_headline(report, style), *_overview(groups, failures, corrected, report, style, dry_run)])]
     for findings in groups:
         lines = _group(findings, report.rules[findings[0].rule], report, style)
         blocks.append("\n".join(lines))
-    blocks.append("\n".join(_summary(report, failures, corrected, style, complete)))
+    blocks.append("\n".join(_summary(report, failures, corrected, style, forecast, complete=complete)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -101,7 +111,12 @@ def _headline(report: Report, style: Style) -> str:
 
 
 def _overview(
-    groups: Sequence[Sequence[Finding]], failures: Sequence[Finding], corrected: str, report: Report, style: Style
+    groups: Sequence[Sequence[Finding]],
+    failures: Sequence[Finding],
+    corrected: str,
+    report: Report,
+    style: Style,
+    dry_run: FixForecast | None,
 ) -> Iterator[str]:
     since = report.baseline
     if since is not None:
@@ -113,30 +128,32 @@ def _overview(
         yield style.wrapped(f"  operators outside the profile: {outside}", 4)
     if len(groups) >= TABLE_FROM:
         yield ""
-        yield from (f"  {line}" for line in _table(groups, style, report.unlisted))
+        yield from (f"  {line}" for line in _table(groups, style, report.unlisted, dry_run))
 
 
-def _correctable(failures: Sequence[Finding], unlisted: int) -> str:
-    """How many failures of how many rules, and for how many `sonnx fix` has a rewrite."""
+def _correctable(failures: Sequence[Finding], unlisted: int, dry_run: FixForecast | None) -> str:
+    """How many failures of how many rules, and how many findings `sonnx fix` leaves, by its dry run."""
     rules = len({finding.rule for finding in failures})
     number = plural(len(failures) + unlisted, "failure")
-    return f"{number} of {plural(rules, 'rule')}; {correctable(failures, unlisted)}"
+    return f"{number} of {plural(rules, 'rule')}" + (f"; {dry_run.sentence}" if dry_run else "")
 
 
 def _table(
-    groups: Iterable[Sequence[Finding]], style: Style, unlisted: Mapping[tuple[str, Verdict], int]
+    groups: Iterable[Sequence[Finding]],
+    style: Style,
+    unlisted: Mapping[tuple[str, Verdict], int],
+    dry_run: FixForecast | None = None,
 ) -> Iterator[str]:
-    """A row for each rule and verdict: places, and how many of them `sonnx fix` has a rewrite for."""
-    rows = [("rule", "result", "places", "sonnx fix")]
+    """A row for each rule and verdict: the places, and how many findings of the rule `sonnx fix` leaves."""
+    rows = [("rule", "result", "places", *(["after fix"] if dry_run else []))]
     verdicts: list[Verdict | None] = [None]
     for group in groups:
-        fixable = number_with_rewrites(group)
-        places = len(group) + unlisted.get((group[0].rule, group[0].verdict), 0)
-        rows.append((group[0].rule, str(group[0].verdict), str(places), str(fixable) if fixable else "-"))
+        rule, places = group[0].rule, len(group) + unlisted.get((group[0].rule, group[0].verdict), 0)
+        rows.append((rule, str(group[0].verdict), str(places), *([str(dry_run.left.get(rule, 0))] if dry_run else [])))
         verdicts.append(group[0].verdict)
     if len(rows) == 1:
         return
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row, verdict in zip(rows, verdicts, strict=True):
         rule, result = row[0].ljust(widths[0]), row[1].ljust(widths[1])
         cells = "  ".join(cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True))
@@ -172,14 +189,14 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
-    yield from _places(sorted(findings, key=lambda finding: finding.state), style)
+    yield from _places(sorted(findings, key=lambda finding: finding.state), report, style)
 
 
 def _line(label: str, text: str, style: Style) -> str:
     return style.wrapped(f"    {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
+def _places(findings: Sequence[Finding], report: Report, style: Style) -> Iterator[str]:
     """The places of a rule with what the model states there, those of equal results together."""
     alike: dict[tuple[str, tuple[tuple[str, str], ...], str], list[Where]] = {}
     for finding in findings:
@@ -195,23 +212,33 @@ def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
             label = ""
         if operands:
             yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in operands), style)
-    if shown < len(findings):
-        yield _line("", f"and {plural(len(findings) - shown, 'more place')} (--format concise lists all)", style)
+    unlisted = report.unlisted.get((findings[0].rule, findings[0].verdict), 0)
+    number = len(findings) + unlisted
+    if shown < number:
+        options = f"--limit findings={number} --format concise" if unlisted else "--format concise"
+        yield _line("", f"and {plural(number - shown, 'more place')} ({options} lists all)", style)
 
 
 # ------------------------------------------------------------------ after the findings
 
 
 def _summary(
-    report: Report, failures: Sequence[Finding], corrected: str, style: Style, complete: bool
+    report: Report,
+    failures: Sequence[Finding],
+    corrected: str,
+    style: Style,
+    forecast: Forecast | None,
+    *,
+    complete: bool,
 ) -> Iterator[str]:
     coverage = report.coverage
     if failures:
         yield style.bold(corrected)
-        if any(failure.rewrite_descriptions for failure in failures):
-            command, open_sizes = fix_command(report)
-            yield f"  {style.bold(command)}" + (f"   (write your numbers for {open_sizes})" if open_sizes else "")
-            yield "  with --dry-run it writes nothing and says what it corrects and what is left"
+        command, sizes = fix_command(report, forecast)
+        yield f"  {style.bold(command)}" + (f"   ({sizes})" if sizes else "")
+        yield "  with --dry-run it writes nothing and says what it corrects and what is left"
+        if forecast is not None and forecast.reason:
+            yield f"  no dry run: {escape(forecast.reason)}"
     yield style.wrapped(
         f"{coverage.evaluated} of {coverage.applicable} applicable rules were evaluated everywhere; "
         f"results: {verdict_counts(report)}", 2,

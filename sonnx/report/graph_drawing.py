@@ -17,7 +17,7 @@ from sonnx.checker.graph_outline import INPUT, OUTPUT, Box, Outline
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.rewrites import OUTSIDE
-from sonnx.report.repeated_blocks import REPEATED, collapsed
+from sonnx.report.repeated_blocks import REPEATED, blocks_drawn_once
 
 LIBRARY = "fast_sugiyama"
 WIDTH, HEIGHT, LAYER, SPACE = 132, 30, 46, 24
@@ -103,7 +103,7 @@ def drawing(report: Report, prefix: str, marker: DrawnMarker) -> Drawing | None:
     if find_spec(LIBRARY) is None:
         return Drawing(prefix, missing=True)
     marks = _marks(report, prefix)
-    graph = collapsed(whole) if len(whole.boxes) > MAX_OPEN_BOXES else whole
+    graph = blocks_drawn_once(whole) if len(whole.boxes) > MAX_OPEN_BOXES else whole
     numbers = {kind: sum(_kind(box, marks) == kind for box in whole.boxes) for kind in ("fail", "open")}
     outside = sum(OUTSIDE in _rules(box, marks) for box in whole.boxes)
     pieces = tuple(_pieces(graph, lambda box, x, y: _box(box, marks, marker, x, y)))

@@ -26,9 +26,7 @@ from sonnx.report.check_run import CheckRun
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_drawing import Drawing, anchors, drawing
 from sonnx.report.phrases import (
-    correctable,
     fix_command,
-    number_with_rewrites,
     place,
     verdict_counts,
     without_assumptions,
@@ -260,8 +258,7 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
         "counts": verdict_counts(report),
         "tiles": list(_tiles(report, len(failing) + unlisted, len({finding.rule for finding in failing}))),
         "failures": len(failing) + unlisted,
-        "correctable": correctable(failing, unlisted),
-        "command": fix_command(report)[0] if number_with_rewrites(failing) else "",
+        "command": fix_command(report)[0] if failing else "",
         "gone": [f"{case.verdict} {case.criterion}, {case.at}: {case.message}" for case in section.gone],
         "clean": _clean(report),
         "checked": list(_checked(report)),

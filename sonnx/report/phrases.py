@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import attrgetter
 
@@ -14,7 +14,8 @@ from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, Tag
 from sonnx.profile.index import is_default_version
-from sonnx.profile.rewrites import OUTSIDE, WITHIN_BOUND, rewrites_for
+from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.fix_forecast import Forecast
 
 MAX_NAMED_OPERATORS = 12
 """Operators outside the profile that a summary names."""
@@ -58,7 +59,6 @@ def without_assumptions(report: Report) -> str:
 
 
 _breaks_onnx = attrgetter("breaks_onnx")
-_kind_of_failure = attrgetter("rule", "where.operator", "where.kind")
 
 
 def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -77,30 +77,6 @@ def meaning(finding: Finding, rule: Rule) -> str:
     if finding.breaks_onnx:
         return "not valid ONNX"
     return "against the project's own rules" if rule.kind == "project" else "outside the profile"
-
-
-def number_with_rewrites(findings: Iterable[Finding], option: str = "") -> int:
-    """For how many findings `sonnx fix` has a rewrite of their rule, at such places, with an option only."""
-    return sum(number for key, number in _alike(findings).items() if rewrites_for(*key, option))
-
-
-def _alike(findings: Iterable[Finding]) -> Mapping[tuple[str, str, str], int]:
-    """The failures of one rule at places of one kind: `sonnx fix` has the same rewrites for them."""
-    return Counter(map(_kind_of_failure, [finding for finding in findings if finding.verdict is Verdict.FAIL]))
-
-
-def correctable(failures: Sequence[Finding], unlisted: int = 0) -> str:
-    """For how many failures `sonnx fix` has a rewrite of their own: only `sonnx fix` knows whether it applies.
-
-    `unlisted` failures are counted only, and nothing is said of them.
-    """
-    alike = _alike(failures)
-    number = sum(places for key, places in alike.items() if rewrites_for(*key))
-    which = "all" if number == len(failures) else number or "none"
-    more = sum(places for key, places in alike.items() if not rewrites_for(*key) and rewrites_for(*key, WITHIN_BOUND))
-    added = f", with --{WITHIN_BOUND} for {more} more" if more else ""
-    among = f"the {len(failures)} that are listed" if unlisted else "them"
-    return f"sonnx fix has rewrites by rule and operator for {which} of {among}{added}"
 
 
 def justifications(findings: Iterable[Finding], report: Report) -> Iterator[tuple[str, str]]:
@@ -135,8 +111,15 @@ def verdict_counts(report: Report) -> str:
     return ", ".join(f"{number} {verdict}" for number, verdict in numbers if number)
 
 
-def fix_command(report: Report) -> tuple[str, str]:
-    """The command that corrects what it can, with 1 for each open size, and the sizes that a reader may replace."""
+SIZE = "SIZE"
+"""What stands in a command for a size that the reader has to write."""
+
+
+def fix_command(report: Report, forecast: Forecast | None = None) -> tuple[str, str]:
+    """The command that corrects what it can, and what to do about its sizes.
+
+    Open sizes are those of the dry run; without one each is a word that the reader replaces.
+    """
     import shlex  # a model that conforms needs no command
 
     command = ["sonnx", "fix", report.name]
@@ -146,24 +129,23 @@ def fix_command(report: Report) -> tuple[str, str]:
         command += ["--bind", f"{symbol}={number}"]
     for input_name, sizes in report.input_shapes.items():
         command += ["--input-shape", f"{input_name}={','.join(map(str, sizes))}"]
-    symbols = tuple(
-        dict.fromkeys(dimension for _, shape in report.open_inputs for dimension in shape if not _is_number(dimension))
-    )
-    if "?" in symbols:
-        written, left = _fitting(
-            [
-                f"{input_name}={','.join(dimension if _is_number(dimension) else '1' for dimension in shape)}"
-                for input_name, shape in report.open_inputs
-            ]
-        )
-        for name in written:
-            command += ["--input-shape", name]
-        replaced = [*_fitting(symbols)[0], *([plural(left, "more input")] if left else [])]
-    else:
-        written, left = _fitting([f"{symbol}=1" for symbol in symbols])
-        command += ["--bind", ",".join(written)] if written else []
-        replaced = [plural(left, "more symbol")] if left else []
-    return escape(shlex.join(command)), escape(" and ".join(replaced))
+    dry_run = None if forecast is None else forecast.forecast
+    shapes = {} if dry_run is None else dry_run.shapes
+    open_shapes = {
+        name: [*map(str, shapes[name])] if name in shapes else [size if _is_number(size) else SIZE for size in shape]
+        for name, shape in report.open_inputs
+    }
+    written, left = _fitting([f"{name}={','.join(shape)}" for name, shape in open_shapes.items()])
+    for text in written:
+        command += ["--input-shape", text]
+    more = f" and {plural(left, 'more input')}" if left else ""
+    if any(SIZE in shape for shape in open_shapes.values()):
+        return escape(shlex.join(command)), f"write your numbers for {SIZE}{more}"
+    chosen = _fitting(dry_run.chosen)[0] if dry_run else ()
+    names = ", ".join(chosen) + ("" if dry_run is None or len(chosen) == len(dry_run.chosen) else " and more")
+    pronoun = "it" if len(chosen) == 1 else "them"
+    note = escape(f"choose {names}: the model leaves {pronoun} open") if chosen else ""
+    return escape(shlex.join(command)), note + more
 
 
 def _fitting(texts: Sequence[str]) -> tuple[Sequence[str], int]:

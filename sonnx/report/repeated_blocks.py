@@ -20,7 +20,7 @@ REPEATED = "block above"
 Label = tuple[str, tuple[int, ...]]
 
 
-def collapsed(graph: Outline) -> Outline:
+def blocks_drawn_once(graph: Outline) -> Outline:
     """The outline with each run of equal blocks as its first block and one box for the others."""
     runs = list(_runs(_labels(graph)))
     if not runs:

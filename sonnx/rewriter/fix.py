@@ -35,8 +35,10 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.numerics.constant_data import with_external_data
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
+from sonnx.profile.rewrites import APPROXIMATE
 from sonnx.report.check import CheckReport
 from sonnx.report.fix_record import AppliedRewrite, Validation
+from sonnx.report.phrases import place
 from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
@@ -46,6 +48,7 @@ from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rewrite import ModelRewriting, Rewrite
 from sonnx.rewriter.rewrites.moved_transpositions import may_move
 from sonnx.rewriter.shape_hints import contradicted, hints_of
+from sonnx.rewriter.sizes import breaking, broken, smallest_sizes
 from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import NO_SOURCES, WalkResult, places_of, walk
 
@@ -62,7 +65,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         Broken: the rewritten model is not valid ONNX though the original is, or has another interface; a defect.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
-    if options.box and not options.within_bound:
+    if options.box and not (options.within_bound or options.approximate):
         raise UsageError("--box requires --within-bound; without it no value changes")
     file = path_or_bytes(source)
     chosen = catalogue.edition_named(options.edition).name
@@ -149,7 +152,8 @@ class _Checks:
 def _enabled(options: FixOptions) -> frozenset[str]:
     """The options of rewrites that are asked for."""
     named = {rewrite.option for rewrite in passes.every_rewrite().values()} - {""}
-    return frozenset([name for name in named if getattr(options, name)])
+    implied = {"within_bound"} if options.approximate else set()
+    return frozenset([name for name in named if getattr(options, name)]) | implied
 
 
 def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:
@@ -246,6 +250,10 @@ def _validated(
         *map(_rules_of_validity, reports),
     )
     validation = replace(validation, changing_values=changing_values)
+    approximated = tuple(name for name in changing_values if known[name].option == APPROXIMATE)
+    if approximated:
+        exactly = _rewritten(replace(context, options=context.options - {APPROXIMATE}))
+        validation, rewritten = replace(validation, approximated=approximated), written.again(exactly.model)
     if not samples:
         return validation
     return compared_as_terms(validation, context.model, rewritten, context.run_domain)
@@ -358,17 +366,17 @@ def _bound(
     if not numbers and not shapes:
         return model, ()
     bound = bind_symbols(model, numbers, shapes)
-    again = _evaluated_alike(bound, report, strict)
-    failed = {
-        (report_finding.rule, report_finding.where)
-        for report_finding in report.findings
-        if report_finding.verdict is Verdict.FAIL
-    }
-    for finding in again.findings:
-        if finding.verdict is Verdict.FAIL and finding.breaks_onnx and (finding.rule, finding.where) not in failed:
-            sizes = {**numbers, **{name: list(shape) for name, shape in shapes.items()}}
-            binding = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
-            raise UsageError(f"{binding} cannot hold: {finding.rule} fails at {finding.where.place}: {finding.actual}")
+    failed, again = broken(report), _evaluated_alike(bound, report, strict)
+    finding = next((each for each in breaking(again) if (each.rule, each.where.place) not in failed), None)
+    if finding is not None:
+        sizes = {**numbers, **{name: list(shape) for name, shape in shapes.items()}}
+        binding = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
+        fitting = smallest_sizes(model, ActiveRules(catalogue.edition_named(report.edition), strict))
+        smallest = ", ".join(f"{quote(name)} of shape {list(shape)}" for name, shape in (fitting or {}).items())
+        raise UsageError(
+            f"{binding} cannot hold: {finding.rule} fails at {place(finding.where)}: {finding.actual}"
+            + (f"; the smallest that fits is {smallest}" if smallest else "")
+        )
     return bound, (*_bindings(numbers), *_input_shapes(model, bound, shapes))
 
 

@@ -105,6 +105,16 @@ class FixResult(Struct, Rendered, frozen=True):
         """The findings of the new model that do not follow from another one, by rule and verdict."""
         return tuple(map(self._remaining, grouped(self.after.roots)))
 
+    @property
+    def causes(self) -> Mapping[str, int]:
+        """The reasons for which several values, over all rules, have no shape, with the number of findings."""
+        counts = Counter(
+            self.unknown_shapes[finding.where.name]
+            for finding in self.after.roots
+            if finding.where.kind == "value" and finding.where.name in self.unknown_shapes
+        )
+        return {reason: number for reason, number in counts.most_common() if number > 1}
+
     def _remaining(self, findings: list[Finding]) -> RemainingFindings:
         reasons: dict[str, tuple[Finding, ...]] = {}
         for finding in findings:
@@ -181,7 +191,10 @@ def _summary(result: FixResult) -> Iterator[str]:
     outside = operators_outside(result.after.findings)
     if outside:
         yield f"operators left that are outside the profile: {outside}"
+    for reason, number in result.causes.items():
+        yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
+        yield f"grade: {result.validation.grade}"
         yield f"nodes: {_nodes(result)}"
         yield result.validation.sentence
 
@@ -234,6 +247,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
+    yield "grade", str(result.validation.grade)
     yield "nodes", _nodes(result)
     outside = operators_outside(result.after.findings)
     if outside:

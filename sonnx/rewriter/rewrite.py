@@ -71,6 +71,8 @@ class Replacement(Struct, frozen=True):
     after: str
     constants: tuple[Tensor, ...] = ()
     same: tuple[tuple[str, str], ...] = ()
+    changes: str = ""
+    """What happens to values, where the option of the rewrite does not say it all."""
 
 
 ModelRewriting: TypeAlias = Callable[[RewriteContext], ModelChange | None]
@@ -126,7 +128,7 @@ class Rewrite(Struct, Generic[Stage_co], frozen=True):
         if site.invalid and not any(map(about.serves, site.invalid)):
             return False
         only = about.operators
-        if only and (site.node.operator not in only or not site.in_standard_domain):
+        if only and site.qualified_operator not in only:
             return False
         if self.trigger is Trigger.RULE_FAILS:
             return bool(site.failing and site.failing_of(*about.rules))

@@ -61,6 +61,11 @@ class Site(Struct, frozen=True, dict=True):
         return not self.call.domain
 
     @property
+    def qualified_operator(self) -> str:
+        """The operator, behind its domain where that is another one than the standard domain."""
+        return f"{self.call.domain}.{self.node.operator}" if self.call.domain else self.node.operator
+
+    @property
     def operator_facts(self) -> StatedOperator:
         """What is known of the operator of the node."""
         return operator_facts(self.node.operator, self.node.domain)

@@ -205,7 +205,7 @@ def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
             "order.total-bits",
             ["domain    bits of named formats", "size      all of float16, bfloat16, float32, float64"],
         ),
-        ("derived.Max-13.restricts", ["size      any", "computed  Max.T-allowed: both texts"]),
+        ("derived.Max-13.restricts", ["size      any", "computed  Max.X-type: both texts"]),
         ("shape.Concat-elements", ["size      one to three inputs, rank at most 3", "bounded   The sum over"]),
     ],
 )

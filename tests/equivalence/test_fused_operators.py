@@ -14,6 +14,7 @@ from sonnx.equivalence.fused import fused_operators
 from sonnx.equivalence.result import Answer
 from tests.equivalence import test_equivalence, test_quantization
 from tests.equivalence.test_unequal_models import EQUAL, Node, answer, model, value
+from tests.rewriter.test_stated_meanings import COMPARED
 
 RNG = np.random.default_rng(3)
 CONSTANTS = {
@@ -105,7 +106,7 @@ def test_every_fused_operator_is_compared_with_its_meaning() -> None:
     assert test_equivalence.test_gelu_as_a_pattern
     assert test_equivalence.test_layer_normalization_as_a_pattern
     assumed = {name for (_, name), operator in fused_operators().items() if not operator.axiom}
-    assert here | quantized | patterns >= assumed
+    assert here | quantized | patterns | COMPARED >= assumed
 
 
 def flattened(shape: list[int | str]) -> onnx.ModelProto:

@@ -269,7 +269,7 @@ AXES: Mapping[str, tuple[str, str]] = {
     "LpNormalization": ("y = LpNormalization <axis = {axis}> (x)", "[2, 3]"),
     "TopK": ("k = Constant <value_ints = [2]> () y, i = TopK <axis = {axis}> (x, k)", "[N, M]"),
     "GatherElements": (
-        "i = Constant <value = int64[1, 1] {{0}}> () y = GatherElements <axis = {axis}> (x, i)",
+        "i = Constant <value = int64[1, 1] {{1}}> () y = GatherElements <axis = {axis}> (x, i)",
         "[1, 1]",
     ),
     "ReduceL2": ("y = ReduceL2 <axes = [{axis}]> (x)", "[N, M]"),

@@ -277,7 +277,7 @@ def test_a_pack_is_signed_and_verified(tmp_path: Path, capsys: pytest.CaptureFix
     (pack / "manifest.json").write_bytes(manifest)
     (pack / SIGNATURE).write_text("rubbish")
     assert sonnx.verify(pack, model, signers).content == (
-        f"{SIGNATURE} is of no key in signers, or is not a signature",
+        f"{SIGNATURE} is not as OpenSSH writes it: it has other text than one signature",
     )
     (pack / SIGNATURE).unlink()
     assert sonnx.verify(pack, model, signers).content == (f"the pack has no signature: {SIGNATURE} is missing",)

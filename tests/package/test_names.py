@@ -54,8 +54,6 @@ def test_public_types_have_different_names() -> None:
 
 PROTOCOLS: dict[str, str] = {}
 """The protocol by each name that several modules define for one purpose, where other modules import it bare."""
-PENDING = {"compare", "decoded", "encoded", "name_of"}
-"""Names that are still to get one meaning."""
 
 
 def test_a_function_that_is_imported_by_its_name_alone_has_one_definition() -> None:
@@ -73,7 +71,7 @@ def test_a_function_that_is_imported_by_its_name_alone_has_one_definition() -> N
                     if alias.asname is None and alias.name in functions[node.module]:
                         homes.setdefault(alias.name, set()).add(node.module)
     several = {name: sorted(defined_in) for name, defined_in in homes.items() if len(defined_in) > 1}
-    assert {name: defined_in for name, defined_in in several.items() if name not in PROTOCOLS.keys() | PENDING} == {}
+    assert {name: defined_in for name, defined_in in several.items() if name not in PROTOCOLS} == {}
     assert several.keys() >= PROTOCOLS.keys(), "a protocol is listed whose name has one definition"
 
 

@@ -20,7 +20,6 @@ MANY = 4
 
 EXCEPTIONS = {
     "equivalence/averages.py Add": "the steps of the formula of one operator, LRN, in their order",
-    "numerics/enclosures/readings.py Cast": "what the optimizer of one runtime moves, a reading of it and not of ONNX",
 }
 """By file and the first name, lists that stay, each with the reason; at most three."""
 

@@ -22,7 +22,7 @@ from sonnx.profile.cases import all_cases
 from sonnx.report import graph_drawing as drawn
 from sonnx.report.check_run import CheckRun
 from sonnx.report.html import render
-from sonnx.report.repeated_blocks import REPEATED, collapsed
+from sonnx.report.repeated_blocks import REPEATED, blocks_drawn_once
 from tests.support import families
 from tests.support.cases import DEEP, each_case, spread
 from tests.support.paths import DATA
@@ -95,7 +95,7 @@ def test_real_models_are_drawn_whole(name: str) -> None:
     Page(said)
     found = boxes(said)
     assert report.outline is not None
-    shown = collapsed(report.outline)
+    shown = blocks_drawn_once(report.outline)
     assert len(shown.boxes) < len(report.outline.boxes), "equal blocks are drawn once"
     assert sorted(title.split()[0] for _, title in found) == sorted(box.place for box in shown.boxes)
     assert said.count("<path") >= len(shown.edges)
@@ -129,7 +129,7 @@ BLOCKS = {
 @each_case(("operators", "drawn_boxes"), [*BLOCKS.items()])
 def test_equal_blocks_are_drawn_once(operators: str, drawn_boxes: list[str]) -> None:
     graph = chain(operators)
-    found = collapsed(graph)
+    found = blocks_drawn_once(graph)
     assert [box.operator for box in found.boxes[1:]] == drawn_boxes
     places = [place for box in found.boxes for place in (box.inner if REPEATED in box.operator else (box.place,))]
     assert places == [box.place for box in graph.boxes], "no node is lost"
@@ -141,7 +141,7 @@ def test_blocks_that_read_elsewhere_are_not_equal() -> None:
     """In the last block the second node reads two boxes before it."""
     graph = chain("abc" * 4)
     edges = tuple((start - 1, end) if end == 11 else (start, end) for start, end in graph.edges)
-    found = collapsed(Outline(graph.boxes, edges))
+    found = blocks_drawn_once(Outline(graph.boxes, edges))
     assert [box.operator for box in found.boxes[1:]] == ["a", "b", "c", "2 × block above", "a", "b", "c"]
 
 

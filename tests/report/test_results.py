@@ -165,7 +165,7 @@ def test_a_proof_has_a_case_for_each_rule_that_was_asked_or_waits(proof: Documen
     assert said == {
         ("Max.broadcastable", "refuted", "fail"),
         ("Max.Y-shape", "undecided", "open"),
-        ("Max.T-allowed", "proved", "pass"),
+        ("Max.X-type", "proved", "pass"),
         ("Max.input-count", "proved", "pass"),
         ("every-node-asked", "undecided", "open"),
     }
@@ -371,7 +371,7 @@ def test_a_model_that_does_not_conform_has_the_report_of_the_check(name: str, mo
     assert run(["compare", "wrong.onnx", "--runtime", "reference", "--format", name]) == 1
     said = capsys.readouterr()
     assert run(["check", "wrong.onnx", "--format", name]) == 1
-    checked = capsys.readouterr().out
+    checked = re.sub(r"; sonnx fix leaves .*", "", capsys.readouterr().out)  # only a check makes a dry run
     assert "Max.Y-shape" in said.out
     assert said.out == checked or name == "html"  # the graph is not drawn
     assert said.err.count("\n") == 1

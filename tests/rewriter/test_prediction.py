@@ -1,85 +1,99 @@
-"""What `check` says of `fix` against what `fix` does.
+"""What `check` announces of `fix` against what `fix` leaves: the same numbers, for every model.
 
-On models of exporters, findings with rewrites are gone and the others are left.  On random models rewrites often do not
-apply; there the sentence of every format is about the rewrites that exist, which is certain.
+The command that the check prints is run as it stands, and the new file is checked on its own.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+import onnx.parser
+import pytest
 
 import sonnx
-from sonnx.checker.report import Finding
-from sonnx.rewriter.fix import fix
-from tests.graph.test_agreement import drawn
-from tests.support.cases import each_case
+from sonnx.base.errors import UsageError
+from sonnx.cli.main import run
+from sonnx.report.fix_forecast import ForecastRequest
+from sonnx.rewriter.forecast import forecast_of
+from tests.support.cases import spread
+from tests.support.editions import NEWEST
 from tests.support.paths import ROOT
 
-MODELS = sorted((ROOT / "tests" / "models").glob("*.onnx")) + sorted((ROOT / "examples").glob("*.onnx"))
-
-LEFT: Mapping[str, Mapping[str, int]] = {
-    # The shape of an output follows from a node that is not valid ONNX, which no rewrite touches.
-    "as_exported": {"explicit-shape": 1, "ArgMax.axis-not-negative": 1},
-}
-"""Findings that have a rewrite which does not apply, by model and rule."""
-GONE: Mapping[str, Mapping[str, int]] = {
-    # A Cast of constants is folded.
-    "transformer_torchscript": {"operator-in-profile": 1},
-    # Its nodes of constants are folded, and its initial states are constants then.
-    "lstm_torchscript": {"operator-in-profile": 2, "LSTM.constant-initial-state": 1, "LSTM.constant-initial-cell": 1},
-}
-"""Findings without a rewrite of their own that others correct."""
+MODELS = sorted((ROOT / "tests" / "models").rglob("*.onnx")) + sorted((ROOT / "examples").glob("*.onnx"))
+ANNOUNCED = re.compile(r"; sonnx fix leaves (\w+)(?:, with --within-bound (\w+))?(?::.*)?$", re.MULTILINE)
+COMMAND = re.compile(r"^  sonnx (fix \S+.*?)(?:   \(.*\))?$", re.MULTILINE)
 
 
-def rules(findings: Iterable[Finding]) -> Counter[str]:
-    return Counter(each.rule for each in findings)
+def counted(word: str) -> int:
+    return 0 if word == "none" else int(word)
 
 
-@each_case("path", MODELS, ids=lambda path: path.stem)
-def test_what_has_rewrites_is_corrected_and_the_rest_is_left(path: Path) -> None:
-    open_sizes = {each for _, shape in sonnx.check(path).open_inputs for each in shape if not each.isdigit()}
-    result = fix(path, bind=dict.fromkeys(open_sizes, 1), samples=0)
-    without, left = rules(each for each in result.before.roots if not each.rewrites), rules(result.after.roots)
-    assert left - without == LEFT.get(path.stem, {})
-    assert without - left == GONE.get(path.stem, {})
+def announced_and_left(path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[int], list[int]]:
+    """The numbers that a check announces, and those of checks of the files that its command writes."""
+    run(["check", str(path)])
+    text = capsys.readouterr().out
+    numbers, command = ANNOUNCED.search(text), COMMAND.search(text)
+    assert numbers is not None, text
+    assert command is not None, text
+    exact = counted(numbers[1])
+    stated = [exact, exact if numbers[2] is None else counted(numbers[2])]
+    left = []
+    for options in ([], ["--within-bound"]):
+        target = folder / f"{path.stem}{len(options)}.onnx"
+        run([*shlex.split(command[1]), *options, "--samples", "0", "--output", str(target)])
+        left.append(len(sonnx.check(target).roots))
+    capsys.readouterr()
+    return stated, left
 
 
-REWRITES = tomllib.loads((ROOT / "restrictions" / "rewrites.toml").read_text("utf-8"))
-SENTENCE = re.compile(r"sonnx fix has rewrites by rule and operator for (\w+) of them")
+@pytest.mark.parametrize("path", spread(MODELS, 6), ids=lambda path: path.stem)
+def test_a_check_announces_what_is_left(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonnx.cli.commands.check.announced_forecast", in_this_process)
+    report = sonnx.check(path)
+    if report.exit_code() == 0 or "ZipMap" in {finding.where.operator for finding in report.findings}:
+        return  # nothing to correct, or a model that `fix` refuses
+    stated, left = announced_and_left(path, tmp_path, capsys)
+    assert stated == left
 
 
-def has_a_rewrite(finding: Mapping[str, Any]) -> bool:
-    """Whether rewrites.toml has an entry for a failure: the rule, the operator and the kind of the place."""
-    rule, where = finding["rule"], finding["where"]
-    return finding["verdict"] == "fail" and any(
-        "option" not in entry
-        and {rule, rule.rpartition(".")[2]} & set(entry["rules"])
-        and where["kind"] in entry.get("kinds", [where["kind"]])
-        and (where["operator"] in entry.get("operators", [] if rule == "operator-in-profile" else [where["operator"]]))
-        for entry in REWRITES.values()
-    )
+def in_this_process(reports: list[sonnx.Report], file: str) -> object:
+    [report] = reports
+    return forecast_of(ForecastRequest(file, report.edition, report.strict_versions, {}, {}))
 
 
-@each_case("source", [*MODELS, *range(50)], ids=str)
-def test_each_format_states_the_rewrites_that_exist(source: Path | int) -> None:
-    model = source if isinstance(source, Path) else drawn(source)[1].proto().SerializeToString()
-    report = sonnx.check(model)
-    roots = [each for each in json.loads(report.to_json())["reports"][0]["findings"] if not each["because_of"]]
-    failures, number = [each for each in roots if each["verdict"] == "fail"], sum(map(has_a_rewrite, roots))
-    assert sum(bool(each["rewrites"]) for each in roots) == number
-    stated = set(SENTENCE.findall(report.to_text()))
-    assert stated == ({"all" if number == len(failures) else str(number or "none")} if failures else set())
-    assert set(SENTENCE.findall(report.to_format("html"))) == (stated if number else set())
+def network(text: str) -> bytes:
+    return bytes(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g ' + text).SerializeToString())
 
 
-def test_every_exception_is_about_a_model() -> None:
-    assert LEFT.keys() | GONE.keys() <= {path.stem for path in MODELS}
+def windows() -> Iterator[tuple[str, tuple[int, ...], tuple[str, ...]]]:
+    """Networks, the shape of x that is proposed, and the sizes that are left to the reader."""
+    yield ("(float[N, 1, H, W] x) => (float[a, b, c, d] y) { y = MaxPool <kernel_shape = [3, 2]> (x) }",
+           (1, 1, 3, 2), ("N", "H", "W"))  # fmt: skip
+    yield ("(float[N, 1, H, 1] x) => (float[a, 2] y) <float[8, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
+           "15, 16}> { flat = Flatten (x) y = MatMul (flat, w) }", (1, 1, 8, 1), ("N",))  # fmt: skip
+    yield ("(float[N, 4] x) => (float[a, b] y) <int64[2] s = {3, -1}> { y = Reshape (x, s) }", (3, 4), ("N",))
+
+
+@pytest.mark.parametrize(("text", "shape", "chosen"), [*windows()])
+def test_sizes_fit_every_window_and_reshape(
+    text: str, shape: tuple[int, ...], chosen: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "m.onnx").write_bytes(network(text))
+    forecast = forecast_of(ForecastRequest(str(tmp_path / "m.onnx"), NEWEST, False, {}, {})).forecast
+    assert forecast is not None
+    assert forecast.shapes["x"] == shape
+    assert forecast.chosen == chosen
+
+
+def test_a_size_that_breaks_a_window_is_refused_with_the_smallest_that_fits() -> None:
+    [text, *_], *_ = windows()
+    with pytest.raises(UsageError, match=r"MaxPool.*node\[0\].*the smallest that fits is 'x' of shape \[1, 1, 3, 2\]"):
+        sonnx.fix(network(text), bind={"N": 1, "H": 1, "W": 1})
 
 
 def test_the_command_is_for_the_edition_and_versions_of_the_check() -> None:
@@ -90,3 +104,9 @@ def test_the_command_is_for_the_edition_and_versions_of_the_check() -> None:
         text = sonnx.check(ROOT / "examples" / "as_exported.onnx", **options).to_text()
         assert f"as_exported.onnx{words}" in text
     assert "--edition" not in sonnx.check(ROOT / "examples" / "as_exported.onnx").to_text()
+
+
+def test_a_report_without_a_dry_run_announces_no_number() -> None:
+    text = sonnx.check(ROOT / "examples" / "as_exported.onnx").to_text()
+    assert "leaves" not in text
+    assert "--input-shape scores=SIZE,8   (write your numbers for SIZE)" in text

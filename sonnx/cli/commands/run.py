@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-f", "--format", choices=RESULT_FORMATS, metavar="FORMAT", default="text",
         help=f"the format of what is printed: {', '.join(RESULT_FORMATS)}")  # fmt: skip
     add("--jobs", type=amount_argument("threads", largest=MAX_THREADS), metavar="N",
-        help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
+        help="threads for matrix products (default 1); the values do not depend on it")  # fmt: skip
     add_budget_arguments(parser)
     parser.set_defaults(command=run_command)
 

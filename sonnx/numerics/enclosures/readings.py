@@ -35,6 +35,7 @@ class Kernel(NamedTuple):
         operators: of the node.
         operand: the number of its input that the constants reach.
         maker: the operator that makes the operand.
+        through: operators that the runtime moves or folds where they stand between the maker and the node.
         elements: the element types of the constants.
         unless: no such kernel is made where this operator makes the first input.
         reason: what its values are.
@@ -43,6 +44,7 @@ class Kernel(NamedTuple):
     operators: tuple[str, ...]
     operand: int
     maker: str
+    through: tuple[str, ...]
     elements: tuple[str, ...]
     unless: str
     reason: str
@@ -90,8 +92,6 @@ class Readings(NamedTuple):
 
 NONE = Readings({}, (), (), {})
 """Of hypotheses that are not about a runtime."""
-MOVES = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
-"""Operators that an optimizer moves or folds between the maker of an operand and the node."""
 
 
 def _is_made(node: Node, kernel: Kernel, makers: Mapping[str, Node], constants: Mapping[str, object]) -> bool:
@@ -106,7 +106,7 @@ def _is_made(node: Node, kernel: Kernel, makers: Mapping[str, Node], constants: 
         return False
     maker = makers.get(node.inputs[kernel.operand])
     for _ in range(len(makers)):
-        if maker is None or maker.operator not in MOVES:
+        if maker is None or maker.operator not in kernel.through:
             break
         maker = makers.get(maker.inputs[0]) if maker.inputs else None
     if maker is None or maker.operator != kernel.maker or not maker.inputs:
@@ -142,8 +142,8 @@ def readings_of(name: str) -> Readings:
         table["measured"],
         tuple(DeviatingForm(row["operator"], frozenset(row["features"]), row["reason"]) for row in table["deviates"]),
         tuple(
-            Kernel(tuple(row["operators"]), row["operand"], row["maker"], tuple(row["elements"]), row["unless"],
-                   row["reason"])
+            Kernel(tuple(row["operators"]), row["operand"], row["maker"], tuple(row["through"]), tuple(row["elements"]),
+                   row["unless"], row["reason"])
             for row in table["kernel"]
         ),
         {operator: tuple(map(frozenset, forms)) for operator, forms in table["agrees"].items()},

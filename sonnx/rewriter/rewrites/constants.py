@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from math import isfinite, prod
+from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
+from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.executor.constant_node import values_of
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import NOT_STATED, Graph, Node, SparseTensor, Tensor, subgraphs
 from sonnx.model.scopes import Scope, canonical_domain
-from sonnx.numerics.formats import Array, format_of
+from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.node_builders import attribute
@@ -162,30 +163,43 @@ def _tensor_of_numbers(name: str, value: object) -> Tensor | None:
 MAX_FOLDED_ELEMENTS = 1 << 20
 """A larger result is not computed."""
 
-EXACT_TYPES = frozenset({"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
-
 
 @rewrite("folded-constant", Trigger.RULE_SELECTED)
 def folded_constant(site: Site) -> Replacement | None:
     """No node: its outputs are constants, as the reference executor computes them.
 
-    Integers and truth values are exact on every machine, so every operator on them is folded.  Floating-point results
-    are folded only where an operator moves elements without computing, or converts integers that the type holds.
+    Its definitions are exact or round correctly, so that the constants are the values of the profile.  A node that
+    makes numbers of quantized ones stays, because its constants are larger than what they are made of.
     """
     node = site.node
     inputs = [site.constants[name] for name in dict.fromkeys(node.inputs) if name in site.constants]
     all_constant = len(inputs) == len(set(node.inputs)) > 0
     if not all_constant or not site.in_standard_domain or next(subgraphs(node), None) is not None:
         return None
-    if not all(_foldable(site, facts) for facts in site.outputs):
+    if node.operator == OperatorName.DEQUANTIZE_LINEAR:
         return None
-    outputs = _outputs_of(site, inputs)
-    exact = _gives_known_elements(site) or _converts_exactly(site, inputs, outputs)
-    if not outputs or (any(values.dtype.kind not in "iub" for values in outputs.values()) and not exact):
+    found = _exact_result(site, inputs)
+    if found is None:
+        if not all(_foldable(site, facts) for facts in site.outputs):
+            return None
+        found = _outputs_of(site, inputs)
+    if not found:
         return None
-    constants = tuple(constant_tensors.from_array(name, values) for name, values in outputs.items())
+    constants = tuple(constant_tensors.from_array(name, values) for name, values in found.items())
     after = ", ".join(map(descriptions.tensor, constants))
     return Replacement((), descriptions.call(node), f"constant {after}", constants)
+
+
+def _exact_result(site: Site, inputs: list[Tensor]) -> dict[str, Array] | None:
+    """The output of an operator that the executor does not run, where it is exact."""
+    by_name = dict(zip(dict.fromkeys(site.node.inputs), inputs, strict=True))
+    if not has_constant_result(site.node.operator):
+        return None
+    arrays = [constant_tensors.decoded(by_name[name]) for name in site.node.inputs]
+    if any(array is None for array in arrays):
+        return None
+    found = constant_result(site.node, arrays)
+    return None if found is None else {site.node.outputs[0]: found}
 
 
 def _foldable(site: Site, facts: TensorFacts) -> bool:
@@ -193,30 +207,12 @@ def _foldable(site: Site, facts: TensorFacts) -> bool:
     if _gives_known_elements(site):
         return True
     shape: Any = None if first_unknown(facts.shape) is not None else facts.shape
-    converts = site.node.operator == OperatorName.CAST and site.element_type(0) in EXACT_TYPES
-    return shape is not None and prod(shape) <= MAX_FOLDED_ELEMENTS and (facts.type in EXACT_TYPES or converts)
+    return shape is not None and prod(shape) <= MAX_FOLDED_ELEMENTS and facts.type in ELEMENTS
 
 
 def _gives_known_elements(site: Site) -> bool:
     """Whether each output element is an element of an input, or one that an attribute states."""
     return site.operator_facts.moves or site.operator_facts.states_elements
-
-
-def _converts_exactly(site: Site, inputs: list[Tensor], found: Mapping[str, Array]) -> bool:
-    """Whether Cast gives the numbers of integers or truth values, none of them rounded."""
-    given = constant_tensors.decoded(inputs[0]) if site.node.operator == OperatorName.CAST else None
-    if given is None or given.dtype.kind not in "iub":
-        return False
-    numbers = [int(element) for element in given.ravel().tolist()]
-    return all(_holds(values, numbers) for values in found.values())
-
-
-def _holds(values: Array, numbers: list[int]) -> bool:
-    """Whether the elements are floating-point numbers equal to these integers."""
-    if format_of(values.dtype) is None:
-        return False
-    floats = [float(value) for value in values.ravel()]
-    return all(map(isfinite, floats)) and [int(number) for number in floats] == numbers
 
 
 def _outputs_of(site: Site, inputs: list[Tensor]) -> dict[str, Array]:

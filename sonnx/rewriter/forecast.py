@@ -1,0 +1,107 @@
+"""The dry run that a check announces: what `fix` leaves of a model, at shapes of its inputs that are possible.
+
+A check asks for it in a process of its own, with limits, so that the rewriter cannot end or change a check.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from sonnx.base.errors import Stop, UsageError
+from sonnx.checker.report import Report
+from sonnx.checker.rules import ActiveRules
+from sonnx.model.reader import read
+from sonnx.model.symbols import bind_symbols
+from sonnx.profile import catalogue
+from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.fix_forecast import FixForecast, Forecast, ForecastRequest
+from sonnx.rewriter.fix import fix
+from sonnx.rewriter.fix_report import FixResult
+from sonnx.rewriter.sizes import Numbers, OpenSizes, Possible, broken, open_choices, possible_numbers
+
+MOST_TRIED = 6
+"""Shapes that the rewriting itself is tried at: behind an operator that it replaces a window can fail to fit."""
+
+NO_SIZES = "no sizes of the open dimensions were found at which every window fits; write them with --input-shape"
+
+
+def forecast_of(request: ForecastRequest) -> Forecast:
+    """The dry runs with and without --within-bound."""
+    options: dict[str, Any] = {"edition": request.edition, "strict_versions": request.strict_versions}
+    bound = bind_symbols(read(request.model), request.bind, request.input_shapes)
+    sizes = OpenSizes.of(bound)
+    if not sizes.inputs:
+        given = {"bind": request.bind, "input_shapes": request.input_shapes}
+        exact, bounded = (_dry_run(request.model, within, {**options, **given}) for within in (False, True))
+        return Forecast(_forecast(exact, bounded))
+    is_possible = Possible(bound, ActiveRules(catalogue.edition_named(request.edition), request.strict_versions))
+    reason = NO_SIZES
+    for numbers in islice(_few(possible_numbers(sizes, is_possible)), MOST_TRIED):
+        shapes = sizes.shapes(numbers)
+        given = {"bind": request.bind, "input_shapes": {**request.input_shapes, **shapes}}
+        try:
+            exact, bounded = (_dry_run(request.model, within, {**options, **given}) for within in (False, True))
+        except UsageError as refusal:
+            reason = str(refusal)
+            continue
+        if any(broken(result.after) - broken(result.before) - is_possible.before for result in (exact, bounded)):
+            continue
+        return Forecast(_forecast(exact, bounded, shapes, open_choices(sizes, numbers, is_possible)))
+    return Forecast(reason=reason)
+
+
+def _few(found: Iterator[Numbers]) -> Iterator[Numbers]:
+    """Each of the numbers once."""
+    known = set[tuple[tuple[str, int], ...]]()
+    for numbers in found:
+        key = tuple(numbers.items())
+        if key not in known:
+            known.add(key)
+            yield numbers
+
+
+def _dry_run(model: str, within_bound: bool, options: Mapping[str, Any]) -> FixResult:
+    result: FixResult = fix(model, samples=0, within_bound=within_bound, **options)
+    return result
+
+
+def _forecast(
+    exact: FixResult,
+    bounded: FixResult,
+    shapes: Mapping[str, tuple[int, ...]] = {},
+    chosen: tuple[str, ...] = (),
+) -> FixForecast:
+    names = Counter(finding.where.operator for finding in bounded.after.findings if finding.rule == OUTSIDE)
+    outside = dict(names.most_common())
+    return FixForecast(_counted(exact.after), _counted(bounded.after), outside, shapes, chosen)
+
+
+def _counted(report: Report) -> dict[str, int]:
+    """The findings that do not follow from others, by rule."""
+    return dict(Counter(finding.rule for finding in report.roots))
+
+
+class ForecastService:
+    """See `sonnx.supervise.child.Answering`."""
+
+    def greeting(self) -> bytes:
+        """Nothing: the process is ready."""
+        return b""
+
+    def answer(self, request: bytes | bytearray) -> bytes:
+        """The forecast for a request, or why there is none."""
+        try:
+            answer = forecast_of(msgspec.json.decode(request, type=ForecastRequest))
+        except (Stop, UsageError) as reason:
+            answer = Forecast(reason=str(reason))
+        return msgspec.json.encode(answer)
+
+
+def service() -> ForecastService:
+    """What answers a request for a forecast."""
+    return ForecastService()
