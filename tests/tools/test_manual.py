@@ -31,7 +31,7 @@ def test_the_pages_are_read_without_a_warning(tmp_path: Path) -> None:
     manual.main([str(tmp_path)])
     for path in tmp_path.iterdir():
         done = subprocess.run(
-            ["groff", "-man", "-Tutf8", "-ww", str(path)], capture_output=True, text=True, check=False
+            ["groff", "-man", "-Kutf8", "-Tutf8", "-ww", str(path)], capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, ""), path.name
         shown = re.sub(".\b", "", done.stdout)  # bold is printed twice
