@@ -37,7 +37,7 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     arguments, about_spelling = current_spelling(arguments)
     if about_spelling:
-        print(f"sonnx: {escape(about_spelling)}", file=sys.stderr)
+        print(f"sonnx: {short_sentence(about_spelling)}", file=sys.stderr)
     first = arguments[0] if arguments else ""
     command_parser = parser(first)
     if first.startswith("-") and first not in command_parser._option_string_actions:

@@ -73,9 +73,7 @@ def brief(report: Report, style: Style = PLAIN) -> str:
     return _headline(report, style) + (f": {listed}" if listed else "")
 
 
-def one_report(
-    report: Report, style: Style = PLAIN, forecast: Forecast | None = None, *, complete: bool = True
-) -> str:
+def one_report(report: Report, style: Style = PLAIN, forecast: Forecast | None = None, *, complete: bool = True) -> str:
     """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed.
 
     If it is `complete`, with the notes on every model.
