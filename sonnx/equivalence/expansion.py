@@ -23,6 +23,7 @@ from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
+from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.written_out import written_out
 from sonnx.executor.control_flow import Inlining
@@ -102,6 +103,8 @@ class Expansion:
             return self._scaled_product(visit, place)
         if operator == ("", "Einsum"):
             return self._index_sum(visit, place)
+        if not operator[0] and node.operator in GATES:
+            return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
@@ -307,6 +310,23 @@ class Expansion:
         last = Node(node.name, "Identity", "", "", (value,), (output,), ())
         self.results.append(PassedOn(last, "Gemm"))
         return [*nodes, last]
+
+    def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """GRU or RNN: the steps by their formulas, over the reals."""
+        node = visit.node
+        if not any(node.outputs):
+            return None
+        found = cell_nodes(node, place.values(visit.inputs), lambda label, array: self._constant(label, array, place))
+        if found is None:
+            return None
+        nodes, results = found
+        self.store.assume(MEANING.format(node.operator))
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                last = Node("", "Identity", "", "", (result,), (name,), ())
+                self.results.append(PassedOn(last, node.operator))
+                nodes.append(last)
+        return nodes
 
     def _index_sum(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """Einsum of two operands: Transpose, Reshape and MatMul."""
