@@ -172,7 +172,7 @@ def render_folder(run: CheckRun) -> dict[str, str]:
                 report.exit_code(run.accept_assumptions, run.new_only),
                 run.accept_assumptions,
                 run.new_only,
-                run.docs,
+                docs=run.docs,
             )
         )
         for name, report in zip(names, run.reports, strict=True)
