@@ -7,6 +7,7 @@ atom of its inputs, of the values that its graphs use, and of the graphs as they
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,10 @@ from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
+from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
+from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.written_out import written_out
 from sonnx.executor.control_flow import Inlining
@@ -76,7 +79,7 @@ class Expansion:
         self.results: list[PassedOn] = []
 
     def before(self, node: Node) -> Node:
-        """The node itself."""
+        """The node, unchanged."""
         return node
 
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
@@ -98,6 +101,10 @@ class Expansion:
             return self._linear(visit, place)
         if operator == ("", "Gemm"):
             return self._scaled_product(visit, place)
+        if operator == ("", "Einsum"):
+            return self._index_sum(visit, place)
+        if not operator[0] and node.operator in GATES:
+            return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
@@ -132,7 +139,7 @@ class Expansion:
         place.define(result.node.outputs[0], term)
 
     def _ideal(self, result: PassedOn, term: Term) -> Term:
-        """What a term is over the reals; of an operator on elements, below a movement."""
+        """The term of the value over the reals; an operator on elements is applied below a movement."""
         sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
         if not result.elementwise or not sources or any(source.is_constant for source in sources):
             return self.store.ideal(result.ideal, term)
@@ -304,12 +311,60 @@ class Expansion:
         self.results.append(PassedOn(last, "Gemm"))
         return [*nodes, last]
 
+    def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """GRU or RNN: the steps by their formulas, over the reals."""
+        node = visit.node
+        if not any(node.outputs):
+            return None
+        found = cell_nodes(node, place.values(visit.inputs), lambda label, array: self._constant(label, array, place))
+        if found is None:
+            return None
+        nodes, results = found
+        self.store.assume(MEANING.format(node.operator))
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                last = Node("", "Identity", "", "", (result,), (name,), ())
+                self.results.append(PassedOn(last, node.operator))
+                nodes.append(last)
+        return nodes
+
+    def _index_sum(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Einsum of two operands: Transpose, Reshape and MatMul."""
+        node, terms = visit.node, place.values(visit.inputs)
+        equation = next((attribute.value for attribute in node.attributes if attribute.name == "equation"), None)
+        shapes = [term.shape for term in terms if term is not None and term.shape is not None]
+        form = product_form(str(equation), shapes) if len(terms) == 2 and len(shapes) == 2 else None
+        if form is None:
+            return None
+        factors, output = [], node.outputs[0]
+        for index, (term, shape, operand) in enumerate(zip(terms, shapes, form.operands, strict=True)):
+            assert term is not None  # noqa: S101  its shape is known
+            places = np.arange(prod(shape), dtype=np.int32).reshape(shape).transpose(operand.order).reshape(-1)
+            factors.append(f"{output} (factor {index})")
+            place.define(factors[-1], movements.moved(self.store, [term], places, operand.shape))
+        extents = self._constant(f"{output} (shape)", np.array(form.result, np.int64), place)
+        perm = Attribute("perm", "ints", form.order, fields=("ints",))
+        self.store.assume(MEANING.format("Einsum"))
+        product, apart = f"{output} (product)", f"{output} (apart)"
+        return [
+            Node("", "MatMul", "", "", tuple(factors), (product,), ()),
+            Node("", "Reshape", "", "", (product, extents), (apart,), ()),
+            Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
+        ]
+
     def _linear(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """LinearRegressor: Gemm with the coefficients and the intercepts, over the reals."""
-        node, [first] = visit.node, place.values(visit.inputs)
-        values = {attribute.name: attribute.value for attribute in node.attributes}
+        node, inputs = visit.node, place.values(visit.inputs)
+        values: dict[str, Any] = {attribute.name: attribute.value for attribute in node.attributes}
         targets, coefficients = values.get("targets", 1), values.get("coefficients")
-        if first is None or first.shape is None or len(first.shape) != 2 or first.facts.type != "float":
+        first = inputs[0] if len(inputs) == 1 else None
+        if (
+            type(targets) is not int
+            or first is None
+            or first.shape is None
+            or len(first.shape) != 2
+            or first.facts.type != "float"
+        ):
             return None
         if values.get("post_transform", "NONE") != "NONE" or not isinstance(coefficients, tuple):
             return None
