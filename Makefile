@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover pictures recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -69,6 +69,9 @@ proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check $(ASK)
 
 # What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
+pictures: $(VENV)/installed  ## BROWSER=PATH takes those of pages, too
+	$(BIN)/python -m tools.pictures $(if $(BROWSER),--browser $(BROWSER))
+
 handover: $(VENV)/installed
 	rm -rf handover
 	$(BIN)/python -m tools.handover handover
@@ -76,8 +79,8 @@ handover: $(VENV)/installed
 # The check of a model as one native program, build/verified/sonnx-verified: the formalization is compiled and extracted; half
 # a minute.  Needs Coq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 VERIFIED := build/verified
-CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations graph_rules walk
-OF_CHECK := budget evaluator reading wire onnx_model editions tables sonnx_verified
+CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations alike graph_rules node_rules format_rules walk
+OF_CHECK := budget evaluator reading wire onnx_constants onnx_nodes onnx_model editions tables sonnx_verified
 OCAML := ocamlopt -w -a -O3 -inline 100 -I +unix unix.cmxa
 verified: $(VENV)/installed
 	rm -rf $(VERIFIED)

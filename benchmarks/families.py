@@ -37,7 +37,7 @@ own = int(re.search(r"VmHWM:\s*(\d+)", status.read_text())[1]) if status.exists(
 print(code, seconds, max(own, used[1].ru_maxrss), file=sys.stderr)
 """
 COMMANDS = (
-    "check", "diff-edition", "run", "compare", "fix", "prove", "bound", "audit", "equivalent", "diff", "verify",
+    "check", "rules", "run", "compare", "fix", "prove", "bound", "audit", "equivalent", "diff", "verify",
 )  # fmt: skip
 MEGABYTES = 4096
 """The memory limit of a command."""

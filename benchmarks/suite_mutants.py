@@ -39,7 +39,7 @@ from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, patterns, wide
 from sonnx.profile.catalogue import operators
 from sonnx.profile.signature import Signature
 from sonnx.prover.signature_family import signatures
-from sonnx.suite.archive import Stored, Suite, read_cases, read_suite
+from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite
 from sonnx.suite.cases import specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import differences
@@ -62,7 +62,7 @@ class Expectation:
     """A call, and which outputs are accepted for it."""
 
     call: Call
-    stored: Stored | None
+    stored: StoredCase | None
     number: int
     """Of the data set in the case; of a node test of ONNX 1 if it conforms."""
 
@@ -107,7 +107,7 @@ def of_suite(suite: Suite, operator: str) -> list[Expectation]:
     """The data sets of the conforming cases of an operator, in an order that mixes calls and value classes."""
     found = []
     for read_case in read_cases(suite, operator):
-        if isinstance(read_case, Stored) and read_case.case.sets:
+        if isinstance(read_case, StoredCase) and read_case.case.sets:
             model = read(read_case.model)
             for number in range(len(read_case.case.sets)):
                 outputs = read_case.arrays(number, "output")
@@ -143,7 +143,9 @@ def conforms(model: onnx.ModelProto) -> bool:
 def probes(suite: Suite, operator: str) -> Iterator[Call]:
     """Random inputs for some models of the suite."""
     for stored in [
-        read_case for read_case in read_cases(suite, operator) if isinstance(read_case, Stored) and read_case.case.sets
+        read_case
+        for read_case in read_cases(suite, operator)
+        if isinstance(read_case, StoredCase) and read_case.case.sets
     ][:MODELS]:
         model = read(stored.model)
         runner = ModelRunner(model, None, stored.case.edition)

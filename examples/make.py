@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
 import onnx.parser
 
 CONFORMING = """
@@ -30,6 +33,22 @@ skip (float[N, 8] a, float[M, 8] b) => (float[N, 8] larger) {
 }
 """
 
+CLASSIFIER = """
+<ir_version: 10, opset_import: ["" : 18]>
+classifier (float[batch, 1, 8, 8] image) => (float[batch, 4] scores) {
+  edges = Conv <auto_pad = "SAME_UPPER", kernel_shape = [3, 3]> (image, kernel, offset)
+  active = Relu(edges)
+  small = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (active)
+  same = Identity(small)
+  row = Flatten(same)
+  sums = Gemm(row, weights, bias)
+  scores = Softmax(sums)
+}
+"""
+"""As an exporter writes a network; `sonnx fix` rewrites all of it into the profile."""
+CONSTANTS = {"kernel": (3, 1, 3, 3), "offset": (3,), "weights": (48, 4), "bias": (4,)}
+"""The shapes of its constants."""
+
 CONTROLLER = """
 <ir_version: 10, opset_import: ["" : 18]>
 controller (float[1, 2] state) => (float[1, 1] brake) <
@@ -47,9 +66,20 @@ MODELS = {
     "conforming": CONFORMING,
     "as_exported": AS_EXPORTED,
     "symbolic": SYMBOLIC,
+    "classifier": CLASSIFIER,
     "controller": CONTROLLER,
 }
 
+
+def constants() -> Iterator[onnx.TensorProto]:
+    """The constants of the classifier: multiples of 1/64 in [-1/2, 1/2)."""
+    for name, shape in CONSTANTS.items():
+        numbers = (37 * np.arange(np.prod(shape)) % 64 - 32) / 64
+        yield onnx.numpy_helper.from_array(numbers.astype(np.float32).reshape(shape), name)
+
+
 if __name__ == "__main__":
     for name, text in MODELS.items():
-        onnx.save(onnx.parser.parse_model(text.strip()), Path(__file__).parent / f"{name}.onnx")
+        model = onnx.parser.parse_model(text.strip())
+        model.graph.initializer.extend(constants() if name == "classifier" else ())
+        onnx.save(model, Path(__file__).parent / f"{name}.onnx")

@@ -114,7 +114,9 @@ SIGN_CLEARED = mutated(
     "np.bitwise_or(signs, number_format.sign - 1",
     "np.bitwise_and(signs, number_format.sign - 1",
 )
-ALL_TURNED = mutated(argmax._keys, "np.bitwise_and(signs, made.sign - 1", "np.bitwise_or(signs, made.sign - 1")
+ALL_TURNED = mutated(
+    argmax._keys, "np.bitwise_and(signs, number_format.sign - 1", "np.bitwise_or(signs, number_format.sign - 1"
+)
 BY_INTEGERS = partial(is_the_maximum, "_by_integers", HALVES)
 WITH_ZEROS = partial(is_the_maximum, "_with_zeros", WHOLES)
 ABOUT_HALVES = (maximum._by_integers, maximum._extremes, maximum._negative_nan, maximum._first_nan)

@@ -20,6 +20,9 @@ def main() -> int:
 
         open_standard()  # a shell may have closed them
         _load_msgspec()
+        from sonnx.base.threads import default_to_one_thread
+
+        default_to_one_thread()
         from sonnx.base.garbage import collect_rarely
         from sonnx.cli import main as command_line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sonnx.base.threads import THREADS
+
+os.environ.update(dict.fromkeys(THREADS, "1"))  # of BLAS, before a module below loads numpy
+
+from sonnx.base.progress import QUIET
 from sonnx.cli.main import run
 from sonnx.profile import catalogue
 from sonnx.profile.profile_data import Catalogue
@@ -24,6 +30,9 @@ settings.register_profile(
 settings.load_profile("same")
 """No test asserts a time, and two runs try the same; `make campaign` and `make fuzz` look further."""
 
+
+os.environ[QUIET] = "1"
+"""No test of what a command says depends on how long the command takes; child processes inherit it."""
 
 LONG = (
     "evidence", "prover", "workers", "executor", "operators", "docs", "suite", "tools", "rewriter", "bounds", "profile",

@@ -9,7 +9,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-TEXTS = {"format": "format.txt", "rules": "rules.v", "editions": "editions.txt"}
+TEXTS = {"format": "format.txt", "rules": "rules.v", "editions": "editions.txt", "schemas": "schemas.txt"}
 
 
 def quoted(text: str) -> str:

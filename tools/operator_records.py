@@ -1,8 +1,9 @@
 """Regenerate what follows from a new or changed operator: `make operator NAME=Conv`.
 
-These are the proofs of the theorems that follow from its rules, with the change that refutes each; the figures in
-docs/trust.md and docs/robustness.md; the verdicts on the node tests of the onnx package; and the mutants of rules.  A
-mutant of a rule that no case detects is named: it needs a case.
+These are the identifiers of its rules as requirements; the proofs of the theorems that follow from its rules, with the
+change that refutes each; the figures in docs/trust.md and docs/robustness.md; the verdicts on the node tests of the
+onnx package; its bounds in small networks; and the mutants of rules.  A mutant of a rule that no case detects is named:
+it needs a case.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 
 from sonnx.evidence.mutation import RECORD, MutationRecord, mutation_record
+from sonnx.profile.index import rules_by_slug
+from sonnx.profile.profile_data import in_use
+from sonnx.profile.requirement_identifiers import FILE, register, requirement_identifier
 from sonnx.proofs import registry
 from tests.support.paths import DOCS
 from tools import headline, rule_mutants
@@ -24,6 +29,15 @@ def theorems_of(operator: str) -> list[str]:
     """The identifiers of the theorems about the rules of an operator."""
     own = re.compile(rf"derived\.{operator}-\d")
     return [theorem.id for theorem in registry.theorems() if own.match(theorem.id)]
+
+
+def with_identifiers(text: str, identifiers: Iterable[str]) -> str:
+    """The register of requirement identifiers with those that it lacks."""
+    lines = text.splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    entries = [line for line in lines if not line.startswith("#")]
+    known = {entry.split()[0] for entry in entries}
+    return "\n".join([*comments, *sorted([*entries, *(name for name in identifiers if name not in known)])]) + "\n"
 
 
 def with_figures(text: str) -> str:
@@ -66,11 +80,14 @@ def with_counts(text: str, found: MutationTest) -> str:
 
 def main(operator: str) -> int:
     """Write the records; 1 if a theorem is not as stated, or a mutant of a rule survives without a reason."""
+    identifiers = [requirement_identifier(rule, "").partition("/")[2] for rule in rules_by_slug().values()]
+    (in_use().folder / FILE).write_text(with_identifiers(register(), identifiers), "utf-8")
     selected = [text for name in theorems_of(operator) for text in ("--select", name)]
     steps: tuple[tuple[str, list[str]], ...] = (
         ("tools.record", selected),
         ("tools.obligation_mutants", selected),
         ("tests.support.node_verdicts", []),
+        ("tests.support.recorded_bounds", [operator]),
     )
     codes = [
         subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import StatusLine
+from sonnx.base.progress import Progress
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.recorded_answers import Entry, answered_by_these_versions
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = driver.select(known, wanted)
     cache = SolverCache(None if options.no_cache else usual_folder())
     place = WorkPlace(options.jobs)
-    with StatusLine() as line:
+    with Progress("recording results") as line:
         decided = found
         if options.check and not options.no_cache:
             driver.require_solver(SOLVER)

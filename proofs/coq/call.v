@@ -321,7 +321,7 @@ Fixpoint all_derived (names : unit -> environment) (l : list result) (ts : list 
 Definition leaves (names : environment) (p : profile_rule) (v : verdict) : bool :=
   match v with
   | Pass | NotApplicable => true
-  | Undecided => leaves_values p && match onnx p with None => true | _ => false end
+  | Undecided => leaves_while_waiting p || leaves_values p && match onnx p with None => true | _ => false end
   | Fail => leaves_values p && match onnx p with None => true | Some e => negb (is_truth false (eval e names)) end
   | Assumed => false
   end.
@@ -343,18 +343,34 @@ Definition groups_of (s : signature) (f : facts) : list (list tensor) :=
   let others := filter (fun g => negb (existsb (subset g) of_onnx)) (beyond s) in
   filter (fun g => Nat.ltb 1 (List.length g)) (map (members f) (of_onnx ++ others)).
 
+(* Inputs and outputs that are no dense tensors: each must be of a kind that the operator takes.  Values of one type variable are of
+   one kind, so that a kind beside tensors is taken where all of them have it. *)
+Definition dense : list string := ["tensor"; "not stated"].
+Definition all_same (l : list string) : bool :=
+  match l with [] => false | x :: r => forallb (String.eqb x) r end.
+Definition operand_results (rules : list profile_rule) (s : signature) (f : facts) : list (profile_rule * verdict) :=
+  let names := map formal_name (formals s) ++ map (fun r => formal_name (result_formal r)) (results s) in
+  let others := filter (fun k => negb (among dense k)) (map kind (members f names)) in
+  let of_groups := filter (fun k => negb (String.eqb k "not stated")) (map kind (flat_map (fun g => members f (snd g)) (groups s))) in
+  let taken := match others, kinds s with _ :: _, _ :: _ => if all_same of_groups then kinds s else [] | _, _ => kinds s end in
+  flat_map (fun k => about rules (fun x =>
+    if String.eqb x "operand" then VRecord [("kind", VText k)]
+    else if String.eqb x "kinds" then VList (map VText (dense ++ taken)) else not_stated))
+    (match others with [] => ["tensor"] | _ => others end).
+
 Record outcome := { verdicts : list (string * verdict); general : list (profile_rule * verdict); after_call : list tensor }.
 
 Definition declares (a : option tensor) : tensor := match a with Some t => t | None => nothing_stated end.
 
-(* The call: its own rules in order, the rules about its groups, and its outputs.  [others]: the other rules about it leave
+(* The call: its own rules in order, the rules about its groups and operands, and its outputs.  [others]: the other rules about it leave
    its values. *)
-Definition call (about_groups : list profile_rule) (others : bool) (s : signature) (l : list attribute)
+Definition call (about_groups about_operands : list profile_rule) (others : bool) (s : signature) (l : list attribute)
     (ins outs : list (option tensor)) : outcome :=
   let f := call_facts s l ins outs in
   let names := names_of (signature_asks s) f in
   let judged := judge names (map own (demands s)) [] in
-  let alike := flat_map (fun g => about about_groups (single_fact "group" (VList (map (record_of false) g)))) (groups_of s f) in
+  let alike := flat_map (fun g => about about_groups (single_fact "group" (VList (map (record_of false) g)))) (groups_of s f)
+    ++ operand_results about_operands s f in
   let open := map fst (filter (fun p => is_open (snd p)) judged) in
   let made := after f names open (results s) (map declares outs) in
   let kept := others && forallb (fun p => leaves names (fst p) (snd p)) alike && all_leave names (demands s) judged in

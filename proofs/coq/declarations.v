@@ -26,13 +26,19 @@ Fixpoint list_eqb {A} (eqb : A -> A -> bool) (l r : list A) : bool :=
   match l, r with [], [] => true | a :: l, b :: r => eqb a b && list_eqb eqb l r | _, _ => false end.
 Definition option_eqb {A} (eqb : A -> A -> bool) (a b : option A) : bool :=
   match a, b with None, None => true | Some a, Some b => eqb a b | _, _ => false end.
-Definition type_eqb (a b : type) : bool :=
+Fixpoint type_eqb (a b : type) : bool :=
   String.eqb (type_kind a) (type_kind b) && option_eqb String.eqb (type_element a) (type_element b) &&
   option_eqb (list_eqb dimension_eqb) (type_shape a) (type_shape b) && Bool.eqb (holds_sparse a) (holds_sparse b) &&
-  list_eqb String.eqb (denotations a) (denotations b) && String.eqb (inner a) (inner b).
+  list_eqb String.eqb (denotations a) (denotations b) && option_eqb String.eqb (type_key a) (type_key b) &&
+  match a, b with
+  | Type_of _ _ _ _ _ _ (Some c), Type_of _ _ _ _ _ _ (Some d) => type_eqb c d
+  | Type_of _ _ _ _ _ _ None, Type_of _ _ _ _ _ _ None => true
+  | _, _ => false
+  end.
 
 Definition no_type : type :=
-  {| type_kind := "not stated"; type_element := None; type_shape := None; holds_sparse := false; denotations := []; inner := "" |}.
+  {| type_kind := "not stated"; type_element := None; type_shape := None; holds_sparse := false; denotations := [];
+     type_key := None; inner := None |}.
 Definition is_stated (t : type) : bool := negb (String.eqb (type_kind t) "not stated").
 
 (* Of several declarations a number counts before a symbol, and that before nothing; of two that contradict each other the
@@ -69,7 +75,8 @@ Definition together (types : list type) : type :=
          holds_sparse := existsb holds_sparse same;
          denotations := all_pointwise (fun a b => if String.eqb a "" then b else if String.eqb b "" then a
                                                   else if text_before b a then b else a) named;
-         inner := match least text_before (filter is_named (map inner same)) with Some x => x | None => "" end |}
+         type_key := least text_before (present type_key same);
+         inner := hd_error (present inner same) |}   (* two that differ contradict each other: consistent-declarations *)
   end.
 
 Section Graph.
@@ -83,7 +90,7 @@ Definition declared : Names.t type :=
     Names.add (fst p) (if existsb (type_eqb (snd p)) l then l else snd p :: l) m) declarations (Names.empty (list type))).
 
 Definition constant_names : list string :=
-  joined_lists (mapped constant_name (initializers g)) (mapped fst (sparse_initializers g)).
+  joined_lists (mapped constant_name (initializers g)) (mapped sparse_name (sparse_initializers g)).
 Definition input_names : list string := mapped fst (graph_inputs g).
 Definition output_names : list string := mapped fst (graph_outputs g).
 Definition made_names : list string := fold_left (fun l n => rev_append (outputs n) l) (nodes g) [].

@@ -1,7 +1,7 @@
 (* The evaluator, the translation and the check as OCaml: checker/sonnx_verified.ml reads a model and prints its verdict,
    checker/second_encoder.ml prints terms.  The file is written to the folder that Coq runs in. *)
 From Coq Require Import ZArith String Int Extraction ExtrOcamlBasic ExtrOcamlNativeString.
-From Sonnx Require Import syntax values evaluation encoding lengths_first model call declarations graph_rules walk.
+From Sonnx Require Import syntax values evaluation encoding lengths_first model call declarations alike graph_rules node_rules format_rules walk.
 (* Texts are compared by OCaml, byte by byte as in Coq. *)
 Extract Constant String.compare =>
   "(fun (a : string) b -> let c = Stdlib.compare a b in if c < 0 then Lt else if c > 0 then Gt else Eq)".
@@ -54,4 +54,4 @@ Extract Constant item =>
         | _ -> at items 0)
      | _ -> strict (sequence :: index :: []) undefined)".
 Extraction "evaluator.ml" judge encode guarded Z.add Z.mul Z.opp
-  check findings exit_code conforms call.call nothing_stated width data_field no_type.
+  check findings exit_code conforms call.call nothing_stated width data_field no_type standard.

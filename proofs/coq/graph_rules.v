@@ -1,4 +1,4 @@
-(* The rules of graph.toml, which have no expression: about the file, its main graph, its constants and its nodes.
+(* The rules of graph.toml, which have no expression: about the file, its main graph and its constants.
    docs/specification.md, "Validation".  Each definition has the name of its rule. *)
 From Coq Require Import ZArith String List Bool.
 From Sonnx Require Import syntax values evaluation model call declarations.
@@ -9,7 +9,8 @@ Open Scope Z_scope.
 
 (* Where a rule is judged. *)
 Inductive place := InModel | InFunction (i : Z) | InGraph | InNode (i : Z) | InInput (i : Z) | InOutput (i : Z)
-| InValueInfo (i : Z) | InInitializer (i : Z) | InSparse (i : Z) | OfNode (i : Z) | InAttribute (i : Z) (name : string).
+| InValueInfo (i : Z) | InInitializer (i : Z) | InSparse (i : Z) | OfNode (i : Z) | InAttribute (i : Z) (name : string)
+| Elsewhere (path : string).
 
 (* A rule that does not hold; [not_checked] where there is no answer. *)
 Inductive result := Judged (v : verdict) | NotChecked.
@@ -24,31 +25,37 @@ Variables (e : edition) (m : model).
 Definition below_version_3 : bool := match ir_version m with Some v => (v =? 1) || (v =? 2) | None => false end.
 Definition ir_version_known : bool :=
   match ir_version m with Some v => (1 <=? v) && (v <=? newest_ir_version e) | None => false end.
+Definition imported_once (l : list (string * option Z)) : bool :=
+  match repeated (map (fun p => standard (fst p)) l) with [] => true | _ => false end &&
+  forallb (fun p => match snd p with Some _ => true | None => false end) l.
 Definition operator_set_imported_once : bool :=
-  match repeated (map (fun p => standard (fst p)) (imports m)) with [] => true | _ => false end &&
-  forallb (fun p => match snd p with Some _ => true | None => false end) (imports m).
+  imported_once (imports m) && forallb (fun f => imported_once (function_imports f)) (functions m).
 Definition some_operator_set_imported : bool := below_version_3 || match imports m with [] => false | _ => true end.
 Definition imports_since_ir_version_3 : bool := negb below_version_3.
+Definition no_import_before_ir_version_3 : bool := negb below_version_3 || match imports m with [] => true | _ => false end.
 Definition initializers_are_inputs : bool :=
   match ir_version m with
   | Some v => if (1 <=? v) && (v <=? 3)
-              then let given := set_of (input_names (main m)) (Names.empty unit) in forallb (fun x => has x given) (constant_names (main m))
+              then forallb (fun g => let given := set_of (input_names g) (Names.empty unit) in forallb (fun x => has x given) (constant_names g))
+                     (main m :: map other (others m))
               else true
   | None => true
   end.
-Definition operator_set_known : bool :=
+Definition imports_known (l : list (string * option Z)) : bool :=
   forallb (fun p => match snd p with
-    | Some v => negb (String.eqb (standard (fst p)) "") || (1 <=? v) && (v <=? newest_operator_set e) | None => true end) (imports m).
+    | Some v => negb (String.eqb (standard (fst p)) "") || (1 <=? v) && (v <=? newest_operator_set e) | None => true end) l.
+Definition operator_set_known : bool := imports_known (imports m) && forallb (fun f => imports_known (function_imports f)) (functions m).
 
 Definition file_rules : list (string * bool) :=
   [("ir-version-known", ir_version_known); ("operator-set-imported-once", operator_set_imported_once);
    ("some-operator-set-imported", some_operator_set_imported); ("imports-since-ir-version-3", imports_since_ir_version_3);
+   ("no-import-before-ir-version-3", no_import_before_ir_version_3);
    ("initializers-are-inputs", initializers_are_inputs); ("operator-set-known", operator_set_known);
-   ("no-training-info", negb (training m)); ("no-unknown-field", negb (unknown_fields m));
+   ("no-training-info", match training m with [] => true | _ => false end); ("no-unknown-field", negb (unknown_fields m));
+   ("enumeration-values", negb (undefined_values m));
    ("metadata-keys-distinct", negb (metadata_keys_repeated m)); ("printable-name", negb (unprintable_names m));
    ("no-model-local-function", match functions m with [] => true | _ => false end)].
 
-Definition function_overrides_operator (f : string * (string * string)) : bool := negb (String.eqb (standard (fst f)) "").
 End File.
 
 (* About the main graph. *)
@@ -58,7 +65,7 @@ Variables (e : edition) (g : graph) (types : Names.t type) (defined : Names.t Z)
 
 Definition graph_named : bool := is_named (graph_name g).
 Definition values_named : bool :=
-  forallb is_named (input_names g) && forallb is_named (output_names g) && forallb is_named (mapped constant_name (initializers g)).
+  forallb is_named (input_names g) && forallb is_named (output_names g) && forallb is_named (constant_names g).
 
 Definition none_repeated (l : list string) : bool := match repeated (filter is_named l) with [] => true | _ => false end.
 Definition names_defined_once : bool :=
@@ -89,7 +96,8 @@ Definition outputs_produced : bool :=
    used before its definition, more than one pass may be needed. *)
 Definition wanting_pass (wanted : Names.t unit) : Names.t unit * list Z :=
   fold_left (fun s p =>
-    if existsb (fun x => has x (fst s)) (outputs (snd p)) then (set_of (filter is_named (inputs (snd p))) (fst s), snd s)
+    if existsb (fun x => has x (fst s)) (outputs (snd p))
+    then (set_of (filter is_named (inputs (snd p) ++ captured (snd p))) (fst s), snd s)
     else (fst s, fst p :: snd s))
     (rev_append (numbered (nodes g)) []) (wanted, []).
 Fixpoint wanting (passes : nat) (many : nat) (wanted : Names.t unit) : list Z :=
@@ -103,7 +111,7 @@ Definition dead_nodes : list Z :=
     (set_of (filter is_named (output_names g)) (Names.empty unit)).
 
 Definition no_unused_value : bool :=
-  let used := fold_left (fun s n => set_of (inputs n) s) (nodes g) (set_of (output_names g) (Names.empty unit)) in
+  let used := fold_left (fun s n => set_of (captured n) (set_of (inputs n) s)) (nodes g) (set_of (output_names g) (Names.empty unit)) in
   let is_used x := negb (is_named x) || has x used in
   let given := set_of (input_names g) (Names.empty unit) in
   let wanted := set_of (output_names g) (Names.empty unit) in
@@ -225,108 +233,3 @@ Definition external_data (c : constant) : option result :=
 Definition constant_rules (c : constant) : list (string * result) :=
   (if tensor_data c then [] else [("tensor-data", Judged Fail)]) ++
   match external_data c with None => [] | Some r => [("external-data", r)] end.
-
-(* About a node.  The operator that it names, the version in force, and its signature. *)
-Section Node.
-Variables (e : edition) (m : model) (n : node).
-
-Definition node_domain : string := standard (domain n).
-Definition calls_function : bool :=
-  existsb (fun f => String.eqb (standard (fst f)) node_domain && String.eqb (fst (snd f)) (operator n) &&
-                    String.eqb (snd (snd f)) (overload n)) (functions m).
-Definition entry_of : option operator_entry :=
-  if String.eqb node_domain "" && negb calls_function then found (operator n) (operators e) else None.
-Definition operator_set : option Z :=
-  match find (fun p => String.eqb (standard (fst p)) node_domain) (imports m) with Some (_, v) => v | None => None end.
-Definition version_in (set : Z) (l : list (Z * signature)) : option (Z * signature) :=
-  fold_left (fun best p => if (fst p <=? set) && match best with Some b => fst b <? fst p | None => true end then Some p else best) l None.
-Definition resolved : option (Z * signature) :=
-  match entry_of, operator_set with
-  | Some o, Some set => if written o then version_in set (versions o) else None | _, _ => None end.
-
-Definition present_in (l : list string) (i : nat) : bool := is_named (nth i l "").
-Definition operator_named : bool := is_named (operator n) && existsb is_named (outputs n).
-Definition operator_set_imported : bool :=
-  calls_function || existsb (fun p => String.eqb (standard (fst p)) node_domain) (imports m) ||
-  String.eqb node_domain "" && below_version_3 m.
-Definition operator_in_profile : result :=
-  if calls_function || is_named node_domain || is_named (overload n) then Judged Fail
-  else match entry_of with
-    | Some o => match operator_status o with Planned => Judged Fail | Specified => if written o then Judged Pass else NotChecked end
-    | None => if is_named (operator n) then Judged Fail else Judged Pass
-    end.
-Definition operator_version : bool :=
-  match entry_of, operator_set with
-  | Some o, Some _ => if written o then match resolved with Some (_, s) => negb (refused s) | None => true end else true
-  | _, _ => true
-  end.
-(* Of an operator of the edition: its operator set has a version of it. *)
-Definition operator_exists : bool :=
-  match entry_of, operator_set with
-  | Some o, Some _ => if written o then match resolved with Some _ => true | None => false end else true
-  | _, _ => true
-  end.
-
-Definition of_signature (f : signature -> bool) : bool := match resolved with Some (_, s) => f s | None => true end.
-Definition known_attribute : bool := of_signature (fun s =>
-  forallb (fun a => existsb (fun p => String.eqb (parameter_name p) (attribute_name a)) (attribute_parameters s)) (attributes n)).
-Definition required_attribute : bool := of_signature (fun s =>
-  forallb (fun p => negb (required p) || existsb (fun a => String.eqb (parameter_name p) (attribute_name a)) (attributes n))
-    (attribute_parameters s)).
-Definition attribute_once : bool := match repeated (map attribute_name (attributes n)) with [] => true | _ => false end.
-
-Definition value_field (k : string) : string :=
-  match found k [("float", "f"); ("int", "i"); ("string", "s"); ("tensor", "t"); ("graph", "g"); ("type_proto", "tp")] with
-  | Some f => f | None => k end.
-Definition holds_its_kind (a : attribute) : bool :=
-  match fields a with
-  | [] => String.eqb (value_field (attribute_kind a)) (attribute_kind a)      (* an empty list has no field *)
-  | [f] => String.eqb f (value_field (attribute_kind a))
-  | _ => false
-  end.
-Definition kind_is_right (a : attribute) : bool :=
-  let wanted := match resolved with
-    | Some (_, s) => match find (fun p => String.eqb (parameter_name p) (attribute_name a)) (attribute_parameters s) with
-        | Some p => parameter_kind p | None => attribute_kind a end
-    | None => attribute_kind a end in
-  if String.eqb (attribute_kind a) "undefined" then match ir_version m with Some 1 => true | _ => false end
-  else String.eqb (attribute_kind a) wanted && texts_are_utf8 a && (is_named (reference a) || holds_its_kind a).
-Definition attribute_kinds : bool := forallb kind_is_right (attributes n).
-Definition attribute_reference : bool := forallb (fun a => negb (is_named (reference a))) (attributes n).
-
-(* The numbers of inputs and outputs, and which must be connected. *)
-Fixpoint needed (l : list formal) (i : Z) : Z :=
-  match l with [] => 0 | f :: rest => Z.max (if optional f || variadic f then 0 else i + 1) (needed rest (i + 1)) end.
-Definition counted (l : list formal) (names : list string) : bool :=
-  let many := Z.of_nat (List.length names) in
-  if (many <? needed l 0) || negb (existsb variadic l) && (Z.of_nat (List.length l) <? many) then false
-  else (fix all (l : list formal) (names : list string) : bool :=
-    match names with
-    | [] => true
-    | x :: rest => match l with
-        | [] => true
-        | f :: more => (is_named x || optional f) && all (match more with [] => l | _ => more end) rest
-        end
-    end) l names.
-Definition input_count : bool := of_signature (fun s => counted (formals s) (inputs n)).
-Definition output_count : bool := of_signature (fun s => counted (map result_formal (results s)) (outputs n) &&
-  (match output_counts s with [] => true | l => existsb (Z.eqb (Z.of_nat (List.length (outputs n)))) l end)).
-Definition planned : bool := match entry_of with Some o => match operator_status o with Planned => true | _ => false end | None => false end.
-Fixpoint all_connected (l : list formal) (names : list string) : bool :=
-  match l with
-  | [] => true
-  | f :: rest => (negb (optional f) || may_be_omitted f || is_named (hd "" names)) && all_connected rest (tl names)
-  end.
-Definition outputs_connected : bool :=
-  planned || of_signature (fun s => all_connected (map result_formal (results s)) (outputs n)).
-
-Definition passes (b : bool) : result := Judged (if b then Pass else Fail).
-Definition node_rules : list (string * result) :=
-  [("operator-named", passes operator_named); ("operator-set-imported", passes operator_set_imported);
-   ("operator-in-profile", operator_in_profile); ("operator-version", passes operator_version);
-   ("operator-exists", passes operator_exists);
-   ("known-attribute", passes known_attribute); ("required-attribute", passes required_attribute);
-   ("attribute-once", passes attribute_once); ("attribute-kind", passes attribute_kinds);
-   ("attribute-reference", passes attribute_reference); ("input-count", passes input_count);
-   ("output-count", passes output_count); ("outputs-connected", passes outputs_connected)].
-End Node.

@@ -1,7 +1,7 @@
 (* A model that conforms cannot go wrong: over the walk that is extracted, for operators that are any relation with progress
    and preservation.  docs/specification.md, "Soundness". *)
 From Coq Require Import ZArith String List Bool Lia FMapFacts OrderedTypeEx.
-From Sonnx Require Import syntax values evaluation completion model call declarations graph_rules walk.
+From Sonnx Require Import syntax values evaluation completion model call declarations graph_rules node_rules format_rules walk.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope list_scope.
@@ -53,7 +53,7 @@ Qed.
 
 Section Walk.
 Variables (e : edition) (m : model) (numbers_of : N -> value).
-Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) others s l ins outs).
+Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) (about_operands e) others s l ins outs).
 Notation step := (step e m of_call).
 
 (* The nodes after each other, all rules about each hold. *)
@@ -80,17 +80,35 @@ Proof.
   unfold walk in E. rewrite numbered_ok in E. eapply walk_holds in E. apply E.
 Qed.
 
-(* The rules about the file that hold. *)
+(* The rules without an expression hold. *)
+Lemma forced x b l : in_force e x = true -> In (x, b) l -> Forall (fun r => holds (snd r) = true) (of_rules e l) -> b = true.
+Proof.
+  intros F I H. destruct b; auto. exfalso. rewrite Forall_forall in H.
+  assert (In (x, passes false) (of_rules e l)) as J; [|apply H in J; discriminate].
+  unfold of_rules, kept. apply filter_In. split; [apply in_map_iff; exists (x, false); auto|]. cbn. rewrite F. reflexivity.
+Qed.
+
+Lemma conforms_parts : conforms e m numbers_of = true ->
+  Forall (fun r => holds (snd r) = true)
+    (of_rules e (file_rules e m) ++ of_rules e (format_rules e m) ++ kept e (not_only_passes m) ++ not_defined e) /\
+  Forall (fun r => holds (snd r) = true) (of_rules e (graph_rules e (main m) (declared (main m)) (defined_at (main m)))) /\
+  Forall (fun r => holds (snd r) = true) (of_rules e (rules_anywhere numbers_of None (main m))).
+Proof.
+  unfold conforms, check, findings. intros H.
+  match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
+  apply app_eq_nil in E as [A E]. apply app_eq_nil in E as [_ E]. apply app_eq_nil in E as [B E]. apply app_eq_nil in E as [C _].
+  apply failing_nil in A as [_ A]. apply failing_nil in B as [_ B]. apply failing_nil in C as [_ C]. auto.
+Qed.
+
 Theorem conforms_graph_rules : conforms e m numbers_of = true ->
   forall x b, In (x, b) (graph_rules e (main m) (declared (main m)) (defined_at (main m))) -> in_force e x = true -> b = true.
+Proof. intros H x b I F. apply conforms_parts in H as [_ [H _]]. eauto using forced. Qed.
+
+Theorem conforms_file_rules : conforms e m numbers_of = true ->
+  forall x b, In (x, b) (file_rules e m ++ format_rules e m) -> in_force e x = true -> b = true.
 Proof.
-  unfold conforms, check, findings. intros H x b I F.
-  match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
-  apply app_eq_nil in E as [_ E]. apply app_eq_nil in E as [_ E]. apply app_eq_nil in E as [E _].
-  apply failing_nil in E as [_ E]. rewrite Forall_forall in E. destruct b; auto. exfalso.
-  assert (In (x, passes false) (of_rules e (graph_rules e (main m) (declared (main m)) (defined_at (main m))))) as J.
-  { unfold of_rules, kept. apply filter_In. split; [apply in_map_iff; exists (x, false); auto|]. cbn. rewrite F. reflexivity. }
-  apply E in J. discriminate.
+  intros H x b I F. apply conforms_parts in H as [H _]. apply Forall_app in H as [A H]. apply Forall_app in H as [B _].
+  apply in_app_or in I as [I|I]; eauto using forced.
 Qed.
 
 (* Where every verdict is settled, each rule is judged by itself. *)
@@ -107,7 +125,7 @@ End Walk.
 (* Runs. *)
 Section Safety.
 Variables (e : edition) (m : model) (numbers_of : N -> value).
-Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) others s l ins outs).
+Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) (about_operands e) others s l ins outs).
 Notation step := (step e m of_call).
 Variable rho : string -> value.
 Hypothesis rho_reflexive : forall s, equal (rho s) (rho s) = VBool true.
@@ -168,11 +186,16 @@ Fixpoint operators_are_right (k : known_values) (l : list node) : Prop :=
       end /\ operators_are_right (fst (step k n)) rest
   end.
 
+(* The names whose values are asked for at the end: the outputs of the graph. *)
+Variable wanted : list string.
+
 (* A run is safe: each call finds its arguments, which complete what the walk knows of them; it meets every rule of its operator,
-   whatever completes its facts; it gives an output; and whatever it gives, the rest is safe. *)
+   whatever completes its facts; it gives an output; and whatever it gives, the rest is safe.  At the end each wanted value is there,
+   and completes what is declared and computed of it. *)
 Fixpoint safe (k : known_values) (run : known_values) (l : list node) : Prop :=
   match l with
-  | [] => True
+  | [] => forall x, In x wanted -> is_named x = true ->
+      exists t, Names.find x run = Some t /\ tensor_le (declares (value_named k x)) t
   | n :: rest =>
       (forall x, In x (inputs n) -> is_named x = true ->
          exists t, Names.find x run = Some t /\ tensor_le (declares (value_named k x)) t) /\
@@ -186,17 +209,17 @@ Fixpoint safe (k : known_values) (run : known_values) (l : list node) : Prop :=
 Definition agrees (k run : known_values) : Prop :=
   forall x t, is_named x = true -> Names.find x run = Some t -> tensor_le (declares (value_named k x)) t.
 
-(* Every name that a node uses is one of the run's at its start, or an output of a node before it. *)
+(* Every name that a node uses, or that is wanted, is one of the run's at its start, or an output of a node before it. *)
 Fixpoint in_order (run : string -> Prop) (l : list node) : Prop :=
   match l with
-  | [] => True
+  | [] => forall x, In x wanted -> is_named x = true -> run x
   | n :: rest => (forall x, In x (inputs n) -> is_named x = true -> run x) /\ in_order (fun x => run x \/ In x (outputs n)) rest
   end.
 Definition in_run (run : known_values) (x : string) : Prop := exists t, Names.find x run = Some t.
 
 Lemma in_order_weaker l : forall p q : string -> Prop, (forall x, is_named x = true -> p x -> q x) -> in_order p l -> in_order q l.
 Proof.
-  induction l as [|n l IH]; intros p q H; [auto|]. intros [A B]. split; [eauto|]. eapply IH; [|exact B]. cbn. intros x N [P|P]; auto.
+  induction l as [|n l IH]; intros p q H; [intros A x W N; auto|]. intros [A B]. split; [eauto|]. eapply IH; [|exact B]. cbn. intros x N [P|P]; auto.
 Qed.
 
 Lemma bind_other names : forall ts run x, ~ In x names -> Names.find x (bind names ts run) = Names.find x run.
@@ -261,7 +284,8 @@ Qed.
 Theorem holding_is_safe l : forall k run, all_hold e m numbers_of k l -> Forall (fun n => resolved e m n <> None) l ->
   operators_are_right k l -> in_order (in_run run) l -> agrees k run -> safe k run l.
 Proof.
-  induction l as [|n l IH]; intros k run H R O I A; [exact Logic.I|].
+  induction l as [|n l IH]; intros k run H R O I A.
+  { intros x W N. destruct (I x W N) as [t T]. exists t. split; [exact T|apply A; auto]. }
   destruct H as [H1 H2], O as [O1 O2], I as [I1 I2]. inversion R as [|? ? R1 R2]; subst. cbn [safe]. split.
   - intros x X N. destruct (I1 x X N) as [t T]. exists t. split; [exact T|apply A; auto].
   - destruct (resolved e m n) as [[v s]|] eqn:E; [|congruence]. exists v, s. split; [reflexivity|]. intros f' L.
@@ -276,26 +300,14 @@ End Safety.
 (* What the rules that hold say of names and operators. *)
 Section Conforming.
 Variables (e : edition) (m : model) (numbers_of : N -> value).
-Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) others s l ins outs).
+Notation of_call := (fun (_ : string) (_ : Z) others s l ins outs => call.call numbers_of (about_groups e) (about_operands e) others s l ins outs).
 Notation step := (step e m of_call).
 
 (* The rules without an expression that the theorem rests on; every edition has them. *)
 Definition structural : list string :=
-  ["names-defined-before-use"; "operator-named"; "operator-in-profile"; "operator-exists"; "operator-set-imported";
+  ["names-defined-before-use"; "outputs-produced"; "operator-named"; "operator-in-profile"; "operator-exists"; "operator-set-imported";
    "operator-set-imported-once"; "imports-since-ir-version-3"].
 Definition has_structural_rules : bool := forallb (in_force e) structural.
-
-Theorem conforms_file_rules : conforms e m numbers_of = true ->
-  forall x b, In (x, b) (file_rules e m) -> in_force e x = true -> b = true.
-Proof.
-  unfold conforms, check, findings. intros H x b I F.
-  match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
-  apply app_eq_nil in E as [E _]. apply failing_nil in E as [_ E]. rewrite Forall_forall in E. destruct b; auto. exfalso.
-  assert (In (x, passes false) (of_rules e (file_rules e m))) as J.
-  { unfold of_rules, kept. apply filter_In. split; [apply in_map_iff; exists (x, false); auto|]. cbn. rewrite F. reflexivity. }
-  assert (In (x, passes false) (of_rules e (file_rules e m) ++ not_defined e)) as L by (apply in_or_app; left; exact J).
-  apply E in L. discriminate.
-Qed.
 
 Lemma node_rule_holds k n x r : Forall (fun r => holds (snd r) = true) (snd (step k n)) -> In (x, r) (node_rules e m n) ->
   in_force e x = true -> holds r = true.
@@ -318,25 +330,27 @@ Proof.
     by (intros x r I J; eapply node_rule_holds; eauto).
   assert (operator_named n = true) as O by (apply passes_true, (N "operator-named"); cbn; tauto).
   assert (operator_set_imported m n = true) as M by (apply passes_true, (N "operator-set-imported"); cbn; tauto).
-  assert (operator_exists e m n = true) as V by (apply passes_true, (N "operator-exists"); cbn; tauto).
+  assert (holds (operator_exists e m n) = true) as V by (apply (N "operator-exists"); cbn; tauto).
   assert (holds (operator_in_profile e m n) = true) as P by (apply (N "operator-in-profile"); cbn; tauto).
   assert (negb (below_version_3 m) = true) as B
-    by (apply (conforms_file_rules C "imports-since-ir-version-3"); [cbn; tauto|apply S; cbn; tauto]).
+    by (apply (conforms_file_rules e m numbers_of C "imports-since-ir-version-3"); [cbn; tauto|apply S; cbn; tauto]).
   assert (operator_set_imported_once m = true) as I
-    by (apply (conforms_file_rules C "operator-set-imported-once"); [cbn; tauto|apply S; cbn; tauto]).
+    by (apply (conforms_file_rules e m numbers_of C "operator-set-imported-once"); [cbn; tauto|apply S; cbn; tauto]).
   clear N S C. unfold operator_named in O. apply andb_true_iff in O as [O _].
   unfold operator_in_profile in P. destruct (calls_function m n || is_named (node_domain n) || is_named (overload n)) eqn:D; [discriminate|].
-  apply orb_false_iff in D as [D _]. apply orb_false_iff in D as [D _].
+  apply orb_false_iff in D as [D _]. apply orb_false_iff in D as [D Q].
+  assert (String.eqb (node_domain n) "" = true) as K by (unfold is_named in Q; now apply negb_false_iff in Q).
   destruct (entry_of e m n) as [o|] eqn:E; [|rewrite O in P; discriminate].
   destruct (operator_status o); [|discriminate]. destruct (written o) eqn:W; [|discriminate].
   unfold operator_set_imported in M. rewrite D in M. cbn [orb] in M. apply negb_true_iff in B. rewrite B, andb_false_r, orb_false_r in M.
   apply existsb_exists in M as [p [M1 M2]].
-  unfold operator_exists in V. rewrite E, W in V.
+  unfold operator_exists in V. rewrite K, D, O, E, W in V. cbn [orb negb] in V.
   destruct (operator_set m n) as [set|] eqn:T.
-  - intros R. rewrite R in V. discriminate.
+  - intros R. rewrite R in V. destruct (newest_operator_set e <? set)%Z; discriminate.
   - exfalso. unfold operator_set in T.
     destruct (find (fun p => String.eqb (standard (fst p)) (node_domain n)) (imports m)) as [[x v]|] eqn:G.
-    + subst v. unfold operator_set_imported_once in I. apply andb_true_iff in I as [_ I]. rewrite forallb_forall in I.
+    + subst v. unfold operator_set_imported_once in I. apply andb_true_iff in I as [I _].
+      unfold imported_once in I. apply andb_true_iff in I as [_ I]. rewrite forallb_forall in I.
       apply find_some in G as [G _]. apply I in G. discriminate.
     + apply find_none with (x := p) in G; [|exact M1]. cbn in G. congruence.
 Qed.
@@ -410,17 +424,24 @@ Qed.
 (* In a model whose names are defined before they are used, the nodes are in order. *)
 Definition given (x : string) : Prop := In x (input_names (main m)) \/ In x (constant_names (main m)).
 
-Lemma nodes_in_order : names_defined_before_use (main m) (defined_at (main m)) = true -> in_order given (nodes (main m)).
+Lemma nodes_in_order : names_defined_before_use (main m) (defined_at (main m)) = true ->
+  outputs_produced (main m) (defined_at (main m)) = true -> in_order (output_names (main m)) given (nodes (main m)).
 Proof.
-  unfold names_defined_before_use, early_uses. intros H.
+  unfold names_defined_before_use, early_uses. intros H P.
   match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
   apply early_found in E as [_ U]. rewrite numbered_ok in U.
   set (p i x := given x \/ exists j n, (j < i)%Z /\ In (j, n) (numbered_from 0 (nodes (main m))) /\ In x (outputs n)).
   assert (forall i n x, In (i, n) (numbered_from 0 (nodes (main m))) -> In x (inputs n) -> is_named x = true -> p i x) as W.
   { intros i n x I X N. destruct (U i n x I X N) as [d [F D]]. apply defined_found in F. rewrite numbered_ok in F.
     unfold p, given. destruct F as [F|[F|[n' [F G]]]]; eauto 8. }
-  assert (forall l i, (forall j n, In (j, n) (numbered_from i l) -> In (j, n) (numbered_from 0 (nodes (main m)))) -> in_order (p i) l) as Q.
-  { induction l as [|n l IH]; intros i S; [exact I|]. cbn [in_order]. split.
+  assert (forall l i, (forall j n, In (j, n) (numbered_from i l) -> In (j, n) (numbered_from 0 (nodes (main m)))) ->
+      (forall j n, In (j, n) (numbered_from 0 (nodes (main m))) -> (j < i + Z.of_nat (List.length l))%Z) ->
+      in_order (output_names (main m)) (p i) l) as Q.
+  { induction l as [|n l IH]; intros i S B; [|cbn [in_order]; split].
+    - intros x X N. unfold outputs_produced in P. rewrite forallb_forall in P. specialize (P x X). rewrite N in P. cbn [negb orb] in P.
+      unfold has in P. rewrite NameFacts.mem_find_b in P. destruct (Names.find x (defined_at (main m))) as [d|] eqn:F; [|discriminate].
+      apply defined_found in F. rewrite numbered_ok in F. unfold p, given.
+      destruct F as [F|[F|[n' [F G]]]]; [tauto|tauto|]. right. exists d, n'. repeat split; auto. apply B in F. cbn in F. lia.
     - intros x X N. apply (W i n x); auto. apply S. now left.
     - eapply in_order_weaker; [|apply (IH (i + 1)%Z)].
       + intros x N [G|(j & n' & J & K & O)]; [left; left; exact G|].
@@ -428,7 +449,11 @@ Proof.
         * right. assert (In (i, n) (numbered_from 0 (nodes (main m)))) as K' by (apply S; now left).
           apply numbered_nth in K as [_ K], K' as [_ K']. congruence.
         * left. right. exists j, n'. repeat split; auto. lia.
-      + intros j n' J. apply S. now right. }
+      + intros j n' J. apply S. now right.
+      + intros j n' J. apply B in J. cbn [List.length] in J. lia. }
+  assert (forall j n, In (j, n) (numbered_from 0 (nodes (main m))) -> (j < 0 + Z.of_nat (List.length (nodes (main m))))%Z) as L.
+  { intros j n J. apply numbered_nth in J as [G J].
+    assert (nth_error (nodes (main m)) (Z.to_nat (j - 0)) <> None) as D by congruence. apply nth_error_Some in D. lia. }
   eapply in_order_weaker; [|apply (Q (nodes (main m)) 0%Z); auto].
   intros x N [G|(j & n & J & K & _)]; [exact G|]. apply numbered_nth in K. lia.
 Qed.
@@ -444,15 +469,50 @@ Theorem conforming_is_safe run : conforms e m numbers_of = true -> has_structura
   let k := initial m (declared (main m)) numbers_of in
   (forall x, given x -> is_named x = true -> in_run run x) -> agrees numbers_of rho k run ->
   operators_are_right e m numbers_of rho computes k (nodes (main m)) ->
-  safe e m numbers_of rho computes k run (nodes (main m)).
+  safe e m numbers_of rho computes (output_names (main m)) k run (nodes (main m)).
 Proof.
   intros C S k G A O. assert (all_hold e m numbers_of k (nodes (main m))) as H by (apply conforms_all_hold; exact C).
   apply holding_is_safe; auto.
   - eapply all_resolved; eauto.
   - eapply in_order_weaker; [|apply nodes_in_order].
     + intros x N X. apply G; auto.
-    + apply (conforms_graph_rules e m numbers_of C "names-defined-before-use"); [cbn; tauto|].
-      unfold has_structural_rules in S. rewrite forallb_forall in S. apply S. cbn. tauto.
+    + unfold has_structural_rules in S. rewrite forallb_forall in S.
+      apply (conforms_graph_rules e m numbers_of C "names-defined-before-use"); [cbn; tauto|]. apply S. cbn. tauto.
+    + unfold has_structural_rules in S. rewrite forallb_forall in S.
+      apply (conforms_graph_rules e m numbers_of C "outputs-produced"); [cbn; tauto|]. apply S. cbn. tauto.
+Qed.
+
+(* In a model that conforms a caller knows the types and shapes of all inputs and outputs. *)
+Theorem interface_is_known : conforms e m numbers_of = true -> in_force e "interface-declared" = true ->
+  forall x t, In (x, t) (graph_inputs (main m) ++ graph_outputs (main m)) ->
+  is_stated t = true /\ (with_shape_kind t = true -> exists s, type_shape t = Some s).
+Proof.
+  intros C F x t I. assert (interface_declared m = true) as D.
+  { apply (conforms_file_rules e m numbers_of C "interface-declared"); [|exact F]. apply in_or_app. right. cbn. tauto. }
+  unfold interface_declared in D. rewrite <- forallb_app, forallb_forall in D. specialize (D (x, t) I). cbn [snd] in D.
+  apply andb_true_iff in D as [D T]. split; [exact D|]. intros W. rewrite W in T. cbn [negb orb] in T.
+  destruct (type_shape t) as [s|]; [eauto|discriminate].
+Qed.
+
+(* In a model that conforms each call meets the rules about its operands: their kinds are those that the operator takes. *)
+Fixpoint operands_are_taken (k : known_values) (l : list node) : Prop :=
+  match l with
+  | [] => True
+  | n :: rest =>
+      match resolved e m n with
+      | None => True
+      | Some (_, s) => Forall (fun r => settled (snd r) = true) (operand_results (about_operands e) s (facts_of numbers_of k s n))
+      end /\ operands_are_taken (fst (step k n)) rest
+  end.
+Theorem conforming_operands : conforms e m numbers_of = true ->
+  operands_are_taken (initial m (declared (main m)) numbers_of) (nodes (main m)).
+Proof.
+  intros C. apply conforms_all_hold in C. revert C. generalize (initial m (declared (main m)) numbers_of) as k.
+  induction (nodes (main m)) as [|n l IH]; intros k H; [exact I|]. destruct H as [H1 H2]. cbn [operands_are_taken]. split; [|auto].
+  destruct (resolved e m n) as [[v s]|] eqn:R; [|exact I]. unfold walk.step in H1. rewrite R in H1. cbn [snd] in H1.
+  apply Forall_app in H1 as [_ H1]. apply Forall_app in H1 as [H1 _]. apply Forall_map in H1. apply Forall_app in H1 as [_ H1].
+  unfold call.call in H1. cbn [general] in H1. fold (facts_of numbers_of k s n) in H1. apply Forall_app in H1 as [_ H1].
+  eapply Forall_impl; [|exact H1]. intros [p w]. cbn. destruct w; auto.
 Qed.
 
 End Conforming.
@@ -469,19 +529,22 @@ Definition id_signature : signature := {|
   results := [{| result_formal := named "Y"; copies := ""; element := None; type_variable := "T"; waits_for := [];
                  shape_of := Some (Field (Name "X") "shape"); elements_of := None |}];
   attribute_parameters := []; input_parameters := []; groups := [("T", ["X"; "Y"])]; beyond := []; single := []; refused := false;
-  output_counts := []; demands := [{| own := ranked; is_validity := true; leaves_values := false; onnx := None |}] |}.
+  output_counts := []; kinds := [];
+  demands := [{| own := ranked; is_validity := true; leaves_values := false; leaves_while_waiting := false; onnx := None |}] |}.
 Definition one_edition : edition := {|
   operators := [("Id", {| operator_status := Specified; written := true; versions := [(1, id_signature)]; meanings := [] |})];
   element_types := ["float"]; newest_ir_version := 10; newest_operator_set := 20;
-  decided_rules := map (fun x => (x, false)) structural; about_values := []; about_groups := []; about_parameters := []; about_inputs := [] |}.
+  decided_rules := map (fun x => (x, false)) structural; about_values := []; about_groups := []; about_parameters := []; about_inputs := [];
+  about_operands := []; onnx_domains := []; schemas := [] |}.
 Definition floats : type := {| type_kind := "tensor"; type_element := Some "float"; type_shape := Some [Symbol "N"; Extent 3];
-  holds_sparse := false; denotations := []; inner := "" |}.
-Definition id_node : node := {| node_name := "id"; operator := "Id"; domain := ""; overload := ""; inputs := ["x"]; outputs := ["y"]; attributes := [] |}.
+  holds_sparse := false; denotations := []; type_key := None; inner := None |}.
+Definition id_node : node := {| node_name := "id"; operator := "Id"; domain := ""; overload := ""; inputs := ["x"]; outputs := ["y"]; attributes := [];
+  configurations := []; captured := [] |}.
 Definition one_model : model := {|
   ir_version := Some 10; imports := [("", Some 20)];
   main := {| graph_name := "g"; graph_inputs := [("x", floats)]; graph_outputs := [("y", floats)]; value_info := []; initializers := [];
-             sparse_initializers := []; nodes := [id_node] |};
-  functions := []; training := false; unknown_fields := false; metadata_keys_repeated := false; unprintable_names := false |}.
+             sparse_initializers := []; nodes := [id_node]; annotations := [] |};
+  functions := []; others := []; devices := []; training := []; unknown_fields := false; undefined_values := false; metadata_keys_repeated := false; unprintable_names := false |}.
 Definition no_numbers : N -> value := fun _ => not_stated.
 
 Definition five : string -> value := fun _ => VInt 5.
@@ -496,7 +559,7 @@ Proof.
   subst b. destruct (String.eqb x a); [|auto]. injection T as ->. inversion W as [|t' u H|]; subst. exact H.
 Qed.
 
-Theorem is_safe : safe one_edition one_model no_numbers five gives_its_input
+Theorem is_safe : safe one_edition one_model no_numbers five gives_its_input (output_names (main one_model))
   (initial one_model (declared (main one_model)) no_numbers) (Names.add "x" input (Names.empty tensor)) (nodes (main one_model)).
 Proof.
   assert (forall s, equal (five s) (five s) = VBool true) as R by reflexivity.

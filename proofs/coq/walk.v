@@ -1,11 +1,16 @@
 (* The whole check: every rule in force about a model, and its verdict.  docs/specification.md, "Validation". *)
 From Coq Require Import ZArith String List Bool.
-From Sonnx Require Import syntax values evaluation model call declarations graph_rules.
+From Sonnx Require Import syntax values evaluation model call declarations graph_rules node_rules format_rules.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope list_scope.
 
 Definition known_values := Names.t tensor.
+
+(* A sparse initializer is a dense tensor that is stored in another format; its values are not read. *)
+Definition stored_sparsely (c : sparse_constant) : tensor :=
+  {| element_type := element_fact (sparse_element c); shape := VList (map extent_fact (sparse_extents c)); contents_of := Known run_time;
+     kind := "tensor"; sparse := true; derived := false |}.
 
 (* The facts of the values before the first node: declarations, then constants.  From IR version 4 on a caller may replace
    the constant of a graph input, so that its values are known at run time only. *)
@@ -18,7 +23,7 @@ Definition initial (m : model) (types : Names.t type) (numbers_of : N -> value) 
   let declared := Names.map declared_tensor types in
   let constants := fold_left (fun k c => if is_named (constant_name c) then Names.add (constant_name c) (constant_of c) k else k)
     (initializers g) declared in
-  fold_left (fun k p => if has (fst p) k then k else Names.add (fst p) (sparse_tensor (fst (snd p)) (snd (snd p))) k)
+  fold_left (fun k c => if has (sparse_name c) k then k else Names.add (sparse_name c) (stored_sparsely c) k)
     (sparse_initializers g) constants.
 
 Definition value_named (k : known_values) (x : string) : option tensor :=
@@ -45,9 +50,12 @@ Definition restricts_only (x : string) : bool := match found x (decided_rules e)
 Definition truths (x : string) (l : list (string * bool)) : environment :=
   single_fact x (VRecord (map (fun p => (fst p, VBool (snd p))) l)).
 Definition parameter_results (s : signature) (n : node) : list (profile_rule * verdict) :=
-  flat_map (fun p => about (about_parameters e) (truths "parameter"
-    [("written", existsb (fun a => String.eqb (parameter_name p) (attribute_name a)) (attributes n));
-     ("value_when_absent", match absent p with Some _ => true | None => false end)])) (attribute_parameters s).
+  flat_map (fun p =>
+    let judged := about (about_parameters e) (truths "parameter"
+      [("written", existsb (fun a => String.eqb (parameter_name p) (attribute_name a)) (attributes n));
+       ("value_when_absent", match absent p with Some _ => true | None => false end)]) in
+    if among (meant e m n) (parameter_name p)
+    then map (fun r => (fst r, match snd r with Fail => Undecided | v => v end)) judged else judged) (attribute_parameters s).
 Fixpoint input_results (l : list formal) (names : list string) : list (profile_rule * verdict) :=
   match l with
   | [] => []
@@ -116,8 +124,8 @@ Definition values_checked (types : Names.t type) : list finding :=
     (fst (see (constant_name c) s),
      failing (InInitializer i) (value_results (constant_type (constant_element c) (extents c) false) ++ kept (constant_rules c)) (snd s)))
     (numbered (initializers g)) s in
-  let s := fold_left (fun s p => let '(i, (x, (element, dims))) := p in
-    (fst (see x s), failing (InSparse i) (value_results (constant_type element dims true)) (snd s)))
+  let s := fold_left (fun s p => let '(i, c) := p in
+    (fst (see (sparse_name c) s), failing (InSparse i) (value_results (constant_type (sparse_element c) (sparse_extents c) true)) (snd s)))
     (numbered (sparse_initializers g)) s in
   let undeclared := value_results nothing_stated in
   let s := fold_left (fun s p => let '(i, n) := p in
@@ -148,12 +156,17 @@ Definition of_rules (l : list (string * bool)) : list (string * result) := kept 
    model conforms by a rule that this check does not know. *)
 Definition defined_rules : list string :=
   ["ir-version-known"; "operator-set-imported-once"; "some-operator-set-imported"; "imports-since-ir-version-3";
-   "initializers-are-inputs"; "operator-set-known"; "no-training-info"; "no-unknown-field"; "metadata-keys-distinct";
-   "printable-name"; "no-model-local-function"; "function-overrides-operator"; "graph-named"; "values-named";
-   "names-defined-once"; "names-defined-before-use"; "acyclic"; "node-names-distinct"; "value-info-once"; "outputs-produced";
-   "no-dead-node"; "no-unused-value"; "axis-denotations"; "consistent-declarations"; "tensor-data"; "external-data";
-   "operator-named"; "operator-set-imported"; "operator-in-profile"; "operator-version"; "operator-exists"; "known-attribute"; "required-attribute";
-   "attribute-once"; "attribute-kind"; "attribute-reference"; "input-count"; "output-count"; "outputs-connected"].
+   "no-import-before-ir-version-3"; "initializers-are-inputs"; "operator-set-known"; "no-training-info"; "no-unknown-field";
+   "enumeration-values"; "metadata-keys-distinct"; "printable-name"; "no-model-local-function"; "interface-declared";
+   "subgraph-initializers"; "functions-distinct"; "functions-not-recursive"; "function-operator-sets-compatible";
+   "device-configurations"; "node-device-configurations"; "quantization-annotations"; "training-bindings"; "training-graphs";
+   "function-overrides-operator"; "function-named"; "function-attributes-distinct"; "function-names-declared";
+   "graph-named"; "values-named"; "names-defined-once"; "names-defined-before-use"; "acyclic"; "node-names-distinct";
+   "value-info-once"; "outputs-produced"; "no-dead-node"; "no-unused-value"; "axis-denotations"; "consistent-declarations";
+   "types-complete"; "sparse-tensor-data"; "attribute-reference-declared"; "tensor-data"; "external-data";
+   "operator-named"; "operator-set-imported"; "operator-in-profile"; "operator-version"; "operator-exists"; "operator-conditions";
+   "body-signature"; "known-attribute"; "required-attribute"; "attribute-once"; "attribute-kind"; "attribute-reference";
+   "input-count"; "output-count"; "outputs-connected"].
 Definition not_defined : list (string * result) :=
   flat_map (fun p => if among defined_rules (fst p) then [] else [(fst p, NotChecked)]) (decided_rules e).
 
@@ -162,10 +175,11 @@ Definition findings (numbers_of : N -> value) : list finding :=
   let g := main m in
   let types := declared g in
   let defined := defined_at g in
-  failing InModel (of_rules (file_rules e m) ++ not_defined) [] ++
-  flat_map (fun p => failing (InFunction (fst p)) (of_rules [("function-overrides-operator", function_overrides_operator (snd p))]) [])
-    (numbered (functions m)) ++
+  failing InModel (of_rules (file_rules e m) ++ of_rules (format_rules e m) ++ kept (not_only_passes m) ++ not_defined) [] ++
+  flat_map (fun p => failing (InFunction (fst p)) (of_rules (function_rules (snd p))) []) (numbered (functions m)) ++
   failing InGraph (of_rules (graph_rules e g types defined)) [] ++
+  failing InGraph (of_rules (rules_anywhere numbers_of None g)) [] ++
+  flat_map (fun o => failing (Elsewhere (path o)) (of_rules (rules_anywhere numbers_of (of_function o) (other o))) []) (others m) ++
   (if in_force "no-dead-node"
    then mapped (fun i => {| at_place := InNode i; rule_slug := "no-dead-node"; says := Judged Fail |}) (dead_nodes g defined) else []) ++
   joined_lists (values_checked types) (joined_lists default_inputs (rev_append (snd (walk (initial m types numbers_of))) [])).
@@ -174,7 +188,7 @@ End Walk.
 
 (* The check of a model. *)
 Definition check (e : edition) (m : model) (numbers_of : N -> value) : list finding :=
-  findings e m (fun _ _ others s l ins outs => call numbers_of (about_groups e) others s l ins outs) numbers_of.
+  findings e m (fun _ _ others s l ins outs => call numbers_of (about_groups e) (about_operands e) others s l ins outs) numbers_of.
 
 (* The exit code: a rule that fails decides, then one that is not decided, not checked or assumed. *)
 Definition exit_code (l : list finding) : Z :=

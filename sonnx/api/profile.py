@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
-from sonnx.base.files import make_folder, write_whole
+from sonnx.base.files import make_folder, staged
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.edition_difference import compare_editions
 from sonnx.checker.options import ExplainOptions, ModelOptions, ProfileOptions
@@ -65,7 +65,7 @@ def diff_edition(before: str, after: str, models: Sequence[str], options: ModelO
 
 @keyword_arguments(ProfileOptions, subjects=2)
 def export(language: str, folder: str | Path, options: ProfileOptions) -> tuple[Path, ...]:
-    """Write the rules of an edition in a language of `LANGUAGES` to files of a folder; their paths.
+    """Write the rules of an edition in a language of `LANGUAGES` to files of a folder, all or none; their paths.
 
     Raises:
         UsageError: an unknown edition or language.
@@ -76,7 +76,8 @@ def export(language: str, folder: str | Path, options: ProfileOptions) -> tuple[
     if language not in LANGUAGES:
         raise UsageError(f"unknown language {language!r}; there are {', '.join(LANGUAGES)}")
     files = (coq if language == "coq" else whyml).files(options.edition)
-    make_folder(Path(folder))
-    for name, text in files.items():
-        write_whole(Path(folder, name), text)
+    make_folder(Path(folder).absolute().parent)
+    with staged(Path(folder), beside_others=True) as part:
+        for name, text in files.items():
+            (part / name).write_text(text, "utf-8")
     return tuple(Path(folder, name) for name in files)

@@ -62,6 +62,19 @@ def shortened(text: str, longest: int = MAX_MESSAGE) -> str:
     return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
 
 
+LONGEST_WORD = 120
+"""Characters of a word of a sentence of the command line."""
+
+
+def short_sentence(text: str) -> str:
+    """A sentence of the command line, escaped, with each long word and itself shortened in the middle.
+
+    It may quote a name or a number from a file, of any length.
+    """
+    words = (shortened(word, LONGEST_WORD) for word in shortened(text).split(" "))
+    return escape(" ".join(words))
+
+
 def listed(texts: Sequence[str], most: int = MAX_LISTED, between: str = ", ") -> str:
     """Texts in a row; of more than `most` the first, and how many there are."""
     more = f"{between}… ({len(texts)} in all)" if len(texts) > most else ""

@@ -38,7 +38,7 @@ def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
         with path.open("wb") as file:
             write(file)
         return
-    name = _temporary(path)
+    name = temporary_beside(path)
     with _errors_about(path):
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
@@ -50,7 +50,7 @@ def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
             raise
 
 
-def _temporary(path: Path) -> Path:
+def temporary_beside(path: Path) -> Path:
     """A name beside a path that nothing else has, also where process numbers repeat, as they do in containers."""
     return path.parent / f".{path.name[:40]}.{os.urandom(8).hex()}"
 
@@ -221,21 +221,60 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     Raises:
         OSError: the folder cannot be written; the temporary folder is removed.
     """
+    with staged(folder) as part:
+        for name, content in files.items():
+            path = part / name
+            make_folder(path.parent)
+            path.write_bytes(content)
+
+
+@contextmanager
+def staged(folder: Path, *, beside_others: bool = False) -> Iterator[Path]:
+    """A temporary folder, which becomes the folder where the body succeeds: all of its files, or nothing.
+
+    Args:
+        folder: a folder that does not exist, or an empty one.
+        beside_others: the folder may have other files, and older ones of the same names; where one of them cannot be
+            replaced, each gets its old content back.
+
+    Raises:
+        OSError: the folder cannot be written; the temporary folder is removed.
+    """
     target = folder.absolute()
-    part = _temporary(target)
+    part = temporary_beside(target)
     with _errors_about(folder):
         make_new_folder(part)
         try:
-            for name, content in files.items():
-                path = part / name
-                make_folder(path.parent)
-                path.write_bytes(content)
-            part.replace(target)
-        except BaseException:
+            yield part
+            if beside_others and target.is_dir():
+                _move_files(part, target)
+            else:
+                part.replace(target)
+        finally:
             import shutil  # loads compression libraries
 
             shutil.rmtree(part, ignore_errors=True)
-            raise
+
+
+def _move_files(source: Path, target: Path) -> None:
+    """Move the files of a folder to another one in the same place, all of them or none."""
+    older = source / f".{os.urandom(8).hex()}"
+    names = sorted(path.name for path in source.iterdir())
+    older.mkdir()
+    moved: list[str] = []
+    try:
+        for name in names:
+            if (target / name).exists():
+                os.link(target / name, older / name) if (target / name).is_file() else None
+            (source / name).replace(target / name)
+            moved.append(name)
+    except BaseException:
+        for name in moved:
+            if (older / name).exists():
+                (older / name).replace(target / name)
+            else:
+                (target / name).unlink()
+        raise
 
 
 def sha256(source: Path | bytes | memoryview) -> str:

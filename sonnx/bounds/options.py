@@ -34,7 +34,6 @@ class BoundsOptions(ModelOptions, frozen=True):
         Argument(
             "the range of an input: [LOW,HIGH], FILE.npy, LOW.npy:HIGH.npy or FILE.npy+-RADIUS",
             metavar="NAME=BOX",
-            name="input",
         ),
     ] = ()
     """Also by the names of inputs an array (a point) or a pair of arrays (the lower and upper ends of intervals)."""

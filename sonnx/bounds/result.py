@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import numpy as np
 from msgspec import Struct, convert, field
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, OptionalText, SecondResult, reported, reported_as
 from sonnx.bounds.box import Box, Interval
 from sonnx.checker.conditions import MODEL, Conditions
+from sonnx.executor.tensor_files import can_be_an_entry, write_npz
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Condition
 from sonnx.numerics.formats import Array
@@ -363,14 +365,24 @@ class Bounds(SecondResult, frozen=True, eq=False):
         return iter(self.tensors if every_node else self.outputs)
 
     def arrays(self) -> dict[str, Array]:
-        """All bounds by name, for an .npz file: NAME.low, NAME.high, NAME.introduced, NAME.error."""
+        """All bounds by name, for an .npz file: NAME.low, NAME.high, NAME.introduced, NAME.error.
+
+        A name that would be unpacked in another folder has `/` and other characters as %2F.
+        """
         return {
-            f"{tensor.name}.{part}": np.ascontiguousarray(getattr(tensor, part))
+            f"{_entry_name(tensor.name)}.{part}": np.ascontiguousarray(getattr(tensor, part))
             for tensor in self.tensors if not tensor.unbounded
             for part in ("low", "high", "introduced", "error")
         }  # fmt: skip
 
     def write_arrays(self, path: Path) -> None:
-        """Write all bounds to an .npz file."""
-        with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, **self.arrays())
+        """Write all bounds to an .npz file.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        write_npz(path, self.arrays())
+
+
+def _entry_name(name: str) -> str:
+    return name if can_be_an_entry(name) else quote(name, safe="", errors="surrogateescape")

@@ -105,7 +105,7 @@ class UnreadableModel(Struct, frozen=True):
 
 
 class EditionDifference(Result, frozen=True):
-    """The difference of two editions: sonnx diff-edition --format json."""
+    """The difference of two editions: sonnx rules --since --format json."""
 
     conditions: Conditions
     """What the verdicts on models hold for, beside the edition of each."""

@@ -25,7 +25,7 @@ from sonnx.checker.rules import (
     SubjectResults,
     is_out_of_place,
 )
-from sonnx.checker.satisfiability import open_parameter, witness
+from sonnx.checker.satisfiability import OpenCall, open_call, witness
 from sonnx.checker.verdicts import Verdict
 from sonnx.graph.call import Call
 from sonnx.graph.derived_values import with_derived_values
@@ -145,7 +145,12 @@ class FactsDomain:
         """The results of all rules about a call, and the names of the open ones."""
         rules, listing, views = self.rules, self._listing, Views(names)
         own = self.own_results(signature, demands, views)
-        operands = _operand_results(call, signature, rules, names)
+        if not _has_dense_operands(names):
+            operands = list(_operand_results(call, signature, rules, names))
+        elif demands.dense is None:
+            operands = demands.dense = list(_operand_results(call, signature, rules, names))
+        else:
+            operands = demands.dense
         absent = [] if call.status == "planned" else _parameter_results(call, signature, rules, names)
         key = demands.of_groups(views), listing.full
         groups = demands.groups.get(key)
@@ -237,6 +242,16 @@ def _input_results(call: Call, signature: Signature, rules: ActiveRules) -> Iter
                 result = condition.result(Views({"input": {"connected": connected}}))
                 instead = f"; {formal.instead}" if formal.instead else ""
                 yield _with_tags(_stating(result, f"the optional input {formal.name} is omitted{instead}"), formal.tags)
+
+
+def _has_dense_operands(names: Mapping[str, Any]) -> bool:
+    """Whether each operand is a dense tensor, as far as it is stated."""
+    for value in names.values():
+        facts = value if type(value) is tuple else (value,)
+        for one in facts:
+            if type(one) is TensorFacts and one.kind not in DENSE:
+                return False
+    return True
 
 
 def _operand_results(
@@ -334,33 +349,38 @@ def _with_witness(
     assumed = [result for result in results if result.verdict is Verdict.ASSUMED]
     if not any(result.rule.slug in shapes for result in assumed):
         return results
-    if any(result.verdict is Verdict.FAIL for result in results):
+    if any(result.verdict is Verdict.FAIL and result.breaks_onnx for result in results):
         return results  # a necessary condition on the declared shapes says it, or another defect comes first
-    parameter = open_parameter(signature, names)
-    if not parameter:
+    call = open_call(signature, names)
+    if call is None:
         return results
     slugs = {result.rule.slug for result in assumed}
     conditions = [(rule, condition.demand) for rule, condition in demands.rules if condition and rule.slug in slugs]
-    found = witness(signature, names, parameter, [(rule.when, demand) for rule, demand in conditions])
-    if found == "":  # then what ONNX demands decides
-        of_onnx = [(rule.when, demand) for rule, demand in conditions if rule.kind == "validity"]
-        found = None if witness(signature, names, parameter, of_onnx) else ""
+    found = witness(signature, call, [(rule.when, demand) for rule, demand in conditions])
     if found is None:
         return results
     if found:
         return [replace(result, witness=found) if result in assumed else result for result in results]
+    of_onnx = [(rule.when, demand) for rule, demand in conditions if rule.kind == "validity"]
+    possible = witness(signature, call, of_onnx)
+    if possible is None:
+        return results
+    failing = shapes & slugs
+    if possible:  # what the profile adds leaves no value: the restrictions that do so alone, or all together
+        added = [(rule, demand) for rule, demand in conditions if rule.kind == "restriction"]
+        alone = {rule.slug for rule, demand in added if witness(signature, call, [*of_onnx, (rule.when, demand)]) == ""}
+        failing = alone or {rule.slug for rule, _ in added}
     return [
-        _without_value(result, signature, parameter, names) if result.rule.slug in shapes & slugs else result
+        _without_value(result, call, breaks_onnx=not possible) if result.rule.slug in failing else result
         for result in results
     ]
 
 
-def _without_value(result: RuleResult, signature: Signature, parameter: str, names: Mapping[str, Any]) -> RuleResult:
-    """The failure of a shape that no value of a parameter gives."""
-    output = result.rule.slug.rpartition(".")[2].removesuffix("-shape")
-    shown = value_text(names[output].shape)
-    text = f"{output}.shape = {shown}, which no value of {parameter} gives"
-    return replace(result, verdict=Verdict.FAIL, actual=text, breaks_onnx=True, names=(output, parameter))
+def _without_value(result: RuleResult, call: OpenCall, *, breaks_onnx: bool) -> RuleResult:
+    """The failure of a rule that no values of the open operands satisfy together with the declared shape."""
+    declared = " and ".join(map(value_text, call.declared))
+    text = f"no value of {call.shown} gives the declared shape {declared}{'' if breaks_onnx else ' and satisfies this'}"
+    return replace(result, verdict=Verdict.FAIL, actual=text, breaks_onnx=breaks_onnx, names=call.parameters)
 
 
 def _at_run_time(

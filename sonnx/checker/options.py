@@ -20,14 +20,14 @@ from sonnx.base.options import (
     require_processes,
 )
 from sonnx.checker.request import CheckRequest, edition_names
-from sonnx.model.limits import DEFAULT_LIMITS, LIMITS, Limits, changed_limits, parse_limits
+from sonnx.model.limits import DEFAULT_LIMITS, Limits, changed_limits, parse_limits
 from sonnx.model.symbols import parse_bindings, parse_input_shapes
 
 
 def known_editions() -> str:
     """The names of all editions, and the default one."""
     known, default = edition_names()
-    return f": one of {', '.join(known)} (default {default})"
+    return f"; one of {', '.join(known)} (default {default})"
 
 
 Edition = Annotated[str | None, Argument("the edition of the profile", metavar="EDITION", known=known_editions)]
@@ -50,12 +50,11 @@ InputShapes = Annotated[
 SizeLimits = Annotated[
     Limits,
     Argument(
-        "change a size limit, for example nodes=500000",
+        "change a size limit, for example nodes=500000; --help limits lists them",
         metavar="NAME=NUMBER",
         name="limit",
         collect=parse_limits,
         json=changed_limits,
-        known=lambda: f" (defaults: {', '.join(f'{limit.name}={limit.default}' for limit in LIMITS)})",
     ),
 ]
 
@@ -127,7 +126,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     box: Annotated[
         Collection[str],
         Argument(
-            "the range of an input, as for sonnx bound --input: an assumption that follows from it passes",
+            "the range of an input, as for sonnx bound --box: an assumption that follows from it passes",
             metavar="NAME=BOX",
         ),
     ] = ()
@@ -204,6 +203,11 @@ class CheckOptions(ConformanceOptions, frozen=True, kw_only=True):
     """Read the whole file once, check these bytes and state their SHA-256; implied by deviations and a box."""
     drawn: Annotated[bool, WHAT_IS_SHOWN] = False
     """The page of the report draws the graph."""
+    baseline: Annotated[
+        Path | None,
+        Argument("a JSON report: the findings that it has are unchanged, others are new", metavar="FILE", read=Path),
+        WHAT_IS_SHOWN,
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,7 @@
 """The validation of the profile: do its files fit together, and do rules and functions of `graph_rules` match?
 
-`problems` yields a sentence for each misfit; the tests and `sonnx selfcheck` require that there are none.  It reads all
-files of the profile, which a check never does.
+`problems` yields a sentence for each misfit; the tests and `sonnx tool selfcheck` require that there are none.  It
+reads all files of the profile, which a check never does.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ def _relies(definition: OperatorDefinition) -> Iterator[str]:
 
 def _implied(definition: OperatorDefinition) -> Iterator[str]:
     """A rule or a shape is implied by rules of the file, rules derived from its types, or general ones."""
-    implying = {rule.name for rule in definition.rules} | {f"{variable}-allowed" for variable in definition.types}
+    implying = {rule.name for rule in definition.rules} | definition.type_rules.keys()
     implying |= {rule.slug for rule in catalogue.general_rules()}
     stated = [(rule.name, rule.implied_by) for rule in definition.rules]
     stated += [(output.name, output.implied_by) for output in definition.outputs]
@@ -326,7 +326,7 @@ def _signature(signature: Signature, editions: Editions) -> Iterator[str]:
             yield f"{who}, definition of {name}: {error}."
     for operand in signature.inputs:
         if operand.absent[:1].isalpha() and operand.absent not in names:
-            yield f"{who}: leaving {operand.name} out means {operand.absent}, which is no name of the file."
+            yield f"{who}: leaving {operand.name} out means {operand.absent}, which is not a name of the file."
         if operand.absent_when is not None:
             yield from _typed(f"{who}, absence of {operand.name}", operand.absent_when, "bool", names)
     for output in signature.outputs:
@@ -369,7 +369,7 @@ def _tensors(signature: Signature) -> Iterator[tuple[str, RuleType]]:
 
 
 def selfcheck() -> tuple[list[str], bool]:
-    """The output of `sonnx selfcheck`, and whether no problem was found."""
+    """The output of `sonnx tool selfcheck`, and whether no problem was found."""
     sentences = list(problems())
     editions = catalogue.editions()
     lines = [

@@ -258,6 +258,11 @@ def notes(model: Model, domains: set[str], signatures: Iterable[Signature], edit
     for domain in imports_of(model.imports):
         if domain and domain not in domains:
             yield f"the operator set {quote(domain)} is imported and not used"
+    yield from edition_notes(edition)
+
+
+def edition_notes(edition: Edition) -> Iterator[str]:
+    """The notes that are on every model: they say what this edition demands and no check decides, and whose it is."""
     texts = list(catalogue.editions().texts)
     for demand in catalogue.editions().uncheckable:
         if texts.index(demand.introduced) <= texts.index(edition.general):

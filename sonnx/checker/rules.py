@@ -248,6 +248,8 @@ class Demands:
         """What the rules about groups see of a call."""
         self.groups = RuleMemory[list[RuleResult]]()
         """The results of these rules so far."""
+        self.dense: list[RuleResult] | None = None
+        """The results of the rules about operands where each is a dense tensor; they see nothing else of a call."""
         self._relying = dict[tuple[Rule, str], RuleResult]()
 
     def relying(self, rule: Rule, cause: str) -> RuleResult:

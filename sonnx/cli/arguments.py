@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import argparse
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -14,6 +15,17 @@ from sonnx.cli.options import reader
 def amount_argument(what: str, least: int = 1, largest: int = MAX_AMOUNT) -> Callable[[str], int]:
     """The type of an argument whose value is a number of something, in decimal digits."""
     return reader(number_of(what, least, largest))
+
+
+def add_quiet_argument(parser: argparse._ActionsContainer) -> None:
+    """Add --quiet."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress on standard error")
+
+
+def subject_of(models: Sequence[str]) -> str:
+    """What a command about one or several models is about."""
+    others = len(models) - 1
+    return f"{models[0]} and {others} more" if others else models[0]
 
 
 def with_date(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from sonnx.base.errors import Unfinished
 from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
-from sonnx.cli.arguments import amount_argument
+from sonnx.cli.arguments import add_quiet_argument, amount_argument
 from sonnx.cli.reports import ReportOutput, outputs_of
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
@@ -41,11 +41,12 @@ TIMES = ("split", "search")
 
 
 def add_budget_arguments(parser: argparse._ActionsContainer) -> None:
-    """Add --timeout and --memory."""
+    """Add --timeout, --memory and --quiet."""
     add_memory_argument(parser)
     parser.add_argument(
         "--timeout", type=amount_argument("seconds"), metavar="SECONDS", help=f"time limit (default {LIMITS.seconds})"
     )
+    add_quiet_argument(parser)
 
 
 def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) -> int:
@@ -53,7 +54,7 @@ def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) 
 
     It has the formats of the command and goes where its report would go; for arrays it is a text.
     """
-    outputs = [ReportOutput(parsed.report, None)] if hasattr(parsed, "report") else outputs_of(parsed)
+    outputs = [ReportOutput(parsed.format, None)] if isinstance(parsed.format, str) else outputs_of(parsed)
     for form, file in outputs:
         is_report = form in FORMATS
         text = render(form if is_report else "text", CheckRun([stop.report], code=stop.exit_code))

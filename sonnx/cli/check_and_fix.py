@@ -12,7 +12,7 @@ from sonnx.api.checks import check
 from sonnx.base.errors import UsageError, worst_exit_code
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import fixed_path
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
 from sonnx.checker.report import Report
 from sonnx.cli.project_table import ProjectOptions
 from sonnx.model.files import models_of
@@ -23,8 +23,9 @@ SHARED = ("edition", "bind", "input_shapes", "select", "strict_versions")
 JUDGED = ("edition", "strict_versions", "tailoring", "ignore")
 """The options of the check of a rewritten model; it has the numbers of its symbols."""
 EXCLUDED = (
+    "baseline", "new_only",
     "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "facts", "resume", "cluster", "jobs",
-    "timeout", "memory", "limits", "statistics", "quiet", "full",
+    "timeout", "memory", "limits", "statistics", "quiet", "full", "verified",
 )  # fmt: skip
 """Options without effect on a rewriting."""
 
@@ -42,7 +43,7 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
     without_effect += ["format"] if {*(parsed.format or ["text"])} != {"text"} else []
     without_effect += ["color"] if parsed.color != "auto" else []
     if without_effect:
-        flag = "limit" if without_effect[0] == "limits" else without_effect[0]
+        flag = "limit" if without_effect[0] == "limits" else without_effect[0].replace("_", "-")
         raise UsageError(f"--fix excludes --{flag}; use sonnx fix, then sonnx check")
     codes = {0}
     for name in models_of(parsed.models):
@@ -51,7 +52,7 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
             raise UsageError(
                 "--fix needs a file" if name == "-" else f"{quote(str(target))} exists; sonnx fix --force overwrites it"
             )
-        with clock(f"rewriting {name}"):
+        with Progress(f"rewriting {name}"):
             result = fix(name, **{option: options[option] for option in SHARED}, name=name)
         result.write(target)
         sys.stdout.write(f"{result.to_text()}wrote {escape(str(target))}\n")

@@ -17,8 +17,8 @@ from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS, LINKED
 
 COLOURS = ("auto", "always", "never")
-BREVITY = ("full", "quiet", "statistics")
-"""Options that shape the text for a terminal."""
+BREVITY = ("full", "statistics")
+"""Options that shape the text for a terminal; --quiet also silences the progress."""
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
     add_report_arguments(parser, FORMATS)
     brevity = parser.add_mutually_exclusive_group()
     brevity.add_argument("--full", action="store_true", help="print the whole report of each of several models")
-    brevity.add_argument("-q", "--quiet", action="store_true", help="print one line for each model")
+    brevity.add_argument("-q", "--quiet", action="store_true", help="print one line for each model, and no progress")
     brevity.add_argument("--statistics", action="store_true", help="print the rules with findings and their numbers")
     add("--color", choices=COLOURS, default="auto", help="colours on a terminal (default auto; NO_COLOR is respected)")
     add("--pages", type=Path, metavar="DIR", help="write an HTML index and a page for each model to this new folder")

@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NoReturn
 
 from sonnx.base.errors import USAGE, Stop, Unfinished, UsageError
-from sonnx.base.escaping import escape, escape_once
+from sonnx.base.escaping import escape_once, short_sentence
 from sonnx.base.suggestions import did_you_mean
 from sonnx.cli import commands
+from sonnx.cli.old_spellings import current_spelling
 from sonnx.model.reader import Unreadable
 
 
@@ -35,6 +35,9 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    arguments, about_spelling = current_spelling(arguments)
+    if about_spelling:
+        print(f"sonnx: {short_sentence(about_spelling)}", file=sys.stderr)
     first = arguments[0] if arguments else ""
     command_parser = parser(first)
     if first.startswith("-") and first not in command_parser._option_string_actions:
@@ -54,50 +57,31 @@ def parser(named: str = "") -> CommandParser:
     names = _names()
     if named in names:
         _add_arguments(named, subparsers.add_parser(named))
-    elif named != VERSION:
-        texts = _help_texts()
-        for name in names:
-            command = subparsers.add_parser(name, help=texts[name]["summary"])
-            if named not in LISTS:
-                _add_arguments(name, command)
+    elif named not in (VERSION, *LISTS):
+        from sonnx.cli import help_texts  # a known command needs no help texts
+
+        for name in help_texts.grouped(names):
+            _add_arguments(name, subparsers.add_parser(name, help=help_texts.summary(name)))
     return command_parser
 
 
 VERSION = "--version"
-LISTS = ("--help", "-h")
+LISTS = ("--help", "-h", "--help-all")
 """What lists the commands, and needs none of them."""
 
 
 def _add_arguments(name: str, command: argparse.ArgumentParser) -> None:
-    import_module(f"{commands.__name__}.{name.replace('-', '_')}").add_arguments(command)
+    import_module(f"{commands.__name__}.{name}").add_arguments(command)
 
 
-def _help_texts() -> dict[str, Any]:
-    """The help texts of all commands, by name."""
-    import tomllib  # only help texts need it
-
-    return tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
-
-
-EPILOG = "examples:"
-"""How the end of a help text begins."""
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Keeps the lines of the end of a help text."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if text.startswith(EPILOG) else super()._fill_text(text, width, indent)
-
-
-_UNSEEN = partial(_HelpFormatter, width=80)
+_UNSEEN = partial(argparse.HelpFormatter, width=80)
 """What tries the form of each argument that is added: reading the width of the terminal loads compression libraries."""
 
 
 def _names() -> list[str]:
     """The names of the commands: the modules of the folder."""
     files = os.listdir(commands.__path__[0])  # noqa: PTH208  a pattern takes five times as long
-    return sorted(name[:-3].replace("_", "-") for name in files if name.endswith(".py") and name[0] != "_")
+    return sorted(name[:-3] for name in files if name.endswith(".py") and name[0] != "_")
 
 
 UNKNOWN_OPTION = r"unrecognized arguments: (--?[\w-]+\S*)"
@@ -113,23 +97,17 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(self, **keywords: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, **keywords})
-
-    def format_usage(self) -> str:
-        """The first lines of the help text."""
-        self.formatter_class = _HelpFormatter
-        return super().format_usage()
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _UNSEEN, "add_help": False, **keywords})
+        self.add_argument("-h", "--help", action=_Help, nargs="?", metavar="limits", help="print the help text")
+        self.add_argument("--help-all", action=_Help, nargs=0, help="print the help text with every option")
 
     def format_help(self) -> str:
-        """The help text; description, examples and exit codes of a command are in help.toml."""
-        name = self.prog.partition(" ")[2]
-        if name and self.epilog is None:
-            text = _help_texts()[name]
-            codes = (f"  {code}  {meaning}" for code, meaning in text["exits"].items())
-            lines = [EPILOG, *(f"  {line}" for line in text["examples"]), "", "exit codes:", *codes]
-            self.description, self.epilog = text["description"], "\n".join(lines)
-        self.formatter_class = _HelpFormatter
-        return super().format_help()
+        """The help text: the groups of commands, or all that help.toml and the options say of a command."""
+        from sonnx.cli import help_texts  # few runs print one
+
+        if self.prog.count(" "):
+            return help_texts.command_help(self, complete=True)
+        return help_texts.command_list(str(self.description))
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence and exit with the code for wrong use."""
@@ -140,7 +118,7 @@ class CommandParser(argparse.ArgumentParser):
         """The option, command or choice that was probably meant, where the message names an unknown one."""
         unknown, listed = re.search(UNKNOWN_OPTION, message), re.search(UNKNOWN_CHOICE, message)
         if unknown is not None:
-            options = {option for parser in _nested(self) for option in parser._option_string_actions}
+            options = {option for parser in nested(self) for option in parser._option_string_actions}
             name = unknown[1].partition("=")[0]
             return "; write options behind the command" if name in options else did_you_mean(name, options)
         if listed is None:
@@ -148,21 +126,30 @@ class CommandParser(argparse.ArgumentParser):
         choices = [*re.findall(CHOICE, listed[2]), *(self._option_string_actions if "COMMAND" in message else ())]
         return did_you_mean(listed[1], choices)
 
-    def with_commands(self) -> Iterator[argparse.ArgumentParser]:
-        """This parser and those of the commands."""
-        yield self
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                yield from action.choices.values()
 
-
-def _nested(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def nested(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """The parser, with those of its commands and of the commands of these."""
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for choice in action.choices.values():
-                yield from _nested(choice)
+                yield from nested(choice)
+
+
+class _Help(argparse.Action):
+    """`--help`, also with a topic, and `--help-all`."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **keywords: Any) -> None:
+        super().__init__(option_strings, "help", default=argparse.SUPPRESS, **keywords)
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option: str | None = None
+    ) -> None:
+        """Print the text and end."""
+        from sonnx.cli import help_texts  # few runs print one
+
+        print(help_texts.text_for(parser, str(values), complete=option == "--help-all"), end="")
+        parser.exit()
 
 
 class _Version(argparse.Action):
@@ -176,7 +163,7 @@ class _Version(argparse.Action):
 
 
 def _refuse(sentence: str, code: int) -> int:
-    print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+    print(f"sonnx: {short_sentence(sentence)}", file=sys.stderr)
     return code
 
 

@@ -30,8 +30,8 @@ class ReportOutput(NamedTuple):
 def add_report_arguments(parser: argparse._ActionsContainer, formats: Iterable[str] = RESULT_FORMATS) -> None:
     """Add --format and --output."""
     add = parser.add_argument
-    add("-f", "--format", choices=FormatChoices(formats), action="append",
-        help="the format of the report (default text); FORMAT=FILE, also repeated, writes it to a file")  # fmt: skip
+    add("-f", "--format", choices=FormatChoices(formats), action="append", metavar="FORMAT",
+        help=f"{', '.join(formats)}; FORMAT=FILE, also repeated, writes this report to a file")  # fmt: skip
     add("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
 
 

@@ -47,7 +47,9 @@ def without_neutral(
 def _keeps_types(signature: Signature, formal: Input) -> bool:
     """Whether the outputs have the same types without an input: it does not decide them, or another one does, too."""
     decided = any(output.type == formal.type for output in signature.outputs)
-    return not decided or any(not other.optional and other.type == formal.type for other in signature.inputs)
+    return not decided or any(
+        not same_type.optional and same_type.type == formal.type for same_type in signature.inputs
+    )
 
 
 def _is_everywhere(operand: Term, absent: str, names: Mapping[str, Any]) -> bool:

@@ -90,11 +90,11 @@ def _unstretched(term: Term) -> bool:
     if len({part.rank for part in varying}) != 1 or varying[0].rank is None:
         return False
     for operand in term.inputs:
-        for other in varying:
-            if operand is None or operand.array is None or not isinstance(other.facts.shape, tuple):
+        for value in varying:
+            if operand is None or operand.array is None or not isinstance(value.facts.shape, tuple):
                 continue
-            pairs = zip(reversed(operand.array.shape), reversed(other.facts.shape), strict=False)
-            if operand.array.ndim > len(other.facts.shape) or any(extent not in (1, own) for extent, own in pairs):
+            pairs = zip(reversed(operand.array.shape), reversed(value.facts.shape), strict=False)
+            if operand.array.ndim > len(value.facts.shape) or any(extent not in (1, own) for extent, own in pairs):
                 return False
     return True
 
@@ -204,8 +204,8 @@ def _for_rows(factor: Real, part: AffinePart, form: Affine) -> Real | None:
 @affine_form_of("BatchNormalization", 5)
 def _normalization(forms: Forms, term: Term) -> Affine | None:
     application = term.application
-    first, *others = term.inputs
-    values = [_finite(other) for other in others]
+    first, *statistics = term.inputs
+    values = [_finite(operand) for operand in statistics]
     if application is None or first is None or first.is_constant or len(values) != 4 or term.rank is None:
         return None
     if (

@@ -278,12 +278,12 @@ def _transposed(builder: _Builder) -> Formula | None:
     """Conv, with the kernels turned round, over X with stride - 1 zeros between its elements."""
     application, first, shape = builder.application, builder.first, builder.shape
     weights = builder.inputs[1].array if len(builder.inputs) > 1 and builder.inputs[1] is not None else None
-    if weights is None or len(shape) != PLANE + 2 or application.attribute("group", 1) != 1 or not weights.size:
+    if weights is None or len(shape) != PLANE + 2 or application.parameter("group") != 1 or not weights.size:
         return None
     if not np.isfinite(weights.astype(np.float64)).all():
         return None
     extents, cut = convtranspose.places(application, shape, weights.shape)
-    strides, dilations = (application.attribute(name, [1] * PLANE) for name in ("strides", "dilations"))
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     spread = tuple([(extent - 1) * stride + 1 for extent, stride in zip(shape[2:], strides, strict=True)])
     if prod((*shape[:2], *spread)) > MAX_ELEMENTS:
         return None
@@ -352,7 +352,7 @@ def _on_planes(builder: _Builder) -> Formula | None:
 def _with_repeated_channels(builder: _Builder) -> Formula | None:
     """With m kernels for each channel: one for each, of a tensor with each channel m times."""
     weights, (_, channels, *plane), names = builder.inputs[1], builder.shape, builder.application.names
-    if weights is None or weights.shape is None or builder.application.attribute("group", 1) != channels:
+    if weights is None or weights.shape is None or builder.application.parameter("group") != channels:
         return None
     times, rest = divmod(weights.shape[0], channels)
     lists = [tuple(names.get(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")]
@@ -378,13 +378,13 @@ def _on_a_line(builder: _Builder, slid: Windows, *, is_conv: bool) -> Formula | 
     if weights is None or weights.shape is None:
         return None
     wide = builder.term(moved(builder.store, [weights], None, (*weights.shape[:2], 1, weights.shape[2])))
-    value = builder.conv_of(source, wide, plane, group=builder.application.attribute("group", 1), bias=bias)
+    value = builder.conv_of(source, wide, plane, group=builder.application.parameter("group"), bias=bias)
     return builder.formula(builder.reshape(value, (shape[0], weights.shape[0], *slid.places)))
 
 
 def _on_depths(builder: _Builder, slid: Windows) -> Formula | None:
     weights, shape = builder.inputs[1], builder.shape
-    if weights is None or weights.array is None or builder.application.attribute("group", 1) != 1:
+    if weights is None or weights.array is None or builder.application.parameter("group") != 1:
         return None
     numbered = np.arange(prod(shape), dtype=np.int32).reshape(shape)
     plane = Windows(slid.extents[1:], slid.kernel[1:], slid.strides[1:], slid.dilations[1:], slid.begins[1:],
@@ -476,7 +476,7 @@ def _looked_up(builder: _Builder) -> Formula | None:
     table, indices = builder.first.array, builder.inputs[1]
     if table is None or indices is None or indices.array is not None or indices.shape is None or not table.size:
         return None
-    if builder.application.attribute("axis", 0) not in (0, -table.ndim) or table.dtype.kind != "f":
+    if builder.application.parameter("axis") not in (0, -table.ndim) or table.dtype.kind != "f":
         return None
     whole, rows = ELEMENTS.get(str(indices.facts.type)), table.shape[0]
     count = prod(indices.shape)

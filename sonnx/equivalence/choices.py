@@ -41,7 +41,7 @@ class Choices:
         self.domain, self.store, self.calls, self.scope = domain, domain.store, calls, scope
 
     def recognized(self, call: Call, operands: Sequence[Term | None]) -> Term | None:
-        """The output of the operator that a node is the last step of; None where it is no such node."""
+        """The output of the operator whose written-out form ends with a node; None where no such form does."""
         recognize = _RECOGNIZERS.get(call.operator)
         terms = [operand for operand in operands if operand is not None]
         if recognize is None or canonical_domain(call.domain) or len(terms) < len(operands):
@@ -53,7 +53,7 @@ class Choices:
     # ------------------------------------------------------------------ terms of further nodes
 
     def node(self, operator: str, *operands: Term, **attributes: int) -> Term:
-        """The output of a node on terms; a Cast that is written out is one here, too."""
+        """The term of a node on terms; a written-out Cast becomes the Cast."""
         if operator == "Where" and (cast := self._cast(operands)) is not None:
             return cast
         names = tuple([f"operand {index}" for index in range(len(operands))])
@@ -68,7 +68,7 @@ class Choices:
         return constant_of(self.store, np.array(value).astype(ELEMENTS[element]))
 
     def operand_of(self, term: Term, operator: str, place: int) -> Term | None:
-        """The operand of an operator that gives a term, moved as the term is; None where another one gives it."""
+        """Operand `place` of the operator that computes a term, moved as the term is; None for another operator."""
         if term.operator == operator and not term.domain and place < len(term.inputs):
             operand = term.inputs[place]
             return operand if operand is not None and (operand.is_constant or operand.shape == term.shape) else None
@@ -84,15 +84,15 @@ class Choices:
     # ------------------------------------------------------------------ the functions
 
     def by_where(self, operands: Operands) -> Term | None:
-        """Sign, Floor or Cast by their last Where."""
+        """Sign, Floor or Cast, from the operands of their last Where."""
         return self._cast(operands) or self._floor(operands) or self._sign(operands)
 
     def by_less(self, operands: Operands) -> Term | None:
-        """Equal by its last Less."""
+        """Equal, from the operands of its last Less."""
         return self._equal(operands)
 
     def _cast(self, operands: Operands) -> Term | None:
-        """1 where X is true, 0 where it is false."""
+        """Cast of a condition X: 1 where it is true, 0 where it is false."""
         condition, one, zero = operands
         if condition.is_constant or one.array is None or zero.array is None or condition.shape is None:
             return None
@@ -109,7 +109,7 @@ class Choices:
         return None if places is None else moved(self.store, [numbers], places, shape)
 
     def _sign(self, operands: Operands) -> Term | None:
-        """-1 where X < 0, 1 where 0 < X, else |X|, which is +0 for both zeros; of integers 0."""
+        """Sign: -1 where X < 0, 1 where 0 < X, else |X|, which is +0 for both zeros; 0 for integers."""
         x = self.operand_of(operands[0], "Less", 0)
         element = _element(x)
         if x is None or element not in SIGNED or not _is(operands[1], self.number(element, -1)):
@@ -121,8 +121,8 @@ class Choices:
         return self._if_equal("Sign", (x,), (below, self.number(element, -1), upper), operands)
 
     def _floor(self, operands: Operands) -> Term | None:
-        """|X| + C - C is |X| rounded to an integer, where the numbers from C on are integers; of the result, with the
-        sign of X, one less where X is below it.  X itself where it is 0, NaN, or at least C in magnitude.
+        """Floor: |X| + C - C is |X| rounded to an integer, where all numbers from C on are integers.  It gets the sign
+        of X, and is reduced by 1 where X is below it.  X itself is taken where it is 0, NaN or at least C in magnitude.
         """
         x = operands[2]
         element = _element(x)
@@ -137,7 +137,7 @@ class Choices:
         return self._if_equal("Floor", (x,), (self.node("Less", zero, size), chosen, x), operands)
 
     def _equal(self, operands: Operands) -> Term | None:
-        """0 where one is less than the other; else 1, but for NaN, which is neither below 1 nor above 0."""
+        """Equal: 0 where one is below the other, or is NaN, which is neither below 1 nor above 0; else 1."""
         no, chosen = operands
         less = self.operand_of(chosen, "Where", 0)
         first, second = (None if less is None else self.operand_of(less, "Less", place) for place in (0, 1))
@@ -157,9 +157,9 @@ class Choices:
         return self._if_equal("Equal", (first, second), (no, expected), operands)
 
     def _if_equal(self, operator: str, arguments: Operands, expected: Operands, operands: Operands) -> Term | None:
-        """The operator on its arguments, where the last node reads what is expected."""
-        for wanted, operand in zip(expected, operands, strict=True):
-            if wanted is not operand and not _is(operand, wanted):
+        """The operator on its arguments, if the operands of the last node are the expected ones."""
+        for expected_operand, operand in zip(expected, operands, strict=True):
+            if expected_operand is not operand and not _is(operand, expected_operand):
                 return None
         self.store.rest_on("choices")
         return self.node(operator, *arguments)
@@ -183,4 +183,5 @@ def _is(operand: Term, number: Term) -> bool:
 
 
 def _element(term: Term | None) -> Any:
+    """The element type of a term; "" where it is not known."""
     return "" if term is None or not isinstance(term.facts.type, str) else term.facts.type

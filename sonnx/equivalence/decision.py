@@ -245,7 +245,7 @@ class _Task(Struct, frozen=True):
             if quanta_moved is not None
         ]
         jumps = [*walk.decisions.values(), *(pair for pair, moved in walk.quanta.values() if moved is None)]
-        decisions = dict.fromkeys(f"{one.operator}: {term_name(one, matched.names[0])}" for one, _ in jumps)
+        decisions = dict.fromkeys(f"{term.operator}: {term_name(term, matched.names[0])}" for term, _ in jumps)
         constants = sorted(map(matched.constant, cuts), key=lambda constant: -constant.relative)
         is_rounding = answer is Answer.ROUNDING
         conditions = conditions_of(first, second, options, shapes)

@@ -43,7 +43,7 @@ from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, Application, NoValue
 from sonnx.numerics.broadcasting import common_shape
 from sonnx.numerics.constant_data import decode
-from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.formats import ELEMENTS, Array, has_array
 from sonnx.operators import find_operator, operator_facts
 
 NORMAL_FORMS = (identities, conversions, regrouping, element_forms, padding, product_forms, quantization)
@@ -94,6 +94,8 @@ class TermDomain:
     def _dense(self, tensor: SparseTensor) -> Array | None:
         kind, size = ELEMENTS.get(tensor.element or ""), prod(tensor.dims) if min(tensor.dims, default=0) >= 0 else None
         if tensor.values is None or tensor.indices is None or kind is None or size is None or size > MAX_FOLDED:
+            return None
+        if not has_array(tensor.dims, kind):
             return None
         try:
             values, indices = decode(tensor.values, self.folder), decode(tensor.indices, self.folder)

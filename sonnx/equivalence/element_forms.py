@@ -103,11 +103,11 @@ def _is_least(array: Array | None) -> bool:
 def of_truths(store: Store, call: TermCall) -> TermCall | None:
     """Equal of the numbers 0 and 1 that stand for truth values, as Equal of these."""
     truths = [None if operand is None else _truths(store, operand) for operand in call.operands]
-    given = [operand for operand in truths if operand is not None]
-    if len(given) < len(call.operands) or all(operand.is_constant for operand in given):
+    truth_operands = [operand for operand in truths if operand is not None]
+    if len(truth_operands) < len(call.operands) or all(operand.is_constant for operand in truth_operands):
         return None
     store.rest_on("choices")
-    return replace(call, operands=tuple(given))
+    return replace(call, operands=tuple(truth_operands))
 
 
 def _truths(store: Store, number: Term) -> Term | None:

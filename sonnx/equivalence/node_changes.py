@@ -153,14 +153,14 @@ class NodeComparison:
         """What of a pair differs; the value of a Constant is a constant, not an attribute."""
         changes, constants = [*_attribute_changes(node, their_node)], list[ConstantChange]()
         if node.operator == "Constant" and not node.domain and node.outputs and their_node.outputs:
-            found = self._constants(node.outputs[0], their_node.outputs[0])
-            if found is not None:
-                changes, constants = [], [*found]
+            constant_changes = self._constants(node.outputs[0], their_node.outputs[0])
+            if constant_changes is not None:
+                changes, constants = [], [*constant_changes]
         for place in range(max(len(node.inputs), len(their_node.inputs))):
             name, their_name = (each.inputs[place] if place < len(each.inputs) else "" for each in (node, their_node))
-            found = self._constants(name, their_name) if name and their_name else None
-            if found is not None:
-                constants += found
+            constant_changes = self._constants(name, their_name) if name and their_name else None
+            if constant_changes is not None:
+                constants += constant_changes
             elif not self._corresponds(name, their_name):
                 changes.append(f"input {place}: {_read(name)} -> {_read(their_name)}")
         if len(node.outputs) != len(their_node.outputs):

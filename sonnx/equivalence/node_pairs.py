@@ -88,9 +88,9 @@ class Pairs:
         for label in ("outputs", "name"):
             known = {getattr(node, label): index for index, node in enumerate(self.second.graph.nodes)}
             for index, node in enumerate(self.first.graph.nodes):
-                other = known.get(getattr(node, label)) if getattr(node, label) else None
-                if other is not None and self._fits(index, other):
-                    self._pair(index, other)
+                candidate = known.get(getattr(node, label)) if getattr(node, label) else None
+                if candidate is not None and self._fits(index, candidate):
+                    self._pair(index, candidate)
 
     def _by_neighbours(self) -> None:
         """Pair nodes of one operator that pairs read in one place, from the outputs on, then those that read pairs."""
@@ -98,9 +98,9 @@ class Pairs:
         for order, candidates in ((reversed(range(count)), self._read), (range(count), self._readers)):
             for index in order:
                 if index not in self.forward:
-                    other = next((candidate for candidate in candidates(index) if self._fits(index, candidate)), None)
-                    if other is not None:
-                        self._pair(index, other)
+                    fitting = next((candidate for candidate in candidates(index) if self._fits(index, candidate)), None)
+                    if fitting is not None:
+                        self._pair(index, fitting)
 
     def _readers(self, index: int) -> Iterator[int]:
         """The nodes of the second graph that read the partner of a value that a node reads, in the same place."""
@@ -112,8 +112,8 @@ class Pairs:
     def _read(self, index: int) -> Iterator[int]:
         """The nodes of the second graph that compute what takes the place of the outputs of a node."""
         for name in self.first.graph.nodes[index].outputs:
-            others = self.replacements(name)
-            yield from (self.second.makers[other][0] for other in others if other in self.second.makers)
+            replacements = self.replacements(name)
+            yield from (self.second.makers[value][0] for value in replacements if value in self.second.makers)
 
     def replacements(self, name: str) -> Iterator[str]:
         """What the partners of the readers of a value read in the same place; of an output its name in the other
@@ -130,8 +130,8 @@ class Pairs:
         if name not in self.first.makers:
             return self.names.get(name, "")
         index, place = self.first.makers[name]
-        other = self.forward.get(index)
-        outputs = () if other is None else self.second.graph.nodes[other].outputs
+        paired = self.forward.get(index)
+        outputs = () if paired is None else self.second.graph.nodes[paired].outputs
         return outputs[place] if place < len(outputs) else ""
 
 

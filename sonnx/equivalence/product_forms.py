@@ -46,10 +46,10 @@ def with_constants_as_used(store: Store, call: TermCall) -> TermCall | None:
         operands[2] = constant_of(store, collapsed(added.array))
         if operands[2] is not added:
             store.rest_on("constant-axes")
-    stored = None if matrix is None or not application.names.get("transB", 0) else matrix.array
-    if stored is not None and stored.ndim == 2 and stored.size <= MAX_TRANSPOSED:
+    stored_matrix = None if matrix is None or not application.names.get("transB", 0) else matrix.array
+    if stored_matrix is not None and stored_matrix.ndim == 2 and stored_matrix.size <= MAX_TRANSPOSED:
         store.rest_on("stored-matrix")
-        operands[1], key = constant_of(store, stored.T), with_parameter(key, "transB", 0)
+        operands[1], key = constant_of(store, stored_matrix.T), with_parameter(key, "transB", 0)
         application = replace(application, names={**application.names, "transB": 0})
     if tuple(operands) == call.operands:
         return None

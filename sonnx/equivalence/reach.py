@@ -21,8 +21,8 @@ CERTAIN = 0.5
 
 
 def reach(forms: Forms, term: Term) -> float | None:
-    """At least the distance, in quanta, of the quotient of any implementation of QuantizeLinear of sums of products
-    from the ideal one; None where the operand has another form, or may be of any size.
+    """An upper bound, in quanta, of the distance between the quotients of an implementation and the ideal ones, for a
+    QuantizeLinear of sums of products; None where the operand has another form, or is not bounded.
 
     With n products of one element, each of their roundings is one of at most n + 6 in a row: γ Σ |w| |x| / scale,
     γ = k u / (1 - k u).
@@ -49,12 +49,12 @@ def reach(forms: Forms, term: Term) -> float | None:
         + (count + FURTHER_ROUNDINGS) * FORMATS[element].tiny
     )
     quantum = float(scale.reshape(-1)[0])
-    number = rounded / quantum * (1 + 2.0**-20) if quantum > 0 else np.inf
-    return float(number) if number < CERTAIN else None
+    quanta = rounded / quantum * (1 + 2.0**-20) if quantum > 0 else np.inf
+    return float(quanta) if quanta < CERTAIN else None
 
 
 def _gain(part: AffinePart) -> float:
-    """At least the largest sum of the magnitudes of the weights of one element."""
+    """An upper bound of the sums of magnitudes of the weights of one element."""
     if part.weight is None:
         return 1.0
     sizes = np.broadcast_to(part.weight.enclosure.size, part.weight.shape)
@@ -66,7 +66,7 @@ def _gain(part: AffinePart) -> float:
 
 
 def _products(part: AffinePart) -> int:
-    """The products that one element adds up."""
+    """How many products one element of a part adds up."""
     if part.weight is None or part.kind == "diagonal":
         return 1
     return prod(part.weight.shape[1:]) if part.kind == "conv" else part.weight.shape[0]

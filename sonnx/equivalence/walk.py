@@ -368,7 +368,8 @@ class Walk:
         """Record what a match by one operator rests on, and whether the operator may jump."""
         pairs = zip(first.inputs, second.inputs, strict=True)
         varies = any(
-            operand is not other and operand is not None and not operand.is_discrete for operand, other in pairs
+            operand is not partner_operand and operand is not None and not operand.is_discrete
+            for operand, partner_operand in pairs
         )
         if varies and not _is_continuous(first):
             self.decisions[first.number, second.number] = first, second

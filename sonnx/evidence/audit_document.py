@@ -11,6 +11,7 @@ from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.certified_properties import ShownProperty
 from sonnx.evidence.derivation import ComparedOriginal
+from sonnx.evidence.extracted_verdict import ExtractedVerdict
 from sonnx.evidence.identity import EditionIdentity, ModelIdentity, PackageIdentity, ToolIdentity
 from sonnx.evidence.pack_parts import StatedTheorem
 from sonnx.evidence.suite_reports import TestedImplementation
@@ -157,6 +158,8 @@ class AuditDocument(Struct, frozen=True, kw_only=True):
     """What the claims of the pack hold for."""
     verdict: Verdict
     """The verdict on it."""
+    extracted: ExtractedVerdict | None = None
+    """What the program extracted from the specification says of the file; null where it was not there."""
     exit: int
     """The exit code of the command."""
     command: tuple[str, ...]

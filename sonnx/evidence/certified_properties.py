@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from struct import error as struct_error
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
-from sonnx.base.errors import UsageError
+from sonnx.base.decoding import decoding
+from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import json_value, sha256, whole_bytes
 from sonnx.checker.conditions import Conditions
@@ -85,20 +84,22 @@ def _checked(
 ) -> tuple[ShownProperty, tuple[tuple[str, bytes], ...]]:
     contents = tuple(_contents(path))
     (name, source), (beside, certificate) = contents
-    try:
-        shown = certificate_checker.check(data, source, certificate)
-    except certificate_checker.Refused as reason:
-        raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, struct_error) as reason:
-        raise UsageError(f"{quote(beside)} is not a certificate of {quote(name)} ({type(reason).__name__})") from None
-    stated = json_value(certificate).get("conditions")
-    _require_sizes(beside, model, pack_conditions, stated)
-    words = str(stated["words"]) if isinstance(stated, dict) and "words" in stated else ONE_ROW
+    with decoding(beside, f"a certificate of {quote(name)}"):
+        try:
+            shown = certificate_checker.check(data, source, certificate)
+        except certificate_checker.Refused as reason:
+            raise UsageError(f"{quote(beside)} does not show the property {quote(name)}: {reason}") from None
+        stated = json_value(certificate).get("conditions")
+        conditions = None if stated is None else convert(stated, Conditions)
+        if conditions is not None and stated.get("words") != conditions.words:
+            raise BadInput(f"{quote(beside)} states conditions in words that are not its conditions")
+    _require_sizes(beside, model, pack_conditions, conditions)
+    words = ONE_ROW if conditions is None else conditions.words
     hashes = sha256(source), sha256(certificate)
     return ShownProperty(name, hashes[0], beside, hashes[1], shown.claim, shown.leaves, words), contents
 
 
-def _require_sizes(certificate: str, model: Model, pack: Conditions, stated: Any) -> None:
+def _require_sizes(certificate: str, model: Model, pack: Conditions, stated: Conditions | None) -> None:
     """Refuse a certificate that is about other sizes than the pack: its checker reads each open dimension as 1.
 
     Raises:
@@ -113,13 +114,16 @@ def _require_sizes(certificate: str, model: Model, pack: Conditions, stated: Any
                     f"{quote(certificate)} is about one row, in which dimension {place} of {quote(value.name)} is 1; "
                     f"in the pack it is {now}"
                 )
-    if not isinstance(stated, dict):
+    if stated is None:
         return
-    for key, numbers in (("sizes", pack.sizes), ("input_shapes", pack.input_shapes)):
-        their = stated.get(key)
-        for name, number in their.items() if isinstance(their, dict) else ():
-            own = numbers.get(name, number) if isinstance(numbers, dict) else number
-            if (list(own) if isinstance(own, tuple) else own) != number:
+    pairs: tuple[tuple[Mapping[str, object], Mapping[str, object]], ...] = (
+        (stated.sizes, pack.sizes),
+        (stated.input_shapes, pack.input_shapes),
+    )
+    for their, numbers in pairs:
+        for name, number in their.items():
+            own = numbers.get(name, number)
+            if own != number:
                 raise UsageError(
                     f"{quote(certificate)} holds for {quote(name)} = {number}; the pack is about {quote(name)} = {own}"
                 )

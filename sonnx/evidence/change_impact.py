@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import MsgspecError, convert
+from msgspec import convert
 
+from sonnx.base.decoding import decoding
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import plural, quote
 from sonnx.base.files import json_value
@@ -32,7 +33,8 @@ def earlier_pack(folder: Path) -> EarlierPack:
     """Read the document of an earlier pack.
 
     Raises:
-        UsageError: the folder is not an evidence pack of this format.
+        UsageError: the folder is not an evidence pack.
+        BadInput: its document is not one of this version.
     """
     path = folder / FILE
     if not path.is_file():
@@ -41,12 +43,8 @@ def earlier_pack(folder: Path) -> EarlierPack:
         content = file_bytes(path, quote(str(path)))
     except Unreadable as reason:
         raise UsageError(str(reason)) from None
-    try:
+    with decoding(path, "the document of an evidence pack as this version writes it"):
         document = convert(json_value(content), AuditDocument)
-    except (ValueError, MsgspecError) as reason:
-        raise UsageError(
-            f"{quote(str(path))} is not the document of an evidence pack as this version writes it: {reason}"
-        ) from None
     return EarlierPack(document, content, hashlib.sha256(content).hexdigest())
 
 

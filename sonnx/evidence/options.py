@@ -18,7 +18,7 @@ class AuditOptions(ConformanceOptions, frozen=True, kw_only=True):
         Path | None, Argument("the record of MODEL that sonnx fix --report wrote", metavar="RECORD", read=Path)
     ] = None
     proofs: Annotated[
-        Path | None, Argument("a folder of certificates that sonnx prove --proofs wrote", metavar="DIR", read=Path)
+        Path | None, Argument("a folder of certificates that sonnx theorems --proofs wrote", metavar="DIR", read=Path)
     ] = None
     since: Annotated[
         Path | None,

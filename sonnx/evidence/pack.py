@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import TOOL_FAILED, UsageError, worst_exit_code
 from sonnx.base.escaping import escape
 from sonnx.base.files import whole_bytes, write_folder
 from sonnx.base.reported import indented, json_text
@@ -27,7 +27,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
-from sonnx.evidence import change_impact, identity, pack_page, pack_parts, suite_reports
+from sonnx.evidence import change_impact, extracted_verdict, identity, pack_page, pack_parts, suite_reports
 from sonnx.evidence.argument import argument, argument_data, argument_drawing
 from sonnx.evidence.audit_document import (
     AssumedCondition,
@@ -44,6 +44,7 @@ from sonnx.evidence.certified_properties import LIMIT as PROPERTIES_LIMIT
 from sonnx.evidence.certified_properties import CertifiedProperties, certified_properties
 from sonnx.evidence.derivation import LIMIT as DERIVATION_LIMIT
 from sonnx.evidence.derivation import Derivation, derivation
+from sonnx.evidence.extracted_verdict import ExtractedVerdict
 from sonnx.evidence.identity import PackageIdentity
 from sonnx.evidence.objectives import absent_files, objectives_data
 from sonnx.evidence.options import AuditOptions
@@ -143,6 +144,7 @@ def pack(
     options: AuditOptions,
     folder: Path | None = None,
     packages: tuple[PackageIdentity, ...] | None = None,
+    extracted: ExtractedVerdict | None = None,
 ) -> EvidencePack:
     """Check the model and collect the evidence.
 
@@ -151,6 +153,7 @@ def pack(
         options: of the pack.
         folder: the pack that has the files of the box, where it is rebuilt.
         packages: what the pack says of the packages of its environment; those of this one if None.
+        extracted: what the pack that is rebuilt says of the program extracted from the specification.
 
     Raises:
         Unreadable: the file is not a readable ONNX model.
@@ -167,6 +170,7 @@ def pack(
     if record is not None:
         pack_parts.require_about(record, name, digest)
     report = check_model(model, digest, check, name, drawn=True)
+    second = None if own is None else extracted_verdict.of_pack(own, data, check.edition, extracted, folder)
     boxed = _boxed(report, model, own, check, options, folder) if options.box else None
     report = boxed.report if boxed is not None else report
     if options.deviations is not None and options.date is not None:
@@ -184,6 +188,9 @@ def pack(
         f"report.{name}": render(format_, run).encode("utf-8")
         for format_, name in (("html", "html"), ("json", "json"), ("sarif", "sarif"))
     }
+    if second is not None:
+        files[extracted_verdict.FILE] = second[1]
+        code = worst_exit_code({code, TOOL_FAILED}) if second[0].differences else code
     files |= _configuration(options, report, record) | (dict(boxed.files) if boxed is not None else {})
     files |= shown_properties.files
     versions = identity.operators_used(model)
@@ -205,6 +212,7 @@ def pack(
         report_format=CheckDocument(0, (), ()).format,
         model=identity.about_model(model, name, digest, len(data), own and own.parent),
         verdict=report.verdict,
+        extracted=None if second is None else second[0],
         exit=code,
         command=("sonnx", "audit", name, *stated.command_line()),
         options=stated.as_json(complete=True),

@@ -11,9 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict
 
+from sonnx.base.decoding import decoding
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import json_value, sha256, whole_bytes
@@ -48,6 +49,19 @@ class ProofQuery(Struct, frozen=True):
     """The file of the pack in the folder theorems; "" without one."""
     proof: str | None = None
     """The file of the pack with its proof; null without one."""
+
+
+class ListedProof(Struct, frozen=True):
+    """What a pack reads of a question in the manifest of a folder of proofs."""
+
+    question: str
+    """Its file."""
+    question_sha256: str
+    """The SHA-256 of it."""
+    proof: str = ""
+    """The file of its proof; "" without one."""
+    proof_sha256: str = ""
+    """The SHA-256 of it."""
 
 
 class RecordedResult(Struct, frozen=True, kw_only=True):
@@ -244,18 +258,12 @@ def certified(folder: Path, theorems: Iterable[Theorem]) -> tuple[dict[str, byte
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    try:
+    with decoding(path, "a manifest that sonnx theorems --proofs wrote"):
         document: dict[str, Any] = json_value(whole_bytes(path))
-        rows = document["questions"]
-        if document["format"] == FORMAT and all(isinstance(row["question_sha256"], str) for row in rows):
-            return document
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read ({error.strerror}); sonnx prove --proofs writes such a folder"
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise UsageError(f"{path} is not a manifest that sonnx prove --proofs wrote")
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is not {FORMAT}")
+        convert(document["questions"], tuple[ListedProof, ...])
+    return document
 
 
 def _content(folder: Path, name: str, digest: str) -> bytes:

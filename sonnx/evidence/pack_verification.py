@@ -10,21 +10,25 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from msgspec import MsgspecError, Struct, convert
+from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
-from sonnx.base.errors import Unfinished, UsageError
+from sonnx.base.decoding import decoding
+from sonnx.base.errors import BadInput, Stop, Unfinished, UsageError
 from sonnx.base.escaping import escape, quote
-from sonnx.base.files import json_value, whole_bytes
+from sonnx.base.files import json_value
 from sonnx.base.resources import tool_version
 from sonnx.evidence import identity
 from sonnx.evidence.audit_document import Manifest, RunRecord
+from sonnx.evidence.extracted_verdict import ExtractedVerdict, other_program
 from sonnx.evidence.identity import PackageIdentity
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack, python_version
+from sonnx.evidence.pack_folder import PackContent, content_of_folder
 from sonnx.evidence.signature import SIGNATURE
 from sonnx.model.reader import Unreadable
 
@@ -43,11 +47,12 @@ class PackVerification(Struct, frozen=True):
         return 1 if self.content else Unfinished.exit_code if self.environment else 0
 
 
-def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[str, bytes]:
+def rebuilt(folder: Path, files: Mapping[str, bytes], model: Path, original: Path | None = None) -> Mapping[str, bytes]:
     """The files of a pack, rebuilt with the options that the pack states.
 
     Args:
         folder: the pack.
+        files: its files.
         model: the model file.
         original: the model file that it was derived from, where the pack has the comparison.
 
@@ -56,13 +61,16 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     """
     document: Any = None
     try:
-        document = json_value(whole_bytes(folder / AUDIT))
-        options, name = AuditOptions.from_json(document["options"]), str(document["model"]["file"])
-        packages = convert(document["packages"], tuple[PackageIdentity, ...])
-    except (OSError, ValueError, KeyError, TypeError, MsgspecError, UsageError) as reason:
+        with decoding(folder / AUDIT, "the document of a pack"):
+            document = json_value(files[AUDIT])
+            options, name = AuditOptions.from_json(document["options"]), convert(document["model"]["file"], str)
+            packages = convert(document["packages"], tuple[PackageIdentity, ...])
+            extracted = convert(document.get("extracted"), ExtractedVerdict | None)
+            _require_inside(options)
+    except (BadInput, UsageError) as reason:
         raise UsageError(
             f"{folder / AUDIT} does not state the options of the pack as this version writes them "
-            f"({type(reason).__name__}){_another_version(document)}"
+            f"({reason}){_another_version(document)}"
         ) from None
     if (options.derived_from is None) != (original is None):
         raise UsageError(
@@ -74,7 +82,21 @@ def rebuilt(folder: Path, model: Path, original: Path | None = None) -> Mapping[
     }
     paths |= {kind: tuple(folder / path for path in getattr(options, kind)) for kind in ("properties", "suites")}
     options = replace(options, **paths | {"name": name, "derived_from": original})
-    return pack(model, options, folder, packages).files
+    return pack(model, options, folder, packages, extracted).files
+
+
+def _require_inside(options: AuditOptions) -> None:
+    """Refuse options that name a file outside the pack.
+
+    Raises:
+        BadInput: a path leaves the folder, or cannot be one.
+    """
+    one, many = (options.tailoring, options.deviations, options.rewrites, options.proofs, options.since), (
+        options.properties, options.suites,
+    )  # fmt: skip
+    for path in (*filter(None, one), *chain(*many)):
+        if path.is_absolute() or ".." in path.parts or "\0" in str(path):
+            raise BadInput(f"{quote(str(path))} is not a file of the pack")
 
 
 def _another_version(document: Any) -> str:
@@ -91,16 +113,23 @@ def _another_version(document: Any) -> str:
 
 def verification(folder: Path, model: Path | None, original: Path | None = None) -> PackVerification:
     """Whether the content of a pack is reproduced, and in an equal environment; see `content_differences`."""
-    content = tuple(dict.fromkeys(content_differences(folder, model, original)))
-    return PackVerification(content, tuple(_environment_differences(_files(folder))))
+    files = _content(folder)
+    content = tuple(dict.fromkeys(content_differences(folder, files, model, original)))
+    return PackVerification(content, tuple(_environment_differences(files.files)))
 
 
 def _environment_differences(files: Mapping[str, bytes]) -> Iterator[str]:
     """The packages, the version of Python and the machine that a pack states and that are others here."""
     try:
-        stated = convert(json_value(files[AUDIT])["packages"], tuple[PackageIdentity, ...])
-    except (KeyError, ValueError, TypeError, MsgspecError):
+        with decoding(AUDIT, "the document of a pack"):
+            document = json_value(files[AUDIT])
+            stated = convert(document["packages"], tuple[PackageIdentity, ...])
+            extracted = convert(document.get("extracted"), ExtractedVerdict | None)
+    except BadInput:
         return
+    other = other_program(extracted)
+    if other:
+        yield other
     was, now = ({package.name: package for package in each} for each in (stated, identity.about_packages()))
     for name in sorted(was.keys() | now.keys()):
         if name not in now:
@@ -121,23 +150,26 @@ def _environment_differences(files: Mapping[str, bytes]) -> Iterator[str]:
             yield f"{what} is {escape(here)} here, {escape(there)} there"
 
 
-def content_differences(folder: Path, model: Path | None, original: Path | None = None) -> Iterator[str]:
+def content_differences(
+    folder: Path, content: PackContent, model: Path | None, original: Path | None = None
+) -> Iterator[str]:
     """One sentence for each difference between the content of the pack and a fresh run; none if it is reproduced.
 
     Args:
         folder: the pack.
+        content: what is in it.
         model: the model file; None for the one that run.json names.
         original: the model file that it was derived from; None for the one that run.json names.
 
     Raises:
         UsageError: the folder is not an evidence pack, or the model is not known or not there.
     """
-    files = _files(folder)
+    files = content.files
     for path in (model, original):
         if path is not None and not path.exists():
             raise UsageError(f"there is no model file {quote(str(path))}; name the one that the pack is for")
-    listed = _manifest(folder)
-    yield from _against_manifest(files, listed)
+    yield from (f"{other}, which no pack has" for other in content.others)
+    yield from _against_manifest(files, _manifest(folder, files))
     run = _run(files)
     source = Path(run.model) if model is None and run is not None else model
     if source is None:
@@ -145,25 +177,25 @@ def content_differences(folder: Path, model: Path | None, original: Path | None 
     if original is None and run is not None and run.derived_from is not None:
         original = Path(run.derived_from)
     try:
-        expected = rebuilt(folder, source, original)
-    except (UsageError, Unreadable) as reason:
+        expected = rebuilt(folder, files, source, original)
+    except (Stop, UsageError, Unreadable) as reason:
         yield f"the pack cannot be rebuilt: {reason}"
         return
     yield from _against_rebuilt(files, expected)
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def _content(folder: Path) -> PackContent:
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"{folder} is not an evidence pack: it has no {MANIFEST}")
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): whole_bytes(path) for path in paths}
+    content = content_of_folder(folder)
+    if MANIFEST not in content.files:
+        raise BadInput(f"{quote(str(folder / MANIFEST))} is a link, not the manifest of an evidence pack")
+    return content
 
 
-def _manifest(folder: Path) -> Mapping[str, str]:
-    try:
-        return convert(json_value(whole_bytes(folder / MANIFEST)), Manifest).files
-    except (ValueError, MsgspecError):
-        raise UsageError(f"{folder / MANIFEST} is not the manifest of an evidence pack") from None
+def _manifest(folder: Path, files: Mapping[str, bytes]) -> Mapping[str, str]:
+    with decoding(folder / MANIFEST, "the manifest of an evidence pack"):
+        return convert(json_value(files[MANIFEST]), Manifest).files
 
 
 def _against_manifest(files: Mapping[str, bytes], listed: Mapping[str, str]) -> Iterator[str]:
@@ -179,8 +211,9 @@ def _against_manifest(files: Mapping[str, bytes], listed: Mapping[str, str]) -> 
 def _run(files: Mapping[str, bytes]) -> RunRecord | None:
     """What run.json says, None where it does not say it; no hash covers the file."""
     try:
-        return convert(json_value(files[RUN]), RunRecord)
-    except (KeyError, ValueError, MsgspecError):
+        with decoding(RUN, "a record of a run"):
+            return convert(json_value(files[RUN]), RunRecord)
+    except BadInput:
         return None
 
 

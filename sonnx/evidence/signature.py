@@ -6,17 +6,24 @@ never reads a private key itself.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, quote
+from sonnx.base.files import whole_bytes
 
 NAMESPACE = "sonnx-evidence"
 """Separates these signatures from those of other uses of a key."""
 SIGNATURE = "manifest.json.sig"
 PROGRAM = "ssh-keygen"
+MAX_BYTES = 1 << 20
+"""Of a signature."""
+COLUMNS = 70
+"""Of a line of base64 that OpenSSH writes."""
 SECONDS = 120
 """Time for one call; a passphrase or a touch of a hardware key may be asked for."""
 
@@ -65,6 +72,8 @@ def signature_fault(folder: Path, manifest: str, signers: Path) -> str:
     signature = folder / SIGNATURE
     if not signature.is_file():
         return f"the pack has no signature: {SIGNATURE} is missing"
+    if not _is_as_written(whole_bytes(signature, MAX_BYTES)):
+        return f"{SIGNATURE} is not as OpenSSH writes it: it has other text than one signature"
     process = _call(["-Y", "find-principals", "-s", str(signature), "-f", str(signers)])
     names = process.stdout.decode("utf-8", "replace").split()
     if process.returncode or not names:
@@ -72,6 +81,21 @@ def signature_fault(folder: Path, manifest: str, signers: Path) -> str:
     question = ["-Y", "verify", "-f", str(signers), "-I", names[0], "-n", NAMESPACE, "-s", str(signature)]
     verified = _call(question, (folder / manifest).read_bytes())
     return "" if verified.returncode == 0 else f"{SIGNATURE} does not fit {manifest}: {_reason(verified)}"
+
+
+def _is_as_written(text: bytes) -> bool:
+    """Whether a file is one signature in the layout of OpenSSH and nothing else.
+
+    OpenSSH itself accepts any text behind the signature, other line breaks, and base64 that other bytes decode to.
+    """
+    layout = re.fullmatch(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n", text)
+    if layout is None:
+        return False
+    try:
+        written = b64encode(b64decode(layout[1].replace(b"\n", b""), validate=True))
+    except ValueError:
+        return False
+    return layout[1] == b"\n".join(written[start : start + COLUMNS] for start in range(0, len(written), COLUMNS))
 
 
 def _program() -> str:

@@ -1,7 +1,7 @@
 """The distance of values from the exact ones, and the first difference of two arrays.
 
 Floating-point distance is counted in units in the last place (ulp): the number of steps from one representable value
-to the next that lead from the exact value to the found one; +0 and -0 are the same place.  A complex number is its
+to the next that lead from the exact value to the actual one; +0 and -0 are the same place.  A complex number is its
 two parts.  NaN, infinities and the sign of zero have no distance: where they differ, that is counted separately, with
 an example.  So is every integer, bool and string that differs.
 """
@@ -117,7 +117,7 @@ class Distance(Struct, frozen=True):
         return AbsoluteDistance(_finite(self.absolute), _finite(mean))
 
     def __add__(self, other: Distance) -> Distance:
-        """Two runs of the same value as one; the example is that of the worse one."""
+        """The distances of two runs together, with the example of the run that is worse."""
         worse = self if _rank(self) >= _rank(other) else other
         ulp = None if self.ulp is None or other.ulp is None else max(self.ulp, other.ulp)
         return Distance(
@@ -144,11 +144,11 @@ class Incomparable(Exception):
     """The two arrays differ in type or shape; the message says how."""
 
 
-def distance(found: Array, exact: Array, further: Collection[DeviationKind] = ()) -> Distance:
-    """The distance of every element of `found` from that of `exact`, of the same type and shape.
+def distance(actual: Array, exact: Array, further: Collection[DeviationKind] = ()) -> Distance:
+    """The distance of every element of `actual` from that of `exact`, of the same type and shape.
 
     Args:
-        found: the elements of the runtime.
+        actual: the elements of the runtime.
         exact: the exact elements.
         further: the kinds among `NUMBER` and those of `FLUSHED` that are counted: they are faults of some operators,
             and what rounding does to others.
@@ -156,26 +156,26 @@ def distance(found: Array, exact: Array, further: Collection[DeviationKind] = ()
     Raises:
         Incomparable: another type or shape.
     """
-    for what, of_found, of_exact in (
-        ("type", NAMES.get(found.dtype, str(found.dtype)), NAMES.get(exact.dtype, str(exact.dtype))),
-        ("shape", list(found.shape), list(exact.shape)),
+    for what, of_actual, of_exact in (
+        ("type", NAMES.get(actual.dtype, str(actual.dtype)), NAMES.get(exact.dtype, str(exact.dtype))),
+        ("shape", list(actual.shape), list(exact.shape)),
     ):
-        if of_found != of_exact:
-            raise Incomparable(f"its {what} is {of_found}, not {of_exact}")
-    found, exact = (np.ascontiguousarray(array).reshape(array.shape) for array in (found, exact))
+        if of_actual != of_exact:
+            raise Incomparable(f"its {what} is {of_actual}, not {of_exact}")
+    actual, exact = (np.ascontiguousarray(array).reshape(array.shape) for array in (actual, exact))
     with np.errstate(all="ignore"):  # an array of rank 0 warns of integers that wrap around
         if exact.dtype == TEXT:
-            return _strings(found, exact)
+            return _strings(actual, exact)
         if exact.dtype.kind == "c":
-            return distance(_parts(found), _parts(exact), further)
+            return distance(_parts(actual), _parts(exact), further)
         if format_of(exact.dtype) is not None or is_small_float(exact.dtype):
-            return _floating(found, exact, further)
-        return _integers(widened(found), widened(exact))
+            return _floating(actual, exact, further)
+        return _integers(widened(actual), widened(exact))
 
 
-def _strings(found: Array, exact: Array) -> Distance:
+def _strings(actual: Array, exact: Array) -> Distance:
     """Strings are identical or not; none has a distance."""
-    same = found == exact
+    same = actual == exact
     distance = Distance(
         exact.size,
         int(np.count_nonzero(same)),
@@ -184,9 +184,9 @@ def _strings(found: Array, exact: Array) -> Distance:
         0.0,
         0.0,
         0.0,
-        specials=_mismatches({STRING: ~same}, found, exact),
+        specials=_mismatches({STRING: ~same}, actual, exact),
     )
-    return distance if same.all() else _at(distance, _first(~same), found, exact)
+    return distance if same.all() else _at(distance, _first(~same), actual, exact)
 
 
 def _parts(values: Array) -> Array:
@@ -194,9 +194,9 @@ def _parts(values: Array) -> Array:
     return np.stack([values.real, values.imag], -1)
 
 
-def _integers(found: Array, exact: Array) -> Distance:
-    same = found == exact
-    high, low = np.maximum(found, exact), np.minimum(found, exact)
+def _integers(actual: Array, exact: Array) -> Distance:
+    same = actual == exact
+    high, low = np.maximum(actual, exact), np.minimum(actual, exact)
     apart = high.astype(np.uint64) - low.astype(np.uint64)  # of 64-bit integers it is at most an unsigned one
     at = _first(apart == apart.max()) if apart.size and not same.all() else None
     distance = Distance(
@@ -207,21 +207,22 @@ def _integers(found: Array, exact: Array) -> Distance:
         ulp_sum=0.0,
         absolute=float(apart.max()) if apart.size else 0.0,
         absolute_sum=float(apart.sum(dtype=np.float64)),
-        specials=_mismatches({BOOL if exact.dtype == np.bool_ else INTEGER: ~same}, found, exact),
+        specials=_mismatches({BOOL if exact.dtype == np.bool_ else INTEGER: ~same}, actual, exact),
     )
-    return distance if at is None else _at(distance, at, found, exact)
+    return distance if at is None else _at(distance, at, actual, exact)
 
 
-def _floating(found: Array, exact: Array, further: Collection[DeviationKind]) -> Distance:
+def _floating(actual: Array, exact: Array, further: Collection[DeviationKind]) -> Distance:
+    """The distance of floating-point numbers, in steps between representable values and as real numbers."""
     number_format = format_of(exact.dtype)
     if number_format is None:
-        places, steps = _listed_places(found, exact)
+        places, steps = _listed_places(actual, exact)
     else:
-        places, steps = _places(found, exact, number_format)
-    nan, infinite = ([test(widened(array)) for array in (found, exact)] for test in (np.isnan, np.isinf))
-    same = (patterns(found) == patterns(exact)) | (nan[0] & nan[1])
+        places, steps = _places(actual, exact, number_format)
+    nan, infinite = ([test(widened(array)) for array in (actual, exact)] for test in (np.isnan, np.isinf))
+    same = (patterns(actual) == patterns(exact)) | (nan[0] & nan[1])
     plain = ~(nan[0] | nan[1] | infinite[0] | infinite[1])
-    apart = np.abs(widened(found).astype(np.float64) - widened(exact).astype(np.float64))
+    apart = np.abs(widened(actual).astype(np.float64) - widened(exact).astype(np.float64))
     steps, apart = np.where(plain, steps, 0), np.where(plain, apart, 0.0)
     largest = int(steps.max()) if steps.size else 0
     differ: dict[DeviationKind, Array] = {
@@ -243,24 +244,24 @@ def _floating(found: Array, exact: Array, further: Collection[DeviationKind]) ->
         ulp_sum=float(steps.sum(dtype=np.float64)),
         absolute=float(apart.max()) if apart.size else 0.0,
         absolute_sum=float(apart.sum()),
-        specials=_mismatches(differ, found, exact),
+        specials=_mismatches(differ, actual, exact),
     )
-    return _at(result, _first(steps == largest), found, exact) if largest else result
+    return _at(result, _first(steps == largest), actual, exact) if largest else result
 
 
-def _mismatches(differ: Mapping[DeviationKind, Array], found: Array, exact: Array) -> tuple[SpecialMismatch, ...]:
+def _mismatches(differ: Mapping[DeviationKind, Array], actual: Array, exact: Array) -> tuple[SpecialMismatch, ...]:
     """The elements of each kind, where there are any."""
     return tuple(
-        SpecialMismatch(kind, number, at := _first(mask), show(exact, at), show(found, at))
+        SpecialMismatch(kind, number, at := _first(mask), show(exact, at), show(actual, at))
         for kind, mask in differ.items()
         if (number := int(np.count_nonzero(mask)))
     )
 
 
-def _places(found: Array, exact: Array, number_format: Format) -> tuple[list[Array], Array]:
+def _places(actual: Array, exact: Array, number_format: Format) -> tuple[list[Array], Array]:
     """The magnitudes of both as integers, and the steps between them; both zeros are one place."""
     magnitudes, signed = [], []
-    for values in (found, exact):
+    for values in (actual, exact):
         pattern = patterns(values).astype(np.uint64)
         magnitude = pattern & np.uint64(number_format.sign - 1)
         magnitudes.append(magnitude)
@@ -271,18 +272,18 @@ def _places(found: Array, exact: Array, number_format: Format) -> tuple[list[Arr
     return magnitudes, high.view(np.uint64) - low.view(np.uint64)
 
 
-def _listed_places(found: Array, exact: Array) -> tuple[list[Array], Array]:
-    """See `_places`, of a type of at most eight bits: a magnitude is its place among all magnitudes of the type."""
+def _listed_places(actual: Array, exact: Array) -> tuple[list[Array], Array]:
+    """As `_places`, for a type of at most eight bits: a magnitude is its place among all magnitudes of the type."""
     every = np.abs(np.array(small_floats.numbers(NAMES[exact.dtype])))
     listed = np.unique(every[np.isfinite(every)])
-    wide = [widened(array).astype(np.float64) for array in (found, exact)]
+    wide = [widened(array).astype(np.float64) for array in (actual, exact)]
     places = [np.searchsorted(listed, np.abs(array)) * (array != 0) for array in wide]
     signed = [np.where(np.signbit(array), -place, place) for array, place in zip(wide, places, strict=True)]
     return places, np.abs(signed[0] - signed[1])
 
 
-def _at(distance: Distance, at: tuple[int, ...], found: Array, exact: Array) -> Distance:
-    return replace(distance, at=at, exact=show(exact, at), found=show(found, at))
+def _at(distance: Distance, at: tuple[int, ...], actual: Array, exact: Array) -> Distance:
+    return replace(distance, at=at, exact=show(exact, at), found=show(actual, at))
 
 
 def _first(mask: Array) -> tuple[int, ...]:
@@ -322,23 +323,26 @@ class Difference:
     of: int
 
 
-def first_difference(found: Array, wanted: Array, *, bits: bool = False) -> Difference | None:
+def first_difference(actual: Array, expected: Array, *, bits: bool = False) -> Difference | None:
     """Compare type, shape and elements; all NaNs are one value unless `bits` asks for every bit.
 
     +0 and -0 are different values.
     """
-    for place, of_found, of_wanted in (("type", _type(found), _type(wanted)), ("shape", found.shape, wanted.shape)):
-        if of_found != of_wanted:
+    for place, of_actual, of_expected in (
+        ("type", _type(actual), _type(expected)),
+        ("shape", actual.shape, expected.shape),
+    ):
+        if of_actual != of_expected:
             return Difference(
-                f"in its {place}", str(_listed(of_found)), str(_listed(of_wanted)), found.size, found.size
+                f"in its {place}", str(_listed(of_actual)), str(_listed(of_expected)), actual.size, actual.size
             )
-    differs = np.atleast_1d(_differing(found, wanted, bits))
+    differs = np.atleast_1d(_differing(actual, expected, bits))
     number = int(np.count_nonzero(differs))
     if not number:
         return None
-    index = np.unravel_index(int(np.argmax(differs)), differs.shape)[: found.ndim]
+    index = np.unravel_index(int(np.argmax(differs)), differs.shape)[: actual.ndim]
     at = tuple(int(coordinate) for coordinate in index)
-    return Difference(f"at {list(at)}", show(found, at), show(wanted, at), number, found.size)
+    return Difference(f"at {list(at)}", show(actual, at), show(expected, at), number, actual.size)
 
 
 def _listed(value: object) -> object:
@@ -349,19 +353,19 @@ def _type(values: Array) -> str:
     return NAMES.get(values.dtype, str(values.dtype))
 
 
-def _differing(found: Array, wanted: Array, bits: bool) -> Array:
-    number_format = format_of(found.dtype)
-    if found.dtype.kind == "c":
-        either: Array = np.any(_differing(_parts(found), _parts(wanted), bits), axis=-1)
+def _differing(actual: Array, expected: Array, bits: bool) -> Array:
+    number_format = format_of(actual.dtype)
+    if actual.dtype.kind == "c":
+        either: Array = np.any(_differing(_parts(actual), _parts(expected), bits), axis=-1)
         return either
-    differs: Array = patterns(found) != patterns(wanted)
+    differs: Array = patterns(actual) != patterns(expected)
     if bits:
         return differs
     if number_format is None:
-        small = is_small_float(found.dtype)
-        return differs & ~(np.isnan(widened(found)) & np.isnan(widened(wanted))) if small else differs
+        small = is_small_float(actual.dtype)
+        return differs & ~(np.isnan(widened(actual)) & np.isnan(widened(expected))) if small else differs
     are_nan = [
-        values & (number_format.sign - 1) > number_format.infinity for values in (patterns(found), patterns(wanted))
+        values & (number_format.sign - 1) > number_format.infinity for values in (patterns(actual), patterns(expected))
     ]
     return differs & ~(are_nan[0] & are_nan[1])
 

@@ -93,7 +93,7 @@ class ComparisonOptions(ModelOptions, frozen=True):
     box: Annotated[
         Collection[str],
         Argument(
-            "with --every-node, the range of an input, as for sonnx bound --input: which classes of nodes are reached "
+            "with --every-node, the range of an input, as for sonnx bound --box: which classes of nodes are reached "
             "in it (default: all finite numbers)",
             metavar="NAME=BOX",
         ),

@@ -6,23 +6,21 @@ read back where the model declares the type.  No bit changes.  Strings are numpy
 
 from __future__ import annotations
 
-import shutil
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
 from math import prod
-from os import getpid
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 import numpy as np
 
+from sonnx.base.decoding import decoding
 from sonnx.base.errors import BadInput, NotExecutable
 from sonnx.base.escaping import quote
-from sonnx.base.files import make_folder, make_new_folder, sha256
+from sonnx.base.files import make_folder, sha256, staged, write_with
 from sonnx.base.printable import is_printable
 from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits, enforce
 from sonnx.model.reader import Unreadable, map_file, read_tensor
@@ -36,10 +34,6 @@ PLAIN = {"bfloat16": np.dtype("V2"), **{NAMES[kind]: np.dtype("V1") for kind in 
 
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """The time in every archive, so that equal values are equal files."""
-
-_UNREADABLE = (
-    OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 
 def as_declared(values: Array, element: str | None) -> Array:
@@ -63,17 +57,14 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
     if not path.is_file():
         wrong = "does not exist" if not path.exists() else "is a folder" if path.is_dir() else "is not a regular file"
         raise BadInput(f"the file {quote(str(path))} {wrong}")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    with decoding(path, f"a {path.suffix.lower()} file that sonnx reads"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
             return reader(path)
-    except Exceeded as error:
-        raise BadInput(f"{quote(str(path))} {error}") from None
-    except (Unreadable, NotExecutable) as error:
-        raise BadInput(f"{quote(str(path))} does not hold a tensor: {error}") from None
-    except _UNREADABLE as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
-        raise BadInput(f"{quote(str(path))} cannot be read: {reason}") from None
+        except Exceeded as error:
+            raise BadInput(f"{quote(str(path))} {error}") from None
+        except (Unreadable, NotExecutable) as error:
+            raise BadInput(f"{quote(str(path))} does not hold a tensor: {error}") from None
 
 
 def _npy(path: Path) -> dict[str, Array]:
@@ -103,7 +94,11 @@ def _npz(limits: Limits, path: Path) -> dict[str, Array]:
         compressed = (zip_info for zip_info in archive.infolist() if zip_info.compress_type != zipfile.ZIP_STORED)
         enforce(limits, "arrays", sum(zip_info.file_size for zip_info in compressed))
         for entry in archive.namelist():
+            if not can_be_an_entry(entry):
+                raise BadInput(f"{quote(str(path))} has an entry that would be unpacked elsewhere: {quote(entry)}")
             if entry.endswith(".npy"):
+                if entry.removesuffix(".npy") in arrays:
+                    raise BadInput(f"{quote(str(path))} has two entries {quote(entry)}")
                 with archive.open(entry) as file:
                     arrays[entry.removesuffix(".npy")] = _array(file, archive.getinfo(entry).file_size)
     return arrays
@@ -119,34 +114,43 @@ def _pb(path: Path) -> dict[str, Array]:
 def write_tensors(folder: Path, values: Mapping[str, Array], form: str) -> list[str]:
     """Write values to a folder: `outputs.npz`, or `output_0.pb`, `output_1.pb`, … in order; returns the names.
 
-    All files are complete before the first one is moved to the folder.
+    The folder gets all files or none.
 
     Raises:
         BadInput: a value cannot be written in the format.
         OSError: the folder cannot be written.
     """
     make_folder(folder.parent)
-    beside = folder.parent / f".{folder.name}.{getpid()}"
-    make_new_folder(beside)
-    try:
-        names = _write_npz(beside, values) if form == "npz" else _write_pb(beside, values)
-        make_folder(folder)
-        for name in names:
-            (beside / name).replace(folder / name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return names
+    with staged(folder, beside_others=True) as part:
+        return _write_npz(part, values) if form == "npz" else _write_pb(part, values)
 
 
 def _write_npz(folder: Path, values: Mapping[str, Array]) -> list[str]:
-    with zipfile.ZipFile(folder / "outputs.npz", "w") as archive:
-        for name, array in values.items():
-            if not _can_be_an_entry(name):
-                raise BadInput(f"the value {quote(name)} cannot be an entry of an .npz file; write --format pb")
-            held = _as_numpy(name, array)
-            with archive.open(zipfile.ZipInfo(f"{name}.npy", FIXED_TIME), "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, held, allow_pickle=False)
+    unnamed = next((name for name in values if not can_be_an_entry(name)), None)
+    if unnamed is not None:
+        raise BadInput(f"the value {quote(unnamed)} cannot be an entry of an .npz file; write --format pb")
+    write_npz(folder / "outputs.npz", {name: _as_numpy(name, array) for name, array in values.items()})
     return ["outputs.npz"]
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays of numpy to an .npz file, all of it or nothing.
+
+    Raises:
+        BadInput: a name cannot be that of an entry: unpacking the archive would write it elsewhere.
+        OSError: the file cannot be written.
+    """
+    for name in arrays:
+        if not can_be_an_entry(name):
+            raise BadInput(f"the value {quote(name)} cannot be an entry of an .npz file")
+
+    def write(file: BinaryIO) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(zipfile.ZipInfo(f"{name}.npy", FIXED_TIME), "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
+
+    write_with(path, write)
 
 
 def array_digest(array: Array) -> str:
@@ -184,7 +188,7 @@ def _numpy_strings(name: str, strings: Array) -> Array:
     return held
 
 
-def _can_be_an_entry(name: str) -> bool:
+def can_be_an_entry(name: str) -> bool:
     """Whether unpacking the archive would keep the name and stay in its folder."""
     return is_printable(name) and "\\" not in name and ":" not in name and not {"", ".", ".."} & set(name.split("/"))
 

@@ -149,25 +149,26 @@ def special_sums(A: Array, B: Array, kind: np.dtype[Any]) -> Array:
     NaN, 0 * inf and inf - inf make NaN; else the sum is the infinity that occurs.
     """
     nan: Array = np.logical_or.outer(np.isnan(A).any(axis=1), np.isnan(B).any(axis=0))
-    nan |= _occurs([(np.isinf(A), B == 0), (A == 0, np.isinf(B))])
-    up, down, positive, negative = _signs(A)
-    top, bottom, above, below = _signs(B)
-    rising = _occurs([(up, above), (down, below), (positive, top), (negative, bottom)])
-    falling = _occurs([(up, below), (down, above), (negative, top), (positive, bottom)])
-    result = np.where(rising, np.inf, -np.inf).astype(kind)
-    result.view(grid_of(kind).number_format.unsigned)[nan | (rising & falling)] = nan_of(kind)
+    inf_a, inf_b = np.isinf(A), np.isinf(B)
+    of_a, of_b = inf_a.any(axis=0), inf_b.any(axis=1)
+    infinite = inf_a.sum(axis=1)[:, None] + inf_b.sum(axis=0)  # products with an infinite factor, of each element
+    rows, columns = _signs(A), _signs(B)
+    left = np.concatenate([np.where(inf_a[:, of_a], rows[:, of_a], 0), rows[:, of_b]], axis=1)
+    right = np.concatenate([columns[of_a], np.where(inf_b[of_b], columns[of_b], 0)], axis=0)
+    balance, infinities = left @ right, np.abs(left) @ np.abs(right)  # rising less falling ones, and both
+    result = np.where(balance + infinities > 0, np.inf, -np.inf).astype(kind)
+    undefined = nan | (infinities < infinite) | (np.abs(balance) < infinities)  # 0 * inf, or inf - inf
+    result.view(grid_of(kind).number_format.unsigned)[undefined] = nan_of(kind)
     return result
 
 
-def _signs(values: Array) -> tuple[Array, Array, Array, Array]:
-    """Where the elements are inf, -inf, above 0, below 0."""
-    infinite, above, below = np.isinf(values), values > 0, values < 0
-    return infinite & above, infinite & below, above, below
+EXACT_COUNTS = 1 << 23
+"""Up to so many, twice as many ones are added exactly in float32."""
 
 
-def _occurs(pairs: list[tuple[Array, Array]]) -> Array:
-    """Where one of the pairs holds for some k: A[i, k] and B[k, j]."""
-    left = np.concatenate([a for a, _ in pairs], axis=1).astype(np.float32)
-    right = np.concatenate([b for _, b in pairs], axis=0).astype(np.float32)
-    occurs: Array = left @ right > 0
-    return occurs
+def _signs(values: Array) -> Array:
+    """The signs of the elements, 0 of a NaN: -1, 0 and 1, of a type in which BLAS counts exactly."""
+    kind = np.float32 if max(values.shape) < EXACT_COUNTS else np.float64
+    signs = (values > 0).astype(kind)
+    signs -= values < 0
+    return signs

@@ -137,7 +137,9 @@ def arg_into(X: Array, axis: int, last: bool, zeros_are_equal: bool, out: Array,
         if not zeros_are_equal:
             _prefer_positive_zeros(X, axis, last, out, number_format)
     else:
-        _by_keys(X, axis, last, partial(_keys, zeros_are_equal=zeros_are_equal, made=number_format), out, block)
+        _by_keys(
+            X, axis, last, partial(_keys, zeros_are_equal=zeros_are_equal, number_format=number_format), out, block
+        )
 
 
 def _by_numpy(X: Array, axis: int, last: bool, out: Array) -> None:
@@ -149,10 +151,10 @@ def _by_numpy(X: Array, axis: int, last: bool, out: Array) -> None:
         np.argmax(X, axis=axis, out=out, keepdims=True)
 
 
-def _prefer_positive_zeros(X: Array, axis: int, last: bool, out: Array, made: Format) -> None:
-    """Where -0 won, the +0 of the slice, if there is one."""
-    integers = X.view(made.signed)
-    negative = np.take_along_axis(integers, out, axis) == -made.sign
+def _prefer_positive_zeros(X: Array, axis: int, last: bool, out: Array, number_format: Format) -> None:
+    """Replace the index of a -0 by that of the +0 of its slice, if there is one."""
+    integers = X.view(number_format.signed)
+    negative = np.take_along_axis(integers, out, axis) == -number_format.sign
     if negative.any():
         again = np.empty(out.shape, np.int64)
         _by_numpy(integers, axis, last, again)
@@ -180,18 +182,18 @@ def _by_keys(X: Array, axis: int, last: bool, key: Callable[[Array], Array], out
         result[row : row + rows] = _winners(key(bits[row : row + rows]), last)
 
 
-def _keys(bits: Array, zeros_are_equal: bool, made: Format) -> Array:
+def _keys(bits: Array, zeros_are_equal: bool, number_format: Format) -> Array:
     """Integers in the order of the values; every NaN is the largest integer."""
-    keys = _KEYS.array(bits.size, made.signed).reshape(bits.shape)
-    signs = _SIGNS.array(bits.size, made.signed).reshape(bits.shape)
-    np.right_shift(bits, 8 * made.signed.itemsize - 1, out=signs)
-    np.bitwise_and(signs, made.sign - 1, out=keys)
+    keys = _KEYS.array(bits.size, number_format.signed).reshape(bits.shape)
+    signs = _SIGNS.array(bits.size, number_format.signed).reshape(bits.shape)
+    np.right_shift(bits, 8 * number_format.signed.itemsize - 1, out=signs)
+    np.bitwise_and(signs, number_format.sign - 1, out=keys)
     np.bitwise_xor(keys, bits, out=keys)
     if zeros_are_equal:
         np.subtract(keys, signs, out=keys)
-    least = -made.infinity if zeros_are_equal else -made.infinity - 1
-    if np.maximum.reduce(keys, axis=None) > made.infinity or np.minimum.reduce(keys, axis=None) < least:
-        np.copyto(keys, made.sign - 1, where=bits & (made.sign - 1) > made.infinity)
+    least = -number_format.infinity if zeros_are_equal else -number_format.infinity - 1
+    if np.maximum.reduce(keys, axis=None) > number_format.infinity or np.minimum.reduce(keys, axis=None) < least:
+        np.copyto(keys, number_format.sign - 1, where=bits & (number_format.sign - 1) > number_format.infinity)
     return keys
 
 

@@ -54,7 +54,7 @@ def slid_over(application: Application, shape: Sequence[int]) -> Windows:
     Raises:
         NotExecutable: kernel_shape is not written.
     """
-    kernel = application.attribute("kernel_shape", None)
+    kernel = application.parameter("kernel_shape")
     if kernel is None:
         raise NotExecutable("kernel_shape is not written")
     return stated_windows(application, shape, kernel)
@@ -75,11 +75,11 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 def counted(application: Application, slid: Windows) -> Limits:
     """What counts as an element."""
     axes = range(len(slid.extents))
-    if not application.attribute("count_include_pad", 0):
+    if not application.parameter("count_include_pad"):
         return tuple((0, slid.extents[d]) for d in axes)
-    if application.attribute("auto_pad", "NOTSET") != "NOTSET":
+    if application.parameter("auto_pad") != "NOTSET":
         return tuple((-slid.begins[d], slid.extents[d] + slid.ends[d]) for d in axes)
-    pads = application.attribute("pads", [0] * 2 * len(axes))
+    pads = application.numbers("pads", 2 * len(axes))
     return tuple((-pads[d], slid.extents[d] + pads[len(axes) + d]) for d in axes)
 
 
@@ -129,25 +129,25 @@ def _pool(X: Array, slid: Windows, limits: Limits, out: Array, block: int) -> in
     if (number == 0).any():
         place = np.argwhere(number == 0)[0].tolist()
         raise NotExecutable(f"the window at {place} lies on padding only")
-    planes, made, exact = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:]), 0
+    planes, means, exact = X.reshape(-1, *X.shape[2:]), out.reshape(-1, *out.shape[2:]), 0
     step = max(1, block // max(1, planes[0].size))
     for start in range(0, len(planes), step):
         part = slice(start, start + step)
         padded = _padded(planes[part], slid, limits)
-        open_ = np.ones(made[part].shape, np.bool_)
+        open_ = np.ones(means[part].shape, np.bool_)
         if padded.min(initial=0) >= 0:
             mean = np.divide(sums_under(padded, slid), number).reshape(-1)
-            array = certify_block(mean, Bound((sum(slid.kernel) + 2) * UNIT), made[part].reshape(-1))
+            array = certify_block(mean, Bound((sum(slid.kernel) + 2) * UNIT), means[part].reshape(-1))
             open_ = np.zeros(open_.shape, np.bool_) if array is None else array.reshape(open_.shape)
         if np.count_nonzero(open_):
             some = slice(None) if open_.all() else np.nonzero(open_)
             exactly = total_of(padded[(slice(None), *part)][some] for part in under_each(slid))
             divisor = np.broadcast_to(number, open_.shape)[some]
-            made[part][some], open_[some] = round_total(exactly, prod(slid.kernel), divisor, out.dtype)
+            means[part][some], open_[some] = round_total(exactly, prod(slid.kernel), divisor, out.dtype)
         for plane in np.flatnonzero(open_.reshape(len(open_), -1).any(axis=1)).tolist():
             elements = np.array(numbers(planes[start + plane]), object).reshape(planes.shape[1:])
             for place in np.argwhere(open_[plane]).tolist():
-                store_mean(made[start + plane][None, None], (0, 0, *place), elements, slid, limits)
+                store_mean(means[start + plane][None, None], (0, 0, *place), elements, slid, limits)
                 exact += 1
     return exact
 

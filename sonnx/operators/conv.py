@@ -109,16 +109,16 @@ def convolution(
     kernels = left.values
     added = None if bias is None else bias.astype(DOUBLE).reshape(*kernels.shape[:2], 1)
     target = out.reshape(len(X), *kernels.shape[:2], -1)
-    for sample, made in zip(X, target, strict=True):
-        found = []
+    for sample, sample_out in zip(X, target, strict=True):
+        open_by_block = []
         for part, right in patches.blocks(sample):
-            place = made[:, :, part]
+            place = sample_out[:, :, part]
             if out.dtype == DOUBLE:
                 exact += _exactly(kernels, right, added, place)
                 continue
             open_ = open_block(left, right, place, added)
-            found.append(replace(open_, columns=open_.columns + part.start))
-        exact += settled(left, patches.columns, found, made, added) if found else 0
+            open_by_block.append(replace(open_, columns=open_.columns + part.start))
+        exact += settled(left, patches.columns, open_by_block, sample_out, added) if open_by_block else 0
     return exact
 
 

@@ -63,10 +63,10 @@ def kernel(application: Application) -> Kernel:
         off = w_zero_point.reshape(-1, *[1] * (W.ndim - 1)).astype(np.int64)
         kernels = patches.kernels(W.astype(np.int64) - off)
         target = out.reshape(len(X), *kernels.shape[:2], -1)
-        for sample, made in zip(X, target, strict=True):
+        for sample, sample_out in zip(X, target, strict=True):
             for part, right in patches.blocks(sample):
                 columns = np.concatenate(right.pieces, axis=1) - x_zero_point
-                integer_product_into(kernels, columns, made[:, :, part])
+                integer_product_into(kernels, columns, sample_out[:, :, part])
         return out
 
     return conv_integer
@@ -106,7 +106,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         )
     )
     bare = windows(shifted.shape[2:], slid.kernel, slid.strides, slid.dilations, [0] * 2 * axes)
-    transfer = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group", 1))
+    transfer = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group"))
     return [replace(transfer, element="int32")]
 
 

@@ -55,15 +55,15 @@ def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[
 
 
 def factors_of(application: Application, A: Array) -> tuple[Fraction | float, Fraction | float]:
-    """The factors alpha and beta, exactly; those that are not finite, and 0, as they are.
+    """The factors alpha and beta, exactly where they are finite and not 0, else as floats.
 
     Raises:
         NotExecutable: integers are to be scaled by another number than an integer; no text says what that gives.
     """
-    made = tuple(float(application.names[name]) for name in ("alpha", "beta"))
-    exact = tuple(Fraction(number) if np.isfinite(number) and number else number for number in made)
-    if format_of(A.dtype) is None and any(number != int(number) if np.isfinite(number) else True for number in made):
-        raise NotExecutable(f"integers cannot be scaled by alpha = {made[0]} and beta = {made[1]}")
+    written = tuple(float(application.names[name]) for name in ("alpha", "beta"))
+    exact = tuple(Fraction(number) if np.isfinite(number) and number else number for number in written)
+    if format_of(A.dtype) is None and any(number != int(number) if np.isfinite(number) else True for number in written):
+        raise NotExecutable(f"integers cannot be scaled by alpha = {written[0]} and beta = {written[1]}")
     return exact[0], exact[1]
 
 
@@ -95,15 +95,15 @@ def kernel(application: Application) -> Kernel:
 
     def gemm(inputs: Sequence[Array], out: Array) -> Array:
         A, B, C = operands(application, inputs)
-        one = application.names["alpha"] == 1 and (C is None or application.names["beta"] == 1)
+        unscaled = application.names["alpha"] == 1 and (C is None or application.names["beta"] == 1)
         by_column = C is None or C.strides[0] == 0 or len(C) == 1
-        if one and format_of(out.dtype) is None:
+        if unscaled and format_of(out.dtype) is None:
             matrix_products.integer_product_into(A, B, out)
             out += 0 if C is None else C
-        elif one and by_column and 0 not in (A.shape[1], *out.shape):
+        elif unscaled and by_column and 0 not in (A.shape[1], *out.shape):
             row, role = None if C is None else C[0], "right, transposed" if application.names["transB"] else "right"
-            held = constant_right(application.constants, role, inputs[1:2], A[None], B[None], out[None])
-            exact = _with_row(A, B, row, out, held, application.block)
+            prepared = constant_right(application.constants, role, inputs[1:2], A[None], B[None], out[None])
+            exact = _with_row(A, B, row, out, prepared, application.block)
             application.count(out.size, exact)
         else:
             application.count(out.size, _in_general(application, A, B, C, out))
@@ -112,10 +112,10 @@ def kernel(application: Application) -> Kernel:
     return gemm
 
 
-def _with_row(A: Array, B: Array, row: Array | None, out: Array, held: Right | None, block: BlockSize) -> int:
-    if held is not None:
+def _with_row(A: Array, B: Array, row: Array | None, out: Array, prepared: Right | None, block: BlockSize) -> int:
+    if prepared is not None:
         added = None if row is None else row.astype(np.float64)[None, None]
-        return block_into(Left(A[None], block), held, out[None], added)
+        return block_into(Left(A[None], block), prepared, out[None], added)
     if out.dtype != np.float64:
         return single_products.product_into(A, B, out, row, block)
     if row is not None:
@@ -124,7 +124,7 @@ def _with_row(A: Array, B: Array, row: Array | None, out: Array, held: Right | N
 
 
 def _in_general(application: Application, A: Array, B: Array, C: Array | None, out: Array) -> int:
-    """Any factors, any C, any type; what is open goes to the definition."""
+    """Y for any factors, C and type; elements that the approximation leaves open go to the definition."""
     factors = factors_of(application, A)
     open_ = np.ones(out.shape, np.bool_)
     if format_of(out.dtype) is not None and out.dtype != np.float64 and np.isfinite([float(f) for f in factors]).all():
@@ -140,15 +140,15 @@ def _in_general(application: Application, A: Array, B: Array, C: Array | None, o
 def _approximation(A: Array, B: Array, C: Array | None, alpha: float, beta: float) -> tuple[Array, Array]:
     """The value in float64, and a bound of its error that is never 0, because the sign of a zero is not known."""
     left, right = A.astype(np.float64), B.astype(np.float64)
-    made = alpha * np.matmul(left, right)
+    approximation = alpha * np.matmul(left, right)
     norms = np.sqrt(np.einsum("ik,ik->i", left, left)), np.sqrt(np.einsum("kj,kj->j", right, right))
     bound = np.multiply.outer(norms[0] * (abs(alpha) * bound_factor(A.shape[1] + 1)), norms[1]) + 4 * UNIT * np.abs(
-        made
+        approximation
     )
     if C is not None:
         added = beta * C.astype(np.float64)
-        made, bound = made + added, bound + 4 * UNIT * np.abs(added)
-    return made, bound + np.finfo(np.float64).smallest_subnormal
+        approximation, bound = approximation + added, bound + 4 * UNIT * np.abs(added)
+    return approximation, bound + np.finfo(np.float64).smallest_subnormal
 
 
 OPERATOR = Operator(name="Gemm", continuous=True, may_overflow_inside=True, define=define, kernel=kernel, bound=bound)

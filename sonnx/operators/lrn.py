@@ -36,17 +36,14 @@ from sonnx.operators.stated_signature import StatedSignature, same_as_input
 
 ATTRIBUTES = {"alpha": "float", "beta": "float", "bias": "float", "size": "int"}
 
-ABSENT = {name: float(np.float32(value)) for name, value in (("alpha", 0.0001), ("beta", 0.75), ("bias", 1.0))}
-"""What the absence of an attribute means: the float nearest to it."""
-
 FAST_BETA = 0.75
 
 
 def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """Y, of the type of X."""
     (X,) = inputs
-    made = parameters(application, X)
-    elements = (element(X, index, *made) for index in np.ndindex(X.shape))
+    parameters_of_node = parameters(application, X)
+    elements = (element(X, index, *parameters_of_node) for index in np.ndindex(X.shape))
     return (from_mpfr(elements, X.dtype, X.shape),)
 
 
@@ -56,8 +53,8 @@ def parameters(application: Application, X: Array) -> tuple[float, float, float,
     Raises:
         NotExecutable: they give no value, or X has no channels.
     """
-    size = application.attribute("size", 0)
-    alpha, beta, bias = (application.attribute(name, absent) for name, absent in ABSENT.items())
+    size = application.parameter("size") or 0
+    alpha, beta, bias = (application.parameter(name) for name in ("alpha", "beta", "bias"))
     if X.ndim < 2 or size < 1:
         raise NotExecutable(f"size is {size} for a tensor of rank {X.ndim}; it is at least 1, for a rank from 2 on")
     if not (0 <= alpha < inf and 0 <= beta < inf and 0 < bias < inf):
@@ -84,8 +81,8 @@ def element(X: Array, index: tuple[int, ...], alpha: float, beta: float, bias: f
         divisor = up.add(bias, up.div(up.mul(alpha, squares), size))
         return down.div(abs(x), up.pow(divisor, to_mpfr(beta)))
 
-    made = round_enclosed(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
-    return -made if is_negative(x) else made
+    quotient = round_enclosed(once, lambda down, up: (magnitude(down, up), magnitude(up, down)))
+    return -quotient if is_negative(x) else quotient
 
 
 def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -97,8 +94,8 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]
     and a zero are those of the formula.  Another beta, float64, and what stays open go to the definition.
     """
     (X,) = inputs
-    made = parameters(application, X)
-    if made[1] != FAST_BETA or X.dtype == np.float64 or not X.size:
+    parameters_of_node = parameters(application, X)
+    if parameters_of_node[1] != FAST_BETA or X.dtype == np.float64 or not X.size:
         return define(application, inputs)
     if X.ndim == 2:  # one element for each channel
         return (fast_path(application, [X[:, :, None]])[0][:, :, 0],)
@@ -112,11 +109,11 @@ def fast_path(application: Application, inputs: Sequence[Array]) -> tuple[Array]
     for b in range(len(X)):
         for start in range(0, shape[2], step):
             some = slice(start, start + step)
-            values, open_ = _block(elements[b, :, some], *made)
+            values, open_ = _block(elements[b, :, some], *parameters_of_node)
             target[b, :, some] = values
             for c, place in np.argwhere(open_).tolist():
                 index = tuple(int(i) for i in np.unravel_index(start + place, X.shape[2:]))
-                Y[(b, c, *index)] = from_mpfr([element(X, (b, c, *index), *made)], X.dtype, ())[()]
+                Y[(b, c, *index)] = from_mpfr([element(X, (b, c, *index), *parameters_of_node)], X.dtype, ())[()]
                 exact += 1
     application.count(Y.size, exact)
     return (Y,)
@@ -156,7 +153,7 @@ OPERATOR = Operator(
     may_overflow_inside=True,
     versions=(1, 13),
     changes=(1,),
-    absent={"alpha": 0.0001, "beta": 0.75, "bias": 1.0},
+    absent={"alpha": float(np.float32(0.0001)), "beta": 0.75, "bias": 1.0},
     output_element="first",
     keeps_shape=True,
     define=define,

@@ -20,6 +20,7 @@ from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
+    BOUNDS,
     EXACT_STEPS,
     ArraySteps,
     J,
@@ -53,9 +54,9 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
         NotExecutable: the executor does not know an activation or direction.
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
-    layout = application.names.get("layout", 0)
-    backwards = directions_of(application.names["direction"])
-    activations = application.names["activations"]
+    layout = application.parameter("layout")
+    backwards = directions_of(application.parameter("direction"))
+    activations = application.parameter("activations")
     if len(activations) != 3 * len(backwards):
         raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 3")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
@@ -66,18 +67,18 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
         zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)
         states = tuple(zeros if array is None else array[d] for array in (h, c))
         weights = [None if array is None else array[d] for array in (W, R, B, P)]
-        functions, coupled = list(activations[3 * d : 3 * d + 3]), application.names["input_forget"] == 1
+        functions, coupled = list(activations[3 * d : 3 * d + 3]), application.parameter("input_forget") == 1
         step = _step(application, weights, functions, steps)
-        plain = P is None and not coupled and application.attribute("clip", None) is None
+        plain = P is None and not coupled and application.parameter("clip") is None
         usual = plain and functions == ["Sigmoid", "Tanh", "Tanh"]
         if steps.intervals and usual and intervals_decide(X.dtype, X, *states, *weights):
             make = partial(lstm_weights, W[d], R[d], weights[2])
             gates = kept(application, f"LSTM, direction {d}", (W, R, B), make)
-            made = lstm_sequence(application, X, states, gates, step, back)
+            of_direction, last_states = lstm_sequence(application, X, states, gates, step, back)
         else:
-            made = over_time(X, states, step, back)
-        Y.append(made[0])
-        last.append(made[1])
+            of_direction, last_states = over_time(X, states, step, back)
+        Y.append(of_direction)
+        last.append(last_states)
     return arranged(layout, Y, last)[: application.outputs]
 
 
@@ -90,7 +91,7 @@ def _step(
         [[]] * 4 if B is None else [list(part) for part in np.split(B.reshape(2, -1), 4, axis=1)]
     )
     peepholes = None if P is None else [steps.row(part) for part in np.split(P, 3)]
-    coupled, clip = application.names["input_forget"] == 1, application.attribute("clip", None)
+    coupled, clip = application.parameter("input_forget") == 1, application.parameter("clip")
     first, second, third = activations
     gates = [steps.gate(part, added, clip) for part, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
 
@@ -124,22 +125,22 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
-    application, cell = context.application, RecurrentCell(context)
-    *weights, given = constants("LSTM", (W, R, B, P, lengths))
-    layout, activations = application.names.get("layout", 0), application.names["activations"]
-    backwards = directions_of(application.names["direction"])
+    application, cell = context.application, RecurrentCell(context, BOUNDS)
+    *weights, constant_lengths = constants("LSTM", (W, R, B, P, lengths))
+    layout, activations = application.parameter("layout"), application.parameter("activations")
+    backwards = directions_of(application.parameter("direction"))
     if len(activations) != 3 * len(backwards):
         raise NotExecutable("LSTM has a bound for 3 activations for each direction only")
     X = X if layout == 0 else cell.swapped(X)
     h, c = (value if value is None or layout == 0 else cell.swapped(value) for value in (h, c))
-    require_whole_sequences("LSTM.full-sequences", given, X.shape[0])
+    require_whole_sequences("LSTM.full-sequences", constant_lengths, X.shape[0])
     outputs, last = list[list[Value]](), list[States]()
     for d, back in enumerate(backwards):
         own = [None if weight is None else weight[d] for weight in weights]
         step = _step(application, own, activations[3 * d : 3 * d + 3], cell)
-        made = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
-        outputs.append(made[0])
-        last.append(made[1])
+        of_direction, last_states = cell.over_time(X, initial(cell, (h, c), d, (X.shape[1], R.shape[2])), step, back)
+        outputs.append(of_direction)
+        last.append(last_states)
     return cell.arranged(outputs, last, lambda Y, states: arranged(layout, Y, states))[: application.outputs]
 
 

@@ -55,11 +55,11 @@ def kernel(application: Application) -> Kernel:
             A, B = A.reshape(1, -1, A.shape[-1]), B[(0,) * (B.ndim - 2)][None]  # one matrix for all: a single product
         matrices = out.reshape(-1, *A.shape[-2:-1], B.shape[-1])
         left, right = (array.reshape(-1, *array.shape[-2:]) for array in (A, B))
-        held = single_products.constant_right(application.constants, "right", inputs[1:], left, right, matrices)
-        if held is None:
+        prepared = single_products.constant_right(application.constants, "right", inputs[1:], left, right, matrices)
+        if prepared is None:
             exact = product_into(left, right, matrices, application.block)
         else:
-            exact = single_products.block_into(single_products.Left(left, application.block), held, matrices)
+            exact = single_products.block_into(single_products.Left(left, application.block), prepared, matrices)
         application.count(out.size, exact)
         return out
 

@@ -109,8 +109,8 @@ def _indices(X: Array, Y: Array, slid: Windows, numbers: Array, block: BlockSize
         elements = patterns(padded(planes[some], slid, 0))
         for part in reversed(list(under_each(slid))):  # the first element comes last
             number = known[part]
-            found = (elements[(slice(None), *part)] == array[some]) & (number >= 0)
-            np.copyto(indices[some], number, where=found)
+            is_maximum = (elements[(slice(None), *part)] == array[some]) & (number >= 0)
+            np.copyto(indices[some], number, where=is_maximum)
     if (indices < 0).any():
         place = np.argwhere(indices < 0)[0, 1:].tolist()
         raise NoValue("MaxPool.every-window-touches", f"the window at {place} lies on padding only")

@@ -35,9 +35,9 @@ def constant(application: Application, inputs: Sequence[Array | None], kind: np.
     """constant_value, of rank 0; where it is absent 0, False or the empty string."""
     if application.version < VALUE_INPUT_SINCE:
         return np.array(application.names["value"]).astype(kind)
-    [given] = optional(inputs, 2)
-    if given is not None:
-        return given
+    [constant_input] = optional(inputs, 2)
+    if constant_input is not None:
+        return constant_input
     return np.array("", TEXT) if kind == TEXT else np.zeros((), kind)
 
 

@@ -52,14 +52,14 @@ def integers(A: Array, B: Array) -> Array:
     """Powers of integers."""
     refuse(EXPONENT_NOT_NEGATIVE, np.less(B, 0), B, "B", "a negative exponent of an integer")
     limits = np.iinfo(A.dtype)
-    found = []
+    powers_in_order = []
     for place, (a, b) in enumerate(zip(elements(A), elements(B), strict=True)):
         power = a**b if abs(a) < 2 or b < limits.bits + 1 else limits.max + 1  # every power of these is longer
         if not limits.min <= power <= limits.max:
             index = [int(i) for i in np.unravel_index(place, A.shape)] if A.ndim else ""
             raise NoValue(REPRESENTABLE, f"A{index} is {a} and B{index} {b}: the power is not of type {A.dtype.name}")
-        found.append(power)
-    return integer_array(found, A.dtype, A.shape)
+        powers_in_order.append(power)
+    return integer_array(powers_in_order, A.dtype, A.shape)
 
 
 def kernel(application: Application) -> Kernel:

@@ -65,15 +65,15 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     once = rounding_context(precision) if precision is not None else None
     quotients = [quotient(x, s, once) for x, s in zip(elements(X), elements(scale), strict=True)]
     if is_small_float(kind):
-        [given] = optional(inputs, 2)
-        zeros = [-0.0] * X.size if given is None else elements(zero_point)  # -0 is added without effect
+        [stated_zero_point] = optional(inputs, 2)
+        zeros = [-0.0] * X.size if stated_zero_point is None else elements(zero_point)  # -0 is added without effect
         sums = [shifted(q, z) for q, z in zip(quotients, zeros, strict=True)]
         saturate = bool(application.names.get("saturate", 1))
         return (small_floats.rounded(sums, kind, X.shape, saturate=saturate),)
     least, greatest = limits_of(kind)
     zeros = elements(zero_point)
-    found = [min(max(to_whole(q, kind) + z, least), greatest) for q, z in zip(quotients, zeros, strict=True)]
-    return (integer_array(found, kind, X.shape),)
+    whole_numbers = [min(max(to_whole(q, kind) + z, least), greatest) for q, z in zip(quotients, zeros, strict=True)]
+    return (integer_array(whole_numbers, kind, X.shape),)
 
 
 def spread(application: Application, inputs: Sequence[Array | None]) -> list[Array]:
@@ -231,9 +231,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return [shifted_by(rectifiers.between(whole, number, least - shift, greatest - shift), shift, NAMES[zero.dtype])]
 
 
-def shifted_by(made: Transfer, shift: Array, element: str) -> Transfer:
+def shifted_by(transfer: Transfer, shift: Array, element: str) -> Transfer:
     """The transfer with whole numbers added, which are exact."""
-    return replace(made, low=made.low + shift, high=made.high + shift, relaxed=None, element=element, saturates=True)
+    return replace(
+        transfer, low=transfer.low + shift, high=transfer.high + shift, relaxed=None, element=element, saturates=True
+    )
 
 
 OPERATOR = Operator(

@@ -56,9 +56,9 @@ def bounds(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     if application.version >= INPUTS_SINCE:
         L, M = (*inputs[1:], None, None)[:2]
         return L, M
-    made = [application.names[name] for name in ("min", "max")]
+    attribute_values = [application.names[name] for name in ("min", "max")]
     with np.errstate(all="ignore"):
-        L, M = (np.array(each).astype(X.dtype) if isinstance(each, float) else None for each in made)
+        L, M = (np.array(value).astype(X.dtype) if isinstance(value, float) else None for value in attribute_values)
     return L, M
 
 

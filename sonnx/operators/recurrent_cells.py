@@ -38,10 +38,13 @@ ACTIVATIONS: dict[str, Operator] = {name: operator_of(name, "") for name in ("Si
 None of them has a factor, so that the lists activation_alpha and activation_beta mean nothing.
 """
 
+BOUNDS = {name: operator.bound for name, operator in ACTIVATIONS.items() if operator.bound is not None}
+"""Their transfer functions."""
+
 Pairs = Sequence[tuple[Array, Array]]
 
 Gate = Callable[[Array, Pairs], Array]
-"""Of x, of shape (batch, inputs), and of pairs of factors of shape (batch, hidden) or (hidden)."""
+"""A function of x, of shape (batch, inputs), and of pairs of factors, each of shape (batch, hidden) or (hidden)."""
 
 V = TypeVar("V")
 """Values of shape (batch, hidden): arrays, or ranges with errors (`numerics/enclosures/cells.py`)."""
@@ -62,10 +65,10 @@ class RecurrentSteps(Protocol[V, J]):
         """Values of shape (batch, any) side by side."""
 
     def row(self, values: Array, /) -> V:
-        """Weights of shape (hidden) as a factor."""
+        """Weights of shape (hidden) as a value that can be a factor."""
 
     def gate(self, W: Array, added: Sequence[Array], clip: float | None, /) -> Callable[[J, Sequence[tuple[V, V]]], V]:
-        """A function of x and pairs: x W' + the rows + the products of the pairs, within -clip and clip."""
+        """A function of x and pairs: x W' + the rows of `added` + the products of the pairs, within -clip and clip."""
 
     def mix(self, f: V, c: V, i: V, g: V, /) -> V:
         """F c + i g."""
@@ -121,14 +124,15 @@ def gate(W: Array, added: Sequence[Array], clip: float | None) -> Gate:
         rows = [numbers(row) for row in x]
         for b, j in np.ndindex(array.shape):
             addends = [*products(rows[b], columns[j]), *[row[j] for row in own]]
-            addends += [times(_one(left, b, j), _one(right, b, j)) for left, right in pairs]
+            addends += [times(_element_of(left, b, j), _element_of(right, b, j)) for left, right in pairs]
             store(array, (b, j), clipped(total(addends), clip, unit), power=2)
         return array
 
     return of
 
 
-def _one(values: Array, b: int, j: int) -> Number:
+def _element_of(values: Array, b: int, j: int) -> Number:
+    """Element j of the row of batch b, or of the only row."""
     return numbers(values[b, j] if values.ndim > 1 else values[j])[0]
 
 
@@ -258,19 +262,19 @@ def constants(operator: str, values: Sequence[Value | None]) -> list[Array | Non
     return [None if value is None else value.exact for value in values]
 
 
-def initial(cell: RecurrentCell, given: Sequence[Value | None], d: int, shape: tuple[int, int]) -> tuple[Value, ...]:
-    """The initial states of a direction in bounds, of shape (batch, hidden); what is left out is 0."""
-    made = []
-    for value in given:
+def initial(cell: RecurrentCell, states: Sequence[Value | None], d: int, shape: tuple[int, int]) -> tuple[Value, ...]:
+    """The initial states of direction `d` in bounds, each of shape (batch, hidden); a state that is left out is 0."""
+    initial_states = []
+    for value in states:
         if value is None:
-            made.append(cell.row(np.zeros(shape)))
+            initial_states.append(cell.row(np.zeros(shape)))
         else:
-            made.append(cell.part(value, np.arange(value.low.size).reshape(value.shape)[d]))
-    return tuple(made)
+            initial_states.append(cell.part(value, np.arange(value.low.size).reshape(value.shape)[d]))
+    return tuple(initial_states)
 
 
 def fast_steps(application: Application, kind: np.dtype[Any]) -> ArraySteps:
-    """The same steps for elements of a type, faster; each element of a gate and of an activation is counted.
+    """Faster steps with the values of `EXACT_STEPS`, for elements of a type; they count those of gates and activations.
 
     Of at most 32 bits, where products are exact in float64: a gate is a matrix product with its rows under ones, to
     which the products of pairs are added; what the bound of `single_products.py` leaves open is added up exactly.
@@ -303,19 +307,20 @@ def fast_steps(application: Application, kind: np.dtype[Any]) -> ArraySteps:
     return array_steps if kind != DOUBLE else replace(array_steps, mix=_exact_mix, rest=EXACT_STEPS.rest)
 
 
-def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtype[Any]) -> Gate:
+def _certified_gate(application: Application, W: Array, rows_added: int, kind: np.dtype[Any]) -> Gate:
+    """A gate of a type of at most 32 bits; the last `rows_added` columns of W are factors of ones."""
     norms, factor = np.sqrt(np.vecdot(W, W)), bound_factor(W.shape[1])
 
     def of(x: Array, pairs: Pairs) -> Array:
         A = np.ones((len(x), W.shape[1]))
-        A[:, : W.shape[1] - ones] = x
-        made = np.matmul(A, W.T)
+        A[:, : W.shape[1] - rows_added] = x
+        sums = np.matmul(A, W.T)
         bound = np.multiply.outer(np.sqrt(np.vecdot(A, A)) * factor, norms) + np.finfo(DOUBLE).smallest_subnormal
-        added = [np.broadcast_to(left.astype(DOUBLE) * right, made.shape) for left, right in pairs]
+        added = [np.broadcast_to(left.astype(DOUBLE) * right, sums.shape) for left, right in pairs]
         for array in added:
-            made += array
-            bound += np.abs(made) * (2 * UNIT)
-        out, open_ = certify(made, bound, kind)
+            sums += array
+            bound += np.abs(sums) * (2 * UNIT)
+        out, open_ = certify(sums, bound, kind)
         block = application.block(GATHERED_PRODUCTS)
         application.count(out.size, settle(A, W, added, out, *np.nonzero(open_), block=block) if open_.any() else 0)
         return out
@@ -326,7 +331,7 @@ def _certified_gate(application: Application, W: Array, ones: int, kind: np.dtyp
 def settle(
     A: Array, W: Array, added: Sequence[Array], out: Array, i: Array, j: Array, *, block: int = GATHERED_PRODUCTS
 ) -> int:
-    """Give these elements of A W' + the sums of `added` their values; how many have finite addends."""
+    """Compute elements (i, j) of A W' + the sums of `added` exactly, in `out`; returns how many have finite addends."""
     exact, step = 0, max(1, block // W.shape[1])
     for start in range(0, len(i), step):
         b, k = i[start : start + step], j[start : start + step]
@@ -361,7 +366,7 @@ def fast_rest(z: Array, h: Array, g: Array) -> Array:
 
 
 def _clipped(values: Array, clip: float | None) -> Array:
-    """Rounded elements between the bounds, rounded: the same as rounding what is between them."""
+    """Rounded elements, limited to the rounded bounds; the same as rounding what is limited to the bounds."""
     if clip is not None:
         bound = to_nearest(np.array([clip]), values.dtype)[0]
         np.copyto(values, bound, where=values > bound)
@@ -369,12 +374,14 @@ def _clipped(values: Array, clip: float | None) -> Array:
     return values
 
 
-def _exact_gate(application: Application, W: Array, ones: int, _: np.dtype[Any]) -> Gate:
+def _exact_gate(application: Application, W: Array, rows_added: int, _: np.dtype[Any]) -> Gate:
+    """A gate of float64; the last `rows_added` columns of W are factors of ones."""
+
     def of(x: Array, pairs: Pairs) -> Array:
         out = np.empty((len(x), len(W)))
         for b, row in enumerate(x):
             left = [
-                np.broadcast_to(np.append(row, np.ones(ones)), W.shape),
+                np.broadcast_to(np.append(row, np.ones(rows_added)), W.shape),
                 *[_of_batch(array, b) for array, _ in pairs],
             ]
             right = [W, *[_of_batch(array, b) for _, array in pairs]]

@@ -33,18 +33,18 @@ from sonnx.operators.recurrent_cells import Step, settle
 DOWN, UP = 1 - 2.0**-44, 1 + 2.0**-44
 """Factors for the ends of an interval: numpy's functions and Sigmoid are off by at most 2^-45 of themselves."""
 
-Sequence_ = tuple[Array, tuple[Array, ...]]
+SequenceResult = tuple[Array, tuple[Array, ...]]
 """The outputs of all steps in the order of X, and the last states."""
 
 BITS = np.dtype(np.uint32)
 
 
 class Weights:
-    """The weights of some gates in float64: of X and of the state, None for none, and what is added, with norms.
+    """The weights of some gates in float64, for X, for the state, and the rows that are added, with their norms.
 
     Args:
-        W: (gates, inputs), or None.
-        R: (gates, hidden), or None.
+        W: (gates, inputs), None where X has no part in the sums.
+        R: (gates, hidden), None where the state has none.
         rows: of shape (gates).
     """
 
@@ -66,7 +66,7 @@ class Weights:
 
 
 class Sums:
-    """W x + R h + the rows, and a product of two elements that is given, rounded once: (batch, gates).
+    """W x + R h + the rows + a product of two elements that `at` is given, rounded once: (batch, gates).
 
     The sum of the products with x is off by at most `bound_factor` of the product of norms, so is that with h; they,
     the rows and the given product are added to each other.
@@ -74,7 +74,7 @@ class Sums:
     Args:
         weights: those of the gates.
         X: (steps, batch, inputs), float64.
-        pair: at least every product that is given.
+        pair: an upper bound of the products.
     """
 
     def __init__(self, weights: Weights, X: Array, pair: Array | float = 0.0) -> None:
@@ -98,16 +98,16 @@ class Sums:
         width = self.width
         if h is not None and self.weights.R is not None:
             h = h.astype(DOUBLE)
-            made = np.matmul(h, self.weights.R)
-            made += self.weights.added if self.of_x is None else self.of_x[t]
+            sums = np.matmul(h, self.weights.R)
+            sums += self.weights.added if self.of_x is None else self.of_x[t]
             width = self.slope * math.sqrt(np.maximum.reduce(np.vecdot(h, h))) + width
         else:
             assert self.of_x is not None  # noqa: S101  a sum has an input or a state
-            made = self.of_x[t].copy()
+            sums = self.of_x[t].copy()
         if product is not None:
-            made += product
-        np.subtract(made, width, out=self.low, casting="same_kind")
-        np.add(made, width, out=self.high, casting="same_kind")
+            sums += product
+        np.subtract(sums, width, out=self.low, casting="same_kind")
+        np.add(sums, width, out=self.high, casting="same_kind")
         open_ = np.not_equal(*self.ends)
         if not np.count_nonzero(open_):
             return self.low, 0
@@ -116,22 +116,30 @@ class Sums:
             for side, of in ((self.X[t], self.weights.W), (h, self.weights.R))
             if of is not None and side is not None
         ]
-        A, added = np.hstack([*left, np.ones((len(made), self.weights.rows))]), [] if product is None else [product]
+        A, added = np.hstack([*left, np.ones((len(sums), self.weights.rows))]), [] if product is None else [product]
         return self.low, settle(A, self.weights.all, added, self.low, *np.nonzero(open_))
 
 
 def intervals_decide(kind: np.dtype[np.generic], *arrays: Array | None) -> bool:
     """Whether sequences of a type with these inputs, weights and states can be computed here."""
-    given = [array for array in arrays if array is not None]
-    usual = kind == SINGLE and all(array.size and np.isfinite(array).all() for array in given)
+    present = [array for array in arrays if array is not None]
+    usual = kind == SINGLE and all(array.size and np.isfinite(array).all() for array in present)
     return usual and arithmetic_is_ieee(SINGLE)
 
 
-Made = TypeVar("Made")
+Prepared = TypeVar("Prepared")
+"""A form of weights that the steps compute with."""
 
 
-def kept(application: Application, role: str, arrays: Sequence[Array | None], make: Callable[[], Made]) -> Made:
-    """What `make` makes of these arrays, once where they are constants; twice their elements in float64."""
+def kept(application: Application, role: str, arrays: Sequence[Array | None], make: Callable[[], Prepared]) -> Prepared:
+    """The form of weights that `make` computes, once for all runs where the weights are constants.
+
+    Args:
+        application: of the node.
+        role: what the form is for.
+        arrays: the weights, all on which the form depends; it takes twice their elements in float64.
+        make: a function of the weights alone.
+    """
     size = 16 * sum(array.size for array in arrays if array is not None)
     return application.constants.form(role, arrays, size, make) or make()
 
@@ -144,7 +152,7 @@ def lstm_weights(W: Array, R: Array, B: Array | None) -> Weights:
 
 def lstm_sequence(
     application: Application, X: Array, states: tuple[Array, ...], weights: Weights, step: Step, backwards: bool
-) -> Sequence_:
+) -> SequenceResult:
     """All steps of a direction.
 
     Args:
@@ -211,7 +219,7 @@ def gru_sequence(
     weights: tuple[Weights, Weights, Weights | None],
     step: Step,
     backwards: bool,
-) -> Sequence_:
+) -> SequenceResult:
     """All steps of a direction; see `lstm_sequence`; `states` is h, the weights are those of `gru_weights`."""
     (h,), size, x = states, states[0].shape[1], X.astype(DOUBLE)
     reach = max(1.0, float(np.abs(h).max()))

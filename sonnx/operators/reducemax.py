@@ -111,48 +111,52 @@ def _by_numpy(data: Array, gone: tuple[int, ...], reduced: Array) -> None:
     np.maximum.reduce(data, axis=gone, out=reduced, keepdims=True)
 
 
-def _with_zeros(made: Format) -> Reduction:
+def _with_zeros(number_format: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array, block: BlockSize) -> None:
         _by_numpy(data, gone, reduced)
-        flat, bits = reduced.reshape(-1), reduced.view(made.signed)
-        if np.minimum.reduce(flat.view(made.signed)) == -made.sign:
-            integers = np.maximum.reduce(data.view(made.signed), axis=gone, keepdims=True)
-            np.copyto(bits, 0, where=(bits == -made.sign) & (integers == 0))
+        flat, bits = reduced.reshape(-1), reduced.view(number_format.signed)
+        if np.minimum.reduce(flat.view(number_format.signed)) == -number_format.sign:
+            integers = np.maximum.reduce(data.view(number_format.signed), axis=gone, keepdims=True)
+            np.copyto(bits, 0, where=(bits == -number_format.sign) & (integers == 0))
         largest = np.maximum.reduce(flat)
         if largest != largest:  # a NaN, which np.maximum passes on
-            nan = reduced.view(made.unsigned) & (made.sign - 1) > made.infinity
-            _first_nan(data, gone, reduced, nan, made, block(NAN_SLICE_ELEMENTS))
+            nan = reduced.view(number_format.unsigned) & (number_format.sign - 1) > number_format.infinity
+            _first_nan(data, gone, reduced, nan, number_format, block(NAN_SLICE_ELEMENTS))
 
     return reduction
 
 
-def _by_integers(made: Format) -> Reduction:
+def _by_integers(number_format: Format) -> Reduction:
     def reduction(data: Array, gone: tuple[int, ...], reduced: Array, block: BlockSize) -> None:
-        integers, S = data.view(made.signed), reduced.view(made.signed)
+        integers, S = data.view(number_format.signed), reduced.view(number_format.signed)
         _by_numpy(integers, gone, S)
-        nan = made.infinity < S
-        largest = np.maximum.reduce(data.view(made.unsigned), axis=gone, keepdims=True)
-        nan |= largest > made.sign + made.infinity
+        nan = number_format.infinity < S
+        largest = np.maximum.reduce(data.view(number_format.unsigned), axis=gone, keepdims=True)
+        nan |= largest > number_format.sign + number_format.infinity
         if np.minimum.reduce(S.reshape(-1)) < 0:
             M = np.minimum.reduce(integers, axis=gone, keepdims=True)
             np.copyto(S, M, where=S < 0)
         if nan.reshape(-1).any():
-            _first_nan(data, gone, reduced, nan, made, block(NAN_SLICE_ELEMENTS))
+            _first_nan(data, gone, reduced, nan, number_format, block(NAN_SLICE_ELEMENTS))
 
     return reduction
 
 
-def _first_nan(data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, made: Format, block: int) -> None:
+def _first_nan(
+    data: Array, gone: tuple[int, ...], reduced: Array, nan: Array, number_format: Format, block: int
+) -> None:
     """Where `nan` holds, the first NaN of the slice in row-major order."""
     kept = [axis for axis in range(data.ndim) if axis not in gone]
-    slices = np.transpose(data.view(made.unsigned), (*kept, *gone))[None]  # the added axis is kept, so one always is
+    slices = np.transpose(data.view(number_format.unsigned), (*kept, *gone))[
+        None
+    ]  # the added axis is kept, so one always is
     places = np.nonzero(np.squeeze(nan, gone)[None])
-    target = np.squeeze(reduced.view(made.unsigned), gone)[None]
+    target = np.squeeze(reduced.view(number_format.unsigned), gone)[None]
     count = max(1, block // prod(data.shape[axis] for axis in gone))
     for start in range(0, len(places[0]), count):
         some = tuple(place[start : start + count] for place in places)
         rows = slices[some].reshape(len(some[0]), -1)
-        first = np.argmax(rows & (made.sign - 1) > made.infinity, axis=1)
+        first = np.argmax(rows & (number_format.sign - 1) > number_format.infinity, axis=1)
         target[some] = rows[np.arange(len(rows)), first]
 
 

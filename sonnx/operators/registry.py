@@ -35,6 +35,7 @@ FAMILIES = {
 OTHER_MODULES = frozenset(
     {
         "__init__",
+        "facts_in_words",
         "operator",
         "recurrent_cells",
         "recurrent_sequences",
@@ -50,8 +51,8 @@ OTHER_MODULES = frozenset(
 def modules() -> Mapping[str, str]:
     """The module of each operator by its name in lower case; a name in a model never becomes a path."""
     stems = {entry.stem for entry in Path(__file__).parent.glob("*.py")} - OTHER_MODULES - FAMILIES.keys()
-    found = {stem: stem for stem in stems} | {name.lower(): stem for stem in FAMILIES for name in FAMILIES[stem]}
-    return {name: f"{__package__}.{stem}" for name, stem in found.items()}
+    module_of = {stem: stem for stem in stems} | {name.lower(): stem for stem in FAMILIES for name in FAMILIES[stem]}
+    return {name: f"{__package__}.{stem}" for name, stem in module_of.items()}
 
 
 def find_operator(name: str) -> Operator | None:
@@ -77,8 +78,8 @@ def operator_facts(name: str, domain: str = "") -> StatedOperator:
 
 def all_stated_operators() -> Mapping[str, StatedOperator]:
     """Every operator of ONNX of which something is known, by name."""
-    found = {**_outside_executor(), **all_operators()}
-    return {name: found[name] for name in sorted(found)}
+    operators = {**_outside_executor(), **all_operators()}
+    return {name: operators[name] for name in sorted(operators)}
 
 
 def names_of(predicate: Callable[[StatedOperator], object]) -> frozenset[str]:
@@ -121,5 +122,5 @@ def is_executable(node: Node) -> bool:
 
 def all_operators() -> Mapping[str, Operator]:
     """Every operator that the executor knows, by name."""
-    found = {name: operator for module in modules().values() for name, operator in _stated(module).items()}
-    return {name: found[name] for name in sorted(found)}
+    operators = {name: operator for module in modules().values() for name, operator in _stated(module).items()}
+    return {name: operators[name] for name in sorted(operators)}

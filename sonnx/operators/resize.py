@@ -330,12 +330,12 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     if any(operand is not None and operand.exact is None for operand in inputs[1:]):
         raise NotExecutable("Resize has a bound for constant parameters only")
     application = context.application
-    given = [
+    operands = [
         np.empty(X.shape, ELEMENTS[X.element]),
         *[None if operand is None else operand.exact for operand in inputs[1:]],
     ]
-    sampled = samplings(application, given)
-    if not (context.hypotheses.rounds_once or whole_lengths(application, given)):
+    sampled = samplings(application, operands)
+    if not (context.hypotheses.rounds_once or whole_lengths(application, operands)):
         raise NotExecutable(
             "Resize has no bound where a place depends on the length of a resized axis that is not whole: "
             "implementations differ in that length"
@@ -344,7 +344,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         raise NotExecutable("Resize has a bound without extrapolation only")
     if moves_only(sampled):
         detail = "no place is where float may find another nearest element"
-        if context.hypotheses.rounds_once or context.require("place", steady_places(application, given), detail):
+        if context.hypotheses.rounds_once or context.require("place", steady_places(application, operands), detail):
             return layout.moving(define)(context.into(X.element), inputs)
         return [sums.not_known(tuple(map(len, sampled)))]
     if application.names["mode"] != "linear" or application.names.get("antialias", 0):
@@ -364,7 +364,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         return rows
 
     terms = 2 ** len(moved_axes)
-    shift = 0.0 if context.hypotheses.rounds_once else place_error(application, given)
+    shift = 0.0 if context.hypotheses.rounds_once else place_error(application, operands)
     off = sums.term(X).absolute
     weights = (1 + 2 * shift) ** len(moved_axes) - 1  # two weights of each axis, which add up to 1
     changed = arithmetic.grown(1.01 * weights * float(off.max(initial=0.0)) * np.ones(()), 8)
@@ -398,8 +398,8 @@ def place_error(application: Application, inputs: Sequence[Any]) -> float:
 
     Weights are the distances from a place to its neighbours, so they change by as much.
     """
-    found = axes(application, inputs[0], *optional(inputs, 1))
-    longest = max((float(end) for axis in found for end in (axis.length_original, axis.length_resized, axis.count)),
+    resized = axes(application, inputs[0], *optional(inputs, 1))
+    longest = max((float(end) for axis in resized for end in (axis.length_original, axis.length_resized, axis.count)),
                   default=0.0)  # fmt: skip
     return (12 + 4) * 2.0**-24 * (longest + 1)
 

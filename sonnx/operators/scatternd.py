@@ -38,7 +38,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         ErrorCondition: two indices name one place and nothing combines the updates.
     """
     data, indices, updates = inputs
-    reduction = application.attribute("reduction", "none")
+    reduction = application.parameter("reduction")
     if reduction not in REDUCTIONS:
         raise NotExecutable(f"reduction is {reduction!r}, none of {', '.join(REDUCTIONS)}")
     if updates.dtype == np.bool_ and reduction != "none":
@@ -51,11 +51,11 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         raise NotExecutable(f"the shapes of data, indices and updates are {shapes}, which do not fit")
     count = prod(indices.shape[:-1])
     rows = updates.reshape(count, *data.shape[depth:])
-    found: dict[tuple[int, ...], list[Array]] = {}
+    updates_by_place: dict[tuple[int, ...], list[Array]] = {}
     for place, row in zip(indices.reshape(count, depth).tolist(), rows, strict=True):
-        found.setdefault(_index(place, data.shape), []).append(row)
+        updates_by_place.setdefault(_index(place, data.shape), []).append(row)
     output = data.copy()
-    for index, every in found.items():
+    for index, every in updates_by_place.items():
         if reduction == "none" and len(every) > 1:
             raise ErrorCondition(PLACES_DISTINCT, f"the place {list(index)} is named {len(every)} times")
         output[index] = every[0] if reduction == "none" else _combined(reduction, [output[index], *every], application)
@@ -91,7 +91,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: the updates are combined with the elements.
     """
-    if context.parameter("reduction", "none") != "none":
+    if context.parameter("reduction") != "none":
         raise NotExecutable("ScatterND has a bound without a reduction only")
     return layout.moving(define, (0, 2))(context, inputs)
 

@@ -39,11 +39,11 @@ def select_into(inputs: Sequence[Any], out: Array, block: int = BLOCK_ELEMENTS) 
     shape, Z = merged(inputs, out.shape)
     signed = np.dtype(f"i{out.itemsize}")
     for (condition, x, y), piece in block_pieces(Z, out.reshape(shape), block):
-        mask, bits, other = _MASK.array(piece.size, signed), piece.view(signed), y.view(signed)
+        mask, bits, y_bits = _MASK.array(piece.size, signed), piece.view(signed), y.view(signed)
         np.negative(condition.view(np.int8), out=mask)
-        np.bitwise_xor(x.view(signed), other, out=bits)
+        np.bitwise_xor(x.view(signed), y_bits, out=bits)
         np.bitwise_and(bits, mask, out=bits)
-        np.bitwise_xor(bits, other, out=bits)
+        np.bitwise_xor(bits, y_bits, out=bits)
     return out
 
 

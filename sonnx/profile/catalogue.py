@@ -2,7 +2,7 @@
 
 An unknown key, a missing key or a value of another type is a `CatalogueError`.  Errors that one file does not show
 (dangling tags, slugs used twice, wrong types in expressions) are found by `sonnx.checker.profile_validation`, which the
-tests and `sonnx selfcheck` run.
+tests and `sonnx tool selfcheck` run.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Literal, TypeVar
 
 from msgspec import Struct, field
@@ -194,7 +195,7 @@ class RoundingPoint(Struct, frozen=True, forbid_unknown_fields=True):
     """The errata that bear on the rounding."""
 
 
-class OperatorDefinition(Struct, frozen=True):
+class OperatorDefinition(Struct, frozen=True, dict=True):
     """One operator file."""
 
     name: str
@@ -244,6 +245,30 @@ class OperatorDefinition(Struct, frozen=True):
         """The versions, the specified one first, then the newest."""
         return sorted(self.versions, key=lambda version: (version != self.specified, -version))
 
+    @cached_property
+    def type_rules(self) -> Mapping[str, tuple[str, ...]]:
+        """The inputs and outputs that each rule about listed element types constrains, by the name of the rule.
+
+        A type variable of ONNX is given to other tensors in another version (T2 of QuantizeLinear), so it names no
+        requirement.  The name is that of the first of the tensors that share a variable in every version.
+        """
+        variables: dict[str, dict[int, str]] = {}
+        formals: tuple[Formal, ...] = (*self.inputs, *self.outputs)
+        for formal in formals:
+            variable = formal.type if formal.type in self.types else f"of {formal.name}"
+            spanned = {version: variable for version in self.versions if covers(formal, version)}
+            variables[formal.name] = variables.get(formal.name, {}) | spanned
+        groups: list[list[str]] = []
+        for name, own in variables.items():
+            alike = (group for group in groups if all(_agree(own, variables[member]) for member in group))
+            group = next(alike, None)
+            if group is None:
+                groups.append([name])
+            else:
+                group.append(name)
+        computed = {output.name for output in self.outputs if output.element}
+        return {f"{names[0]}-type{'-allowed' * (names[0] in computed)}": tuple(names) for names in groups}
+
     def specified_by(self, text: str) -> int | None:
         """The version that a text specifies."""
         return self.specified_in.get(text, self.specified)
@@ -251,6 +276,17 @@ class OperatorDefinition(Struct, frozen=True):
     def version_at(self, operator_set: int) -> int | None:
         """The version that an operator set contains, None before the first."""
         return max((version for version in self.versions if version <= operator_set), default=None)
+
+
+def covers(part: Input | Output | Parameter | Rule, version: int) -> bool:
+    """Whether a version of the operator has the part."""
+    return part.since <= version and (part.before is None or version < part.before)
+
+
+def _agree(first: Mapping[int, str], second: Mapping[int, str]) -> bool:
+    """Whether two tensors are in one version, and have one type variable in each that has both."""
+    versions = first.keys() & second.keys()
+    return bool(versions) and all(first[version] == second[version] for version in versions)
 
 
 class Text(Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from sonnx.language.domain import Expression
 from sonnx.profile.catalogue import editions, general_rules, graph_rules, operator, operators
 from sonnx.profile.definitions import Edition, Formal, OperatorDefinition, Rule, Tag
 from sonnx.profile.profile_data import of_profile
+from sonnx.profile.requirement_identifiers import withdrawal
 from sonnx.profile.signature import active_condition, every_rule, signature
 
 
@@ -106,7 +107,7 @@ def _of_parts(operator: OperatorDefinition) -> Iterator[Label]:
             yield Label(tag, "inputs-connected", f"{operator.name}.{operand.name}")
     formals: tuple[Formal, ...] = (*operator.inputs, *operator.outputs)
     for formal in formals:
-        for tag in formal.type_tags if formal.type in operator.types else ():
+        for tag in formal.type_tags if formal.type in operator.types and not getattr(formal, "element", None) else ():
             yield Label(tag, "no-implicit-conversion", f"{operator.name}.{formal.name}")
 
 
@@ -131,6 +132,8 @@ def _slugs_of(name: str) -> frozenset[str]:
     matches = {slug for slug, rule in rules_by_slug().items() if matches_rule(name, rule)}
     matches |= {label.rule for label in all_labels() if label.rule and matches_tag(name, label.tag)}
     if not matches:
+        if sentence := withdrawal(name):
+            raise UnknownRule(sentence)
         hint = did_you_mean(name, names_of_rules()) or "; `sonnx rules` lists them"
         raise UnknownRule(f"no rule, tag or operator is called {name!r}{hint}")
     return frozenset(matches)

@@ -46,6 +46,16 @@ def _schemas() -> OnnxSchemasFile:
     return read_data(FILE, OnnxSchemasFile)
 
 
+def schema_domains() -> tuple[str, ...]:
+    """The domains of ONNX, "" for the standard one."""
+    return tuple("" if name == STANDARD else name for name in _schemas())
+
+
+def schema_operators(domain: str) -> tuple[str, ...]:
+    """The operators of a domain of ONNX."""
+    return tuple(_schemas()[domain or STANDARD])
+
+
 def has_domain(domain: str) -> bool:
     """Whether ONNX defines the operators of a domain."""
     return (domain or STANDARD) in _schemas()

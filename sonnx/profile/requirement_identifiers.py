@@ -35,16 +35,28 @@ def register_faults(text: str, rules: Iterable[Rule]) -> Iterator[str]:
         yield f"The requirement identifier {name} is listed twice in {FILE}."
     for name in sorted(name for name, number in used.items() if number > 1):
         yield f"The requirement identifier {name} is used twice."
-    for name in sorted(used.keys() & withdrawn):
+    for name in sorted(used.keys() & withdrawn.keys()):
         yield f"The requirement identifier {name} was withdrawn, and is that of a rule again."
+    for name, successors in withdrawn.items():
+        for successor in successors:
+            if successor not in used:
+                yield f"The requirement identifier {name} became {successor}, which is not that of a rule."
 
 
 def _numbers_of_entries(text: str) -> Counter[str]:
     return Counter(name for name, *_ in _lines(text))
 
 
-def _withdrawn(text: str) -> set[str]:
-    return {name for name, *state in _lines(text) if state == [WITHDRAWN]}
+def withdrawal(slug: str) -> str:
+    """The sentence about a rule that was withdrawn and whose demand others state now; "" about any other name."""
+    operator, _, name = slug.partition(".")
+    successors = _withdrawn(register()).get(f"{operator}/{name}" if name else f"general/{operator}", ())
+    instead = " and ".join(each.removeprefix("general/").replace("/", ".") for each in successors)
+    return instead and f"the rule {slug!r} was withdrawn; its demand is that of {instead}"
+
+
+def _withdrawn(text: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(state[1:]) for name, *state in _lines(text) if state[:1] == [WITHDRAWN]}
 
 
 def _lines(text: str) -> Iterator[list[str]]:

@@ -1,7 +1,7 @@
 """The signature of an operator in one version and edition, with the rules derived from it.
 
 Derived rules are expressions of the rule language like those of the files, so every interpretation applies to them:
-`Max.T-allowed` (the element types), `ArgMax.Y-type`, `ReduceMax.axes-type`, `ReduceMax.axes-rank`, `Max.Y-shape`.
+`Max.X-type` (the element types), `ArgMax.Y-type`, `ReduceMax.axes-type`, `ReduceMax.axes-rank`, `Max.Y-shape`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sonnx.profile.definitions import (
     T,
     Tag,
     at,
+    covers,
     expand,
 )
 from sonnx.profile.profile_data import of_profile
@@ -36,7 +37,8 @@ class Signature(Struct, frozen=True, eq=False, dict=True):
 
     `inputs` and `outputs` are in the order of the node, `attributes` the parameters that are attributes, `values` those
     that are constant inputs; `absent` and `define` are evaluated in their order; `groups` name the tensors that must
-    share one element type, by type variable; `single` the element type of a variable that can have one only.
+    share one element type, by type variable; `single` the element type of a variable that can have one only; `typed`
+    names the tensors that each rule about listed element types constrains, by the name of the rule.
     """
 
     operator: str
@@ -50,6 +52,7 @@ class Signature(Struct, frozen=True, eq=False, dict=True):
     define: Mapping[str, Expression]
     groups: Mapping[str, tuple[str, ...]]
     single: Mapping[str, str]
+    typed: Mapping[str, tuple[str, ...]]
     one_type: tuple[tuple[str, ...], ...]
     rules: tuple[Rule, ...]
 
@@ -88,11 +91,11 @@ def signature(name: str, version: int, edition: str) -> Signature | None:
 
 def resolve(definition: OperatorDefinition, version: int, text: str, editions: Editions, edition: str) -> Signature:
     """The signature of an operator at a version, under a text of an edition."""
-    inputs = tuple(formal for formal in definition.inputs if _covers(formal, version))
-    outputs = tuple(output for output in definition.outputs if _covers(output, version))
-    parameters = [parameter for parameter in definition.parameters if _covers(parameter, version)]
+    inputs = tuple(formal for formal in definition.inputs if covers(formal, version))
+    outputs = tuple(output for output in definition.outputs if covers(output, version))
+    parameters = [parameter for parameter in definition.parameters if covers(parameter, version)]
     written = tuple(
-        rule for rule in definition.rules if _covers(rule, version) and active_condition(rule, text, editions)
+        rule for rule in definition.rules if covers(rule, version) and active_condition(rule, text, editions)
     )
     types = _allowed(definition, version, text, editions, edition)
     base = Signature(
@@ -113,15 +116,12 @@ def resolve(definition: OperatorDefinition, version: int, text: str, editions: E
         },
         groups=_groups((*inputs, *outputs), definition),
         single={variable: onnx[0] for variable, (onnx, _) in types.items() if len(onnx) == 1},
+        typed=_typed((*inputs, *outputs), definition),
         one_type=definition.one_type if text != "onnx" else (),
         rules=written,
     )
     computed = (*_chosen_types(base, definition), *_shapes(base))
     return replace(base, rules=(*_types(base, definition, types), *written, *computed))
-
-
-def _covers(each: Input | Output | Parameter | Rule, version: int) -> bool:
-    return each.since <= version and (each.before is None or version < each.before)
 
 
 def active_condition(rule: Rule, text: str, editions: Editions) -> Expression | None:
@@ -134,6 +134,15 @@ def _groups(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict
         variable: tuple(formal.name for formal in formals if formal.type == variable) for variable in definition.types
     }
     return {variable: members for variable, members in groups.items() if members}
+
+
+def _typed(formals: tuple[Formal, ...], definition: OperatorDefinition) -> dict[str, tuple[str, ...]]:
+    variables = {formal.name: formal.type for formal in formals}
+    listed = {
+        rule: tuple(name for name in alike if variables.get(name) in definition.types)
+        for rule, alike in definition.type_rules.items()
+    }
+    return {rule: names for rule, names in listed.items() if names}
 
 
 def _latest(values: Mapping[str, T], text: str, editions: Editions) -> T | None:
@@ -172,17 +181,19 @@ def _each(base: Signature, name: str, condition: str) -> str:
 def _types(
     base: Signature, definition: OperatorDefinition, allowed: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 ) -> Iterator[Rule]:
-    for variable, members in base.groups.items():
+    variables = {formal.name: formal.type for formal in base.formals}
+    for rule, members in base.typed.items():
+        variable = variables[members[0]]
         onnx, profile = allowed[variable]
         conditions = [
             parse(" and ".join(_each(base, name, f"?.type in {list(names)}") for name in members))
             for names in (profile, onnx)
         ]
         yield Rule(
-            slug=f"{base.operator}.{variable}-allowed",
+            slug=f"{base.operator}.{rule}",
             subject="node",
             kind="restriction" if profile != onnx else "validity",
-            statement=f"The element type {variable} of {base.operator}-{base.version} is one of {', '.join(profile)}.",
+            statement=f"The element type of {' and '.join(members)} is one of {', '.join(profile)}.",
             require=conditions[0],
             onnx=conditions[1],
             because="The operator is specified for these element types only.",
@@ -240,7 +251,7 @@ def _value_input(base: Signature, definition: OperatorDefinition, parameter: Par
     if parameter.list_since is not None and base.version < parameter.list_since:
         onnx = f"{tensor}.rank <= {rank}"
     if onnx and definition.specified is None:
-        demands = [("rank", onnx, "", f"has a rank of at most {rank}")]
+        demands = [("rank-limit", onnx, "", f"has a rank of at most {rank}")]
     else:
         demands = [("rank", exact, onnx, f"has rank {rank}")]
     if formal.type not in base.groups:

@@ -1,6 +1,6 @@
 """Properties in the words of a project: a TOML file with the box and what is required, or robustness at a point.
 
-input = ["x=[-1,1]"]                      # as sonnx bound --input
+input = ["x=[-1,1]"]                      # as sonnx bound --box
 
 [[require]]
 largest = 3                               # element 3 stays the largest
@@ -45,7 +45,7 @@ def property_of_toml(path: Path, model: Model, read: ReadArray) -> Property:
         raise BadInput(f"{path.name} has the keys input, a list of texts NAME=BOX, and require, a list of tables")
     texts, tables = document.get("input", []), document["require"]
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise BadInput(f"{path.name}: input is a list of texts NAME=BOX, as sonnx bound --input takes")
+        raise BadInput(f"{path.name}: input is a list of texts NAME=BOX, as sonnx bound --box takes")
     if not isinstance(tables, list):
         raise BadInput(f"{path.name}: require is a list of tables, each written [[require]]")
     size = elements_of(output_of(model))

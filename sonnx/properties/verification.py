@@ -10,6 +10,7 @@ from time import monotonic
 
 import numpy as np
 
+from sonnx.base.decoding import decoding
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
@@ -231,7 +232,8 @@ def _property(
     if len(content) > MAX_BYTES:
         raise UsageError(f"{shown} is not a property of at most {MAX_BYTES} bytes")
     if source.suffix == ".toml":
-        return property_of_toml(source, model, lambda text: _array(str(source.parent / text))), content
+        with decoding(source, "a property in TOML"):
+            return property_of_toml(source, model, lambda text: _array(str(source.parent / text))), content
     if source.suffix != ".vnnlib":
         raise UsageError(f"{shown} is not a .vnnlib or .toml file")
     try:
@@ -239,7 +241,8 @@ def _property(
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadInput(f"{shown}, line {line}: byte {error.start} of the file is not UTF-8") from None
-    return property_of_vnnlib(text, model, source.name, round_inputs=options.round_inputs), content
+    with decoding(source, "a property in VNN-LIB"):
+        return property_of_vnnlib(text, model, source.name, round_inputs=options.round_inputs), content
 
 
 def _array(path: str) -> Array:

@@ -30,7 +30,7 @@ def select(theorems: Sequence[Theorem], wanted: Sequence[str]) -> tuple[Theorem,
     """
     for name in wanted:
         if not any(_named(theorem, name) for theorem in theorems):
-            raise Unusable(f"unknown theorem {name!r}; `sonnx prove --list` lists the theorems")
+            raise Unusable(f"unknown theorem {name!r}; `sonnx theorems --list` lists the theorems")
     return tuple(theorem for theorem in theorems if not wanted or any(_named(theorem, name) for name in wanted))
 
 

@@ -1,4 +1,4 @@
-"""Results of a run of `sonnx prove`, kept as JSON, so that pages and evidence can state them without asking solvers.
+"""Results of a run of `sonnx theorems`, kept as JSON, so that pages and evidence can state them without asking solvers.
 
 One line for each theorem: its kind and status, the hash of its questions in SMT-LIB, the answers of the solvers, and
 which mutants were refuted.  An entry answers these questions and no others: it is stale if the theorem asks others, not

@@ -35,8 +35,6 @@ from sonnx.prover.output_presence import accepted_outputs, output_rules
 from sonnx.prover.smt_interpretation import SmtCondition
 from sonnx.prover.smt_values import Truth, bool_term, folding
 
-ALLOWED = "-allowed"
-"""The end of the names of rules that list the element types of a type variable."""
 _CALL = ("parameter", "input")
 """Subjects of the general rules about a call, not about one value; shapes are numbers for every `CallVariables`."""
 _TYPE_FUNCTIONS = {"all", "any", "given"}
@@ -134,7 +132,7 @@ class SignatureFamily:
     def implied_by(self, rule: Rule) -> tuple[str, ...]:
         """The rules it follows from: as its file states, or rules about types that leave nothing to demand."""
         stated = self._in_force(at(rule.implied_by, self.signature.version) or ())
-        if stated or not rule.name.endswith(ALLOWED):
+        if stated or rule.name not in self.signature.typed:
             return stated
         if self._types_of(rule) >= set(rules_of_edition(self.edition).edition.element_types):
             return ("element-type",)
@@ -145,7 +143,7 @@ class SignatureFamily:
         return set(strings(demand)) if demand else set()
 
     def _never_there(self, rule: Rule) -> tuple[str, ...]:
-        """The rules under which no value of a type variable is connected, if there are such rules."""
+        """The rules under which no value that a rule about types constrains is connected, if there are such rules."""
         outputs = {
             output.name: at(output.implied_by, self.signature.version) or () for output in self.signature.outputs
         }
@@ -153,14 +151,15 @@ class SignatureFamily:
         return tuple(dict.fromkeys(name for names in absences for name in names)) if all(absences) else ()
 
     def _members(self, rule: Rule) -> tuple[str, ...]:
-        return self.signature.groups.get(rule.name.removesuffix(ALLOWED), ())
+        return self.signature.typed.get(rule.name, ())
 
     def _of_one_type(self, rule: Rule) -> tuple[str, ...]:
         """An earlier rule about types, if both are about values that must have one type."""
         members = set(self._members(rule))
         for earlier in self.rules[: self.rules.index(rule)] if members else ():
             alike = set(self._members(earlier))
-            joined = any(members <= set(names) and alike & set(names) for names in self.signature.one_type)
+            one_type = (*self.signature.one_type, *self.signature.groups.values())
+            joined = any(members <= set(names) and alike & set(names) for names in one_type)
             if joined and self._types_of(earlier) <= self._types_of(rule):
                 return earlier.name, *(
                     slug.slug for slug, _ in rules_of_edition(self.edition).general_rules_about("group")

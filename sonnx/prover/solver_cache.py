@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
-from sonnx.base.files import whole_bytes
+from sonnx.base.files import whole_bytes, write_whole
 from sonnx.prover import solvers
 from sonnx.prover.results import SolverAnswer
 
@@ -61,11 +61,9 @@ class SolverCache:
         if self.folder is None or answer.result not in ("sat", "unsat"):
             return
         path = self._path(name)
-        part = path.with_suffix(f".{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(asdict(answer)))
-            part.replace(path)
+            write_whole(path, json.dumps(asdict(answer)))
         except OSError:
             return
 

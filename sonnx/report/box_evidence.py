@@ -95,7 +95,7 @@ class ShownByBox(Struct, frozen=True):
     """What a box of inputs shows."""
 
     inputs: tuple[str, ...]
-    """The box, as `sonnx bound --input` takes it."""
+    """The box, as `sonnx bound --box` takes it."""
     files: Mapping[str, str]
     """The SHA-256 of its files."""
     hypotheses: StatedHypotheses
@@ -145,7 +145,7 @@ def evidence(
         report: of the check.
         model: with numbers for its symbols.
         path: of the model file.
-        texts: the box, as `sonnx bound --input` takes it.
+        texts: the box, as `sonnx bound --box` takes it.
         folder: where its files stand; the working folder if None.
         hypotheses: about the implementations.
 

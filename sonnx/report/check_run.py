@@ -21,7 +21,9 @@ class CheckRun(Struct, frozen=True):
     """The exit code of the run."""
     accept_assumptions: bool = False
     """Whether assumptions on run-time values count as holding."""
-    forecast: Forecast | None = None
-    """What `sonnx fix` leaves of the model, where there is one and a dry run was asked for."""
+    new_only: bool = False
+    """Whether the code is that of the findings that the baseline does not have."""
     docs: str = ""
     """The address of a site with the pages of the rules, "" for no links."""
+    forecast: Forecast | None = None
+    """What `sonnx fix` leaves of the model, where there is one and a dry run was asked for."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.checker.report import ACCEPTED_LIKE, UNCHANGED, Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.checker.report_builder import edition_notes
 from sonnx.checker.verdicts import Verdict, Where
+from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.check_run import CheckRun
@@ -32,7 +34,9 @@ MORE_PLACES = 3
 """Further places shown for one rule; the JSON report has all."""
 TABLE_FROM = 3
 """Rules with findings from which a table stands before the findings."""
-LABEL_WIDTH = 18
+MAX_GONE = 10
+"""Findings of the baseline that are gone, each in a line."""
+LABEL_WIDTH = 14
 
 
 def render(run: CheckRun) -> str:
@@ -43,13 +47,15 @@ def render(run: CheckRun) -> str:
 def render_in(style: Style, run: CheckRun) -> str:
     """As `render`, with the colours and the width of a style."""
     if len(run.reports) + len(run.unreadable) == 1:
-        return render_full(run, style)
+        return render_full(run, style, complete=False)
     return "".join(f"{brief(report, style)}\n" for report in run.reports) + total_line(run)
 
 
-def render_full(run: CheckRun, style: Style = PLAIN) -> str:
-    """The whole report of each model, and a line of totals if there are several files."""
-    text = "\n".join(one_report(report, style, run.forecast) for report in run.reports)
+def render_full(run: CheckRun, style: Style = PLAIN, *, complete: bool = True) -> str:
+    """The report of each model, and a line of totals if there are several files; see `one_report`."""
+    text = "\n".join(
+        one_report(report, style, run.forecast, complete=complete, new_only=run.new_only) for report in run.reports
+    )
     return f"{text}\n{total_line(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
 
 
@@ -68,12 +74,24 @@ def brief(report: Report, style: Style = PLAIN) -> str:
     for (_, verdict), number in report.unlisted.items():
         counts[verdict] += number
     listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    listed += f"; {report.baseline.new} new" if report.baseline is not None else ""
     return _headline(report, style) + (f": {listed}" if listed else "")
 
 
-def one_report(report: Report, style: Style = PLAIN, forecast: Forecast | None = None) -> str:
-    """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed."""
-    groups = grouped(report.roots)
+def one_report(
+    report: Report,
+    style: Style = PLAIN,
+    forecast: Forecast | None = None,
+    *,
+    complete: bool = True,
+    new_only: bool = False,
+) -> str:
+    """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed.
+
+    If it is `complete`, with the notes on every model.  With `new_only` the findings are those that the baseline does
+    not have.
+    """
+    groups = grouped([each for each in report.roots if not new_only or each.state != UNCHANGED])
     failures = [finding for group in groups if group[0].verdict is Verdict.FAIL for finding in group]
     dry_run = None if forecast is None else forecast.forecast
     corrected = _correctable(failures, report.number_unlisted(Verdict.FAIL), dry_run) if failures else ""
@@ -81,7 +99,7 @@ def one_report(report: Report, style: Style = PLAIN, forecast: Forecast | None =
     for findings in groups:
         lines = _group(findings, report.rules[findings[0].rule], report, style)
         blocks.append("\n".join(lines))
-    blocks.append("\n".join(_summary(report, failures, corrected, style, forecast)))
+    blocks.append("\n".join(_summary(report, failures, corrected, style, forecast, complete=complete)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -100,6 +118,9 @@ def _overview(
     style: Style,
     dry_run: FixForecast | None,
 ) -> Iterator[str]:
+    since = report.baseline
+    if since is not None:
+        yield style.bold(f"  {since.new} new, {since.unchanged} unchanged, {len(since.gone)} gone since {since.file}")
     if failures:
         yield f"  {corrected}"
     outside = operators_outside(failures)
@@ -143,14 +164,12 @@ def _table(
 
 
 def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style) -> Iterator[str]:
+    """What is to be said of a rule, once, then the places of its findings."""
     first = findings[0]
-    yield style.bold(place(first.where))
-    parts = (style.verdict(first.verdict), style.bold(first.rule), show_tags(first.tags), first.actual)
-    yield style.wrapped("  " + "  ".join(filter(None, parts)), LABEL_WIDTH)
-    if first.operands:
-        yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in first.operands), style)
+    what = meaning(first, rule) if first.verdict is Verdict.FAIL else ""
+    parts = (style.verdict(first.verdict), style.bold(first.rule), what, show_tags(first.tags))
+    yield style.wrapped("  ".join(filter(None, parts)), LABEL_WIDTH)
     if first.verdict is Verdict.FAIL:
-        yield _line("meaning", meaning(first, rule), style)
         yield _line("requires", first.requires, style)
         yield _line("because", rule.because, style)
         if first.errata:
@@ -170,36 +189,47 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
-    yield from (style.wrapped(line, 11) for line in _others(first, findings[1:]))
+    yield from _places(sorted(findings, key=lambda finding: finding.state), report, style)
 
 
 def _line(label: str, text: str, style: Style) -> str:
-    return style.wrapped(f"        {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
+    return style.wrapped(f"    {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _others(first: Finding, others: Sequence[Finding]) -> Iterator[str]:
-    """The other places of a rule, equal results together."""
-    alike: dict[str, list[Where]] = {}
-    for finding in others:
-        alike.setdefault(finding.actual, []).append(finding.where)
+def _places(findings: Sequence[Finding], report: Report, style: Style) -> Iterator[str]:
+    """The places of a rule with what the model states there, those of equal results together."""
+    alike: dict[tuple[str, tuple[tuple[str, str], ...], str], list[Where]] = {}
+    for finding in findings:
+        alike.setdefault((finding.actual, finding.operands, finding.state), []).append(finding.where)
     shown = 0
-    for actual, places in list(alike.items())[:MORE_PLACES]:
-        shown += len(places)
-        more = len(places) - MORE_PLACES
-        lines = [*map(place, places[:MORE_PLACES]), *([f"and {more} more"] if more > 0 else [])]
-        if actual != first.actual:
-            lines[-1] += f": {actual}"
-        yield f"    also {lines[0]}"
-        yield from (f"         {line}" for line in lines[1:])
-    if shown < len(others):
-        yield f"    and {plural(len(others) - shown, 'more place')} (--format concise lists them)"
+    for (actual, operands, state), places in list(alike.items())[:MORE_PLACES]:
+        label = state or ("" if shown else "at")
+        listed = places[:MORE_PLACES]
+        shown += len(listed)
+        for number, where in enumerate(listed):
+            said = f": {actual}" if number == len(listed) - 1 and actual else ""
+            yield style.wrapped(f"    {style.dim(label.ljust(9))} {style.bold(place(where))}{said}", LABEL_WIDTH)
+            label = ""
+        if operands:
+            yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in operands), style)
+    unlisted = report.unlisted.get((findings[0].rule, findings[0].verdict), 0)
+    number = len(findings) + unlisted
+    if shown < number:
+        options = f"--limit findings={number} --format concise" if unlisted else "--format concise"
+        yield _line("", f"and {plural(number - shown, 'more place')} ({options} lists all)", style)
 
 
 # ------------------------------------------------------------------ after the findings
 
 
 def _summary(
-    report: Report, failures: Sequence[Finding], corrected: str, style: Style, forecast: Forecast | None
+    report: Report,
+    failures: Sequence[Finding],
+    corrected: str,
+    style: Style,
+    forecast: Forecast | None,
+    *,
+    complete: bool,
 ) -> Iterator[str]:
     coverage = report.coverage
     if failures:
@@ -217,7 +247,8 @@ def _summary(
     if outside:
         named = operators_outside(failures)
         yield style.wrapped(
-            f"{outside} of {plural(coverage.nodes, 'node')} use operators outside the profile"
+            f"{outside} of {plural(coverage.nodes, 'node')} {_agrees(outside, 'uses an operator', 'use operators')} "
+            "outside the profile"
             + (f": {named}" if named else ""), 2,
         )  # fmt: skip
     if coverage.nodes_not_checked:
@@ -225,11 +256,27 @@ def _summary(
     folded = len(report.findings) - len(report.roots)
     if folded:
         causes = sorted({finding.cause for finding in report.findings if finding.cause})
-        yield style.wrapped(f"{plural(folded, 'more result')} wait for {', '.join(causes)} and are not listed", 2)
+        yield style.wrapped(f"{plural(folded, 'more result waits', 'more results wait')} for {', '.join(causes)} and "
+            f"{_agrees(folded, 'is', 'are')} not listed", 2)  # fmt: skip
+    for gone in report.baseline.gone[:MAX_GONE] if report.baseline is not None else ():
+        yield style.wrapped(f"gone: {gone.verdict} {gone.rule}, {place(gone.where)}: {escape_once(gone.message)}", 6)
+    if report.baseline is not None and len(report.baseline.gone) > MAX_GONE:
+        yield f"gone: {len(report.baseline.gone) - MAX_GONE} more"
     for label, text in project_files(report):
         yield f"{label}: {text}"
-    for note in _folded(report.notes):
+    usual = () if complete else [note for note in report.notes if note in _on_every_model(report)]
+    for note in _folded([note for note in report.notes if note not in usual]):
         yield style.dim(style.wrapped(f"note: {note}", 6))
+    if usual:
+        yield style.dim(f"{plural(len(usual), 'note')} on every model under this edition: --full")
+
+
+def _agrees(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many
+
+
+def _on_every_model(report: Report) -> Sequence[str]:
+    return tuple(edition_notes(catalogue.edition_named(report.edition)))
 
 
 def _folded(notes: Sequence[str]) -> Iterator[str]:
@@ -250,4 +297,4 @@ def total_line(run: CheckRun) -> str:
     words += [reason_without_verdict(sentence).word for sentence in run.unreadable.values()]
     order = (*Verdict, *(reason.word for reason in NoVerdict))
     numbers = [f"{words.count(word)} {word}" for word in order if word in words]
-    return f"{len(words)} files: {', '.join(numbers)}\n"
+    return f"{plural(len(words), 'file')}: {', '.join(numbers)}\n"

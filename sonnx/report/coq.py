@@ -14,6 +14,7 @@ from sonnx.proofs import coq_questions
 from sonnx.report.coq_editions import EDITIONS, edition_lines
 from sonnx.report.coq_format import FORMAT, format_lines
 from sonnx.report.coq_rules import edition_signatures, rule_terms
+from sonnx.report.coq_schemas import SCHEMAS, schema_lines
 
 RULES = "rules.v"
 HEAD = """\
@@ -47,5 +48,7 @@ def files(name: str | None = None) -> dict[str, str]:
     entries = ";\n".join(f"  ({text(key)}, [{'; '.join(names)}])" for key, names in rules_of_calls.items())
     text_of_rules = f"{HEAD}{definitions}\nDefinition catalogue : list (string * list rule) := [\n{entries}\n].\n"
     lines = "".join(f"{line}\n" for edition in editions for line in edition_lines(edition, different.__getitem__))
-    exported = {RULES: text_of_rules, EDITIONS: lines, FORMAT: "".join(f"{line}\n" for line in format_lines())}
+    tables = {FORMAT: format_lines(), SCHEMAS: schema_lines()}
+    exported = {RULES: text_of_rules, EDITIONS: lines}
+    exported |= {file: "".join(f"{line}\n" for line in listed) for file, listed in tables.items()}
     return exported | ({coq_questions.QUESTIONS: coq_questions.file()} if name is None else {})

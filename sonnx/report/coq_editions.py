@@ -17,7 +17,7 @@ from sonnx.profile.signature import Signature, active_condition, signature
 from sonnx.report.coq_rules import rule_term
 
 EDITIONS = "editions.txt"
-SUBJECTS = ("value", "group", "parameter", "input")
+SUBJECTS = ("value", "group", "parameter", "input", "operand")
 """The subjects of the general rules, in the order of the line of an edition."""
 
 
@@ -83,6 +83,7 @@ def _signature(edition: str, described: OperatorDefinition, called: Signature, n
         _listed(f"({text(variable)} {text(element)})" for variable, element in called.single.items()),
         _flag(version in described.refused),
         _listed(map(str, at(described.output_counts, version) or ())),
+        _texts(at(described.kinds, version) or ()),
         _listed(
             _profile_rule(naming(rule_term(called, rule, demand)), rule, called.define)
             for rule in called.rules
@@ -120,8 +121,8 @@ def _general(rule: Rule, demand: Expression) -> str:
 
 
 def _profile_rule(rule: str, stated: Rule, define: Mapping[str, Expression]) -> str:
-    flags = f"{_flag(stated.kind == 'validity')} {_flag(_leaves_values(stated))}"
-    return f"({rule} {flags} {_optional(stated.onnx, define)})"
+    flags = stated.kind == "validity", _leaves_values(stated), stated.kind == "error-condition"
+    return f"({rule} {' '.join(map(_flag, flags))} {_optional(stated.onnx, define)})"
 
 
 def _optional(expression: Expression | None, define: Mapping[str, Expression]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import NotExecutable, UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.deviations import RULES
@@ -31,6 +31,7 @@ from sonnx.profile.index import (
     rules_by_slug,
     rules_in_force,
 )
+from sonnx.profile.requirement_identifiers import withdrawal
 from sonnx.profile.rewrites import OUTSIDE, operator_titles, rewrite_titles
 from sonnx.profile.signature import active_condition, every_rule, signature
 from sonnx.report.theorem_explanation import theorem_facts, theorem_named
@@ -106,6 +107,8 @@ def explanation(name: str) -> Explanation:
         return Explanation(name, theorem=theorem)
     if not any(statuses.values()):
         hint = did_you_mean(name, {*names_of_rules(), *catalogue.errata(), *catalogue.operators_outside()})
+        if sentence := withdrawal(name):
+            raise UsageError(sentence)
         raise UsageError(f"nothing is named {name!r}{hint or '; `sonnx rules` lists rules, tags and operators'}")
     unwritten = ", ".join(f"{status} in {edition}" for edition, status in statuses.items() if status)
     return Explanation(name, unwritten=unwritten)
@@ -206,6 +209,7 @@ def _outside(name: str) -> Iterator[str]:
     yield from ("", *_wrapped("near", near or "no operator of the profile"))
     titles = "; ".join(operator_titles(name))
     yield from _wrapped("sonnx fix", titles or "has no rewrite for it")
+    yield from _value_facts(name)
     yield from _wrapped("more", f"sonnx explain {OUTSIDE}; sonnx rules lists the operators of the profile")
 
 
@@ -276,12 +280,10 @@ def _variants(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _older(rule: Rule, described: OperatorDefinition) -> Iterator[tuple[str, str]]:
-    """The statements of a derived rule before the versions of the operator that changed it.
-
-    The statement about an element type names its version, so it is left out.
-    """
+    """The statements of a derived rule before the versions of the operator that changed it, but for listed types."""
     default, later, last = catalogue.editions().default, 0, (rule.statement, rule.kind)
-    for version in sorted(described.versions, reverse=True) if not rule.slug.endswith("-allowed") else ():
+    typed = described.type_rules
+    for version in sorted(described.versions, reverse=True) if rule.name not in typed else ():
         candidate = signature(described.name, version, default)
         for older in [each for each in candidate.rules if each.slug == rule.slug] if candidate else ():
             if (older.statement, older.kind) != last:
@@ -358,13 +360,28 @@ def _operator(described: OperatorDefinition) -> str:
                 f"{stated.formula}  ({stated.place}: {why}; theorem {stated.theorem})",
             )
             lines += _wrapped("", f"sonnx bound: {stated.ours}", 12) if stated.ours else []
-    lines += ["  rules", *_table(every_rule(described))]
+    lines += ["  rules", *_table(every_rule(described)), *_value_facts(described.name)]
     errata = list(_errata_of(described))
     if errata:
         lines.append("  errata: sonnx explain NAME has the whole text")
         for name in errata:
             lines += _wrapped("", f"{name}: {catalogue.errata()[name].defect}", 4)
     return "\n".join(lines)
+
+
+def _value_facts(name: str) -> Iterator[str]:
+    """What run, bound, equivalent, fix and suite know of an operator."""
+    from sonnx.operators import facts_in_words, operator_facts  # they load numpy
+
+    try:
+        operator = operator_facts(name)
+    except NotExecutable as error:  # without the package of exact values
+        yield from _wrapped("values", str(error))
+        return
+    yield f"  values: what is known of them ({facts_in_words.source_of(operator)})"
+    for fact in facts_in_words.facts_in_words(operator):
+        value = f" ({fact.value})" if fact.value else ""
+        yield from _wrapped("", f"{fact.name}{value}: {fact.meaning}", 4)
 
 
 def _errata_of(described: OperatorDefinition) -> Iterator[str]:

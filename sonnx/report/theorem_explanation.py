@@ -43,4 +43,4 @@ def theorem_facts(theorem: Theorem) -> Iterator[tuple[str, str]]:
             "asked" if not obligation.computed else "computed",
             f"{obligation.name}{f': {obligation.computed}' if obligation.computed else ''}",
         )
-    yield "repeat", f"sonnx prove --select {theorem.id} --solver all"
+    yield "repeat", f"sonnx theorems --select {theorem.id} --solver all"

@@ -28,7 +28,7 @@ MAX_LISTED = 24
 
 
 class TheoremReport(Rendered, Struct, frozen=True):
-    """The results of theorems: sonnx prove --format json."""
+    """The results of theorems: sonnx theorems --format json."""
 
     results: tuple[TheoremResult, ...] = field(name="theorems")
     """Every theorem that was asked."""
@@ -69,9 +69,9 @@ class TheoremReport(Rendered, Struct, frozen=True):
         surprises = plural(wrong, "unexpected result") if wrong else "no unexpected results"
         witnesses = [outcome.theorem.id for outcome in self.results if outcome.expected and outcome.status == "found"]
         listed = {"refuted", "found"} if len(witnesses) <= MAX_LISTED else {"refuted"}
-        more = f"of {len(witnesses)} witnesses: sonnx prove --select {', '.join(witnesses[:1])}"
+        more = f"of {len(witnesses)} witnesses: sonnx theorems --select {', '.join(witnesses[:1])}"
         return Document(
-            command="prove",
+            command="theorems",
             title="theorems about the profile",
             subject=f"{plural(len(topics), 'topic')}: {', '.join(topics)}",
             headline=f"{counts}; {surprises}",

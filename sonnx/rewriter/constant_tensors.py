@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from sonnx.executor.array_sizes import is_possible
 from sonnx.model.ir import WIDTH, SparseTensor, Tensor
 from sonnx.model.reader import element_names
-from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, lowest
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, has_array, lowest
 from sonnx.numerics.packing import packed
 from sonnx.numerics.small_floats import EXPONENTS
 
@@ -37,9 +38,14 @@ def from_numbers(name: str, element: str, numbers: Any, dims: Sequence[int] = ()
     None where the type is unknown or does not have 0, and for more bytes than a file can hold.
     """
     dtype = ELEMENTS.get(element)
-    if dtype is None or dtype == TEXT or element == EXPONENTS or prod(dims) * dtype.itemsize > MAX_CONSTANT_BYTES:
+    if dtype is None or dtype == TEXT or element == EXPONENTS or not _is_possible(dims, dtype):
         return None
     return from_array(name, np.broadcast_to(np.array(numbers, dtype), tuple(dims)))
+
+
+def _is_possible(dims: Sequence[int], kind: np.dtype[Any]) -> bool:
+    """Whether there is an array of this shape, also as the result of broadcasting, and a file can hold it."""
+    return is_possible(dims) and has_array(dims, kind) and prod(dims) * kind.itemsize <= MAX_CONSTANT_BYTES
 
 
 def from_bytes(name: str, element: str | None, dims: Sequence[int], data: bytes) -> Tensor:
@@ -77,9 +83,11 @@ def undecoded(tensor: Tensor) -> Array | None:
     width = WIDTH.get(tensor.element or "", 0)
     if tensor.data is None or width < 1 or tensor.segment or tensor.misfit is not None:
         return None
-    values = np.frombuffer(tensor.data, f"V{int(width)}")
-    if min(tensor.dims, default=0) < 0 or values.size != int(np.prod(tensor.dims, dtype=object)):
+    kind = np.dtype(f"V{int(width)}")
+    wanted = prod(tensor.dims) * kind.itemsize
+    if min(tensor.dims, default=0) < 0 or not has_array(tensor.dims, kind) or len(tensor.data) != wanted:
         return None
+    values = np.frombuffer(tensor.data, kind)
     return values.reshape(tensor.dims)
 
 
@@ -94,7 +102,7 @@ def decoded(tensor: Tensor) -> Array | None:
 def broadcast(tensor: Tensor, name: str, dims: Sequence[int]) -> Tensor | None:
     """The constant repeated to a shape it broadcasts to, None where its bytes cannot be moved."""
     values = undecoded(tensor)
-    if values is None or int(np.prod(dims, dtype=object)) * values.itemsize > MAX_CONSTANT_BYTES:
+    if values is None or not _is_possible(dims, values.dtype):
         return None
     return from_bytes(name, tensor.element, dims, np.broadcast_to(values, tuple(dims)).tobytes())
 

@@ -160,7 +160,7 @@ def _rewrite(applied: Sequence[AppliedRewrite], shown: int | None) -> Iterator[s
     rules = sorted({rule for rewrite in applied for rule in rewrite.rules})
     yield f"{applied[0].title} ({len(applied)})" + (f", for {', '.join(rules)}" if rules else "")
     if applied[0].theorem:
-        yield f"  values unchanged by theorem {applied[0].theorem}: sonnx prove --select {applied[0].theorem}"
+        yield f"  values unchanged by theorem {applied[0].theorem}: sonnx theorems --select {applied[0].theorem}"
     notes = sorted({rewrite.changes for rewrite in applied} - {""})
     yield from (f"  note: {escape(changes)}" for changes in notes[:shown])
     for applied_rewrite in applied[:shown]:

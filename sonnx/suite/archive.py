@@ -19,7 +19,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Struct, json
 
-from sonnx.base.errors import NOT_JSON, BadInput
+from sonnx.base.decoding import decoding
+from sonnx.base.errors import BadInput
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import regular_bytes, sha256, whole_bytes
 from sonnx.base.reported import HIDDEN, Result, json_text, reported
@@ -175,7 +176,7 @@ class Suite(Result, frozen=True, kw_only=True):
         return Conditions(edition=self.edition, hypotheses=self.hypotheses)
 
 
-class Stored(Struct, frozen=True):
+class StoredCase(Struct, frozen=True):
     """A case with its files."""
 
     case: Case
@@ -208,7 +209,7 @@ def tensor_file(name: str, array: Array) -> bytes:
     return write_tensor(name, NAMES[array.dtype], array.shape, values)
 
 
-def archive_of(cases: Iterable[Stored]) -> bytes:
+def archive_of(cases: Iterable[StoredCase]) -> bytes:
     """The archive of cases."""
     bytes_io = io.BytesIO()
     with zipfile.ZipFile(bytes_io, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -227,42 +228,35 @@ def read_suite(folder: Path) -> Suite:
         BadInput: it is not there, or is of another form or format.
     """
     path = folder / "suite.json"
-    try:
+    if not path.exists():
+        reason = ", but a file" if folder.is_file() else ": it has no suite.json"
+        raise BadInput(f"{quote(str(folder))} is not the folder of a suite{reason}")
+    with decoding(path, "the description of a suite"):
         data = json.decode(whole_bytes(path, MAX_ARCHIVE))
         if not isinstance(data, dict) or data.get("format") != 1:
             raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
-    except NotADirectoryError:
-        raise BadInput(f"{quote(str(folder))} is not the folder of a suite, but a file") from None
-    except FileNotFoundError:
-        raise BadInput(f"{quote(str(folder))} is not the folder of a suite: it has no suite.json") from None
-    except NOT_JSON as error:
-        raise BadInput(f"{quote(str(path))} is not the description of a suite: {error}") from None
 
 
-def read_cases(suite: Suite, operator: str) -> Iterator[Stored | str]:
+def read_cases(suite: Suite, operator: str) -> Iterator[StoredCase | str]:
     """The cases of an operator; a sentence in place of each that is incomplete or changed."""
     path = Path(suite.folder) / f"{operator}.zip"
     try:
-        data = regular_bytes(path, MAX_ARCHIVE)
-        changed = sha256(data) != suite.archives.get(path.name)
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_ARCHIVE:
-                yield f"{path.name} has files of more than {MAX_ARCHIVE} bytes in all"
-                return
-            names: dict[str, list[str]] = {}
-            for name in archive.namelist():
-                names.setdefault(name.partition("/")[0], []).append(name)
-            for folder, files in names.items():
-                yield _checked(folder, {name.partition("/")[2]: archive.read(name) for name in files})
-    except FileNotFoundError:
-        yield f"{path.name} is missing"
+        with decoding(path.name, "an archive of cases"):
+            data = regular_bytes(path, MAX_ARCHIVE)
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                if sum(entry.file_size for entry in archive.infolist()) > MAX_ARCHIVE:
+                    yield f"{path.name} has files of more than {MAX_ARCHIVE} bytes in all"
+                    return
+                names: dict[str, list[str]] = {}
+                for name in archive.namelist():
+                    names.setdefault(name.partition("/")[0], []).append(name)
+                for folder, files in names.items():
+                    yield _checked(folder, {name.partition("/")[2]: archive.read(name) for name in files})
+    except BadInput as reason:
+        yield str(reason) if path.exists() else f"{path.name} is missing"
         return
-    except (OSError, BadInput, zipfile.BadZipFile, NotImplementedError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        yield f"{path.name} cannot be read: {reason}"
-        return
-    if changed:
+    if sha256(data) != suite.archives.get(path.name):
         yield f"{path.name} is not the archive that suite.json describes"
 
 
@@ -287,35 +281,36 @@ def require_whole(suite: Suite, operators: Sequence[str]) -> None:
 
 def _other_than_declared(suite: Suite, operator: str) -> Iterator[str]:
     """What is wrong with the archive of an operator, as sentences."""
-    found: Counter[tuple[int, str, str]] = Counter()
+    counted: Counter[tuple[int, str, str]] = Counter()
     for stored in read_cases(suite, operator):
         if isinstance(stored, str):
             yield stored
         else:
             case = stored.case
-            found[case.version, case.edition, "cases that break a rule" if case.broken else "conforming cases"] += 1
-            found[case.version, case.edition, "data sets"] += len(case.sets)
+            counted[case.version, case.edition, "cases that break a rule" if case.broken else "conforming cases"] += 1
+            counted[case.version, case.edition, "data sets"] += len(case.sets)
     declared: Counter[tuple[int, str, str]] = Counter()
     for part in suite.parts:
         if part.operator == operator:
             numbers = (part.negative, part.positive, part.sets)
             for what, number in zip(("cases that break a rule", "conforming cases", "data sets"), numbers, strict=True):
                 declared[part.version, part.edition, what] += number
-    for key in [*dict.fromkeys([*declared, *found])]:
-        if declared[key] != found[key]:
+    for key in [*dict.fromkeys([*declared, *counted])]:
+        if declared[key] != counted[key]:
             version, edition, what = key
             name = f"{operator}-{version} of {edition}"
-            yield f"{name} has {found[key]} {what}, suite.json declares {declared[key]}"
+            yield f"{name} has {counted[key]} {what}, suite.json declares {declared[key]}"
 
 
-def _checked(folder: str, files: dict[str, bytes]) -> Stored | str:
+def _checked(folder: str, files: dict[str, bytes]) -> StoredCase | str:
     if "case.json" not in files:
         return f"{folder}: case.json is missing"
     try:
-        case = json.decode(files.pop("case.json"), type=Case)
-    except NOT_JSON as error:
-        return f"{folder}: case.json is not the description of a case: {error}"
+        with decoding(f"{folder}/case.json", "the description of a case"):
+            case = json.decode(files.pop("case.json"), type=Case)
+    except BadInput as reason:
+        return str(reason)
     if case.id != folder or files.keys() != case.digests.keys():
         return f"{folder}: the files are not those that case.json lists"
     wrong = [name for name, content in files.items() if sha256(content) != case.digests[name]]
-    return f"{folder}: {wrong[0]} was changed" if wrong else Stored(case, files)
+    return f"{folder}: {wrong[0]} was changed" if wrong else StoredCase(case, files)

@@ -30,10 +30,10 @@ _FLIPPED = {z3.Z3_OP_LE: z3.Z3_OP_GE, z3.Z3_OP_GE: z3.Z3_OP_LE, z3.Z3_OP_LT: z3.
 
 
 _SURE: dict[int, Callable[[Interval, Interval], bool | None]] = {
-    z3.Z3_OP_LE: lambda one, other: True if one[1] <= other[0] else False if one[0] > other[1] else None,
-    z3.Z3_OP_LT: lambda one, other: True if one[1] < other[0] else False if one[0] >= other[1] else None,
-    z3.Z3_OP_GE: lambda one, other: True if one[0] >= other[1] else False if one[1] < other[0] else None,
-    z3.Z3_OP_GT: lambda one, other: True if one[0] > other[1] else False if one[1] <= other[0] else None,
+    z3.Z3_OP_LE: lambda left, right: True if left[1] <= right[0] else False if left[0] > right[1] else None,
+    z3.Z3_OP_LT: lambda left, right: True if left[1] < right[0] else False if left[0] >= right[1] else None,
+    z3.Z3_OP_GE: lambda left, right: True if left[0] >= right[1] else False if left[1] < right[0] else None,
+    z3.Z3_OP_GT: lambda left, right: True if left[0] > right[1] else False if left[1] <= right[0] else None,
 }
 """What the intervals of two sides say about their order; None if nothing."""
 
@@ -50,7 +50,7 @@ class Bits(NamedTuple):
 
 
 def as_bits(conditions: Sequence[z3.BoolRef], terms: Sequence[z3.BoolRef]) -> Bits:
-    """The same question about signed bit-vectors of the same names.
+    """The question about signed bit-vectors with the names of the integers.
 
     The quotient and the remainder of a division by zero, which no rule reads, are any numbers.
 
@@ -80,7 +80,7 @@ def divides(conditions: Sequence[z3.BoolRef]) -> bool:
 
 
 def signed(value: z3.ExprRef) -> z3.ExprRef:
-    """A bit-vector of a model as an integer; any other value as it is."""
+    """A value of the solver's model: a bit-vector as an integer, any other value unchanged."""
     return z3.IntVal(value.as_signed_long()) if z3.is_bv_value(value) else value
 
 
@@ -95,7 +95,7 @@ class _Intervals:
         self.largest = 1
 
     def visit(self, term: z3.ExprRef) -> None:
-        """Take in a condition or number that is translated, and what is below it."""
+        """Count a condition or number that will be translated, with all terms in it, for `largest`."""
         if term.get_id() in self.visited or self.decided(term) is not None:
             return
         self.visited.add(term.get_id())
@@ -113,16 +113,16 @@ class _Intervals:
         kind, parts = term.decl().kind(), term.children()
         if kind not in _SURE or len(parts) != 2 or not all(map(z3.is_arith, parts)):
             return None
-        one, other = map(self.of, parts)
+        left, right = map(self.of, parts)
         # The bounds of a variable are decided too: `_Translation.facts` states its interval.
-        return _SURE[kind](one, other)
+        return _SURE[kind](left, right)
 
     def of(self, term: z3.ExprRef) -> Interval:
         """The interval of a term."""
-        found = self.known.get(term.get_id())
-        if found is None:
-            found = self.known[term.get_id()] = self._computed(term)
-        return found
+        interval = self.known.get(term.get_id())
+        if interval is None:
+            interval = self.known[term.get_id()] = self._computed(term)
+        return interval
 
     def _computed(self, term: z3.ExprRef) -> Interval:
         if z3.is_int_value(term):
@@ -144,7 +144,9 @@ class _Intervals:
             case z3.Z3_OP_ADD:
                 return sum(row[0] for row in inner), sum(row[1] for row in inner)
             case z3.Z3_OP_SUB:
-                return reduce(lambda one, other: (one[0] - other[1], one[1] - other[0]), inner)
+                return reduce(
+                    lambda minuend, subtrahend: (minuend[0] - subtrahend[1], minuend[1] - subtrahend[0]), inner
+                )
             case z3.Z3_OP_UMINUS:
                 return -inner[0][1], -inner[0][0]
             case z3.Z3_OP_MUL:
@@ -156,8 +158,8 @@ class _Intervals:
                 raise Unbounded(term.decl().name())
 
 
-def _product(one: Interval, other: Interval) -> Interval:
-    ends = [left * right for left in one for right in other]
+def _product(left: Interval, right: Interval) -> Interval:
+    ends = [left_end * right_end for left_end in left for right_end in right]
     return min(ends), max(ends)
 
 
@@ -170,20 +172,21 @@ def _division(divided: Interval, divisor: Interval) -> tuple[Interval, Interval]
 
 def _stated(conditions: Sequence[z3.BoolRef]) -> dict[str, tuple[int | None, int | None]]:
     """The ends of variables that conditions of the form `variable <= number` state."""
-    found: dict[str, tuple[int | None, int | None]] = {}
+    ends: dict[str, tuple[int | None, int | None]] = {}
     for name, kind, number in _bounds(conditions):
-        least, most = found.get(name, (None, None))
+        least, most = ends.get(name, (None, None))
         if kind in (z3.Z3_OP_GE, z3.Z3_OP_GT, z3.Z3_OP_EQ):
             at_least = number + (kind == z3.Z3_OP_GT)
             least = at_least if least is None else max(least, at_least)
         if kind in (z3.Z3_OP_LE, z3.Z3_OP_LT, z3.Z3_OP_EQ):
             at_most = number - (kind == z3.Z3_OP_LT)
             most = at_most if most is None else min(most, at_most)
-        found[name] = least, most
-    return found
+        ends[name] = least, most
+    return ends
 
 
 def _bounds(conditions: Sequence[z3.BoolRef]) -> Iterator[tuple[str, int, int]]:
+    """The comparisons of a variable with a number, as name, kind and number; the variable is on the left side."""
     for condition in conditions:
         if z3.is_and(condition):
             yield from _bounds(condition.children())
@@ -197,6 +200,8 @@ def _bounds(conditions: Sequence[z3.BoolRef]) -> Iterator[tuple[str, int, int]]:
 
 
 class _Translation:
+    """Translates terms of integers into terms of bit-vectors of one width."""
+
     def __init__(self, intervals: _Intervals) -> None:
         self.intervals = intervals
         self.width = intervals.largest.bit_length() + 1
@@ -216,11 +221,11 @@ class _Translation:
         return [*ends, *self.defined]
 
     def truth(self, term: z3.ExprRef) -> z3.BoolRef:
-        """A condition."""
-        found = self.truths.get(term.get_id())
-        if found is None:
-            found = self.truths[term.get_id()] = self._condition(term)
-        return found
+        """The condition about bit-vectors that a condition about integers becomes."""
+        translated = self.truths.get(term.get_id())
+        if translated is None:
+            translated = self.truths[term.get_id()] = self._condition(term)
+        return translated
 
     def _condition(self, term: z3.ExprRef) -> z3.BoolRef:
         parts, decided = term.children(), self.intervals.decided(term)
@@ -235,11 +240,11 @@ class _Translation:
         return term.decl()(*map(self.truth, parts)) if parts else term
 
     def number(self, term: z3.ExprRef) -> z3.BitVecRef:
-        """An integer."""
-        found = self.numbers.get(term.get_id())
-        if found is None:
-            found = self.numbers[term.get_id()] = self._integer(term)
-        return found
+        """The bit-vector that an integer becomes."""
+        translated = self.numbers.get(term.get_id())
+        if translated is None:
+            translated = self.numbers[term.get_id()] = self._integer(term)
+        return translated
 
     def _integer(self, term: z3.ExprRef) -> z3.BitVecRef:
         if z3.is_int_value(term):
@@ -252,13 +257,13 @@ class _Translation:
         inner = [self.number(part) for part in parts]
         match kind:
             case z3.Z3_OP_ADD:
-                return reduce(lambda one, other: one + other, inner)
+                return reduce(lambda total, summand: total + summand, inner)
             case z3.Z3_OP_SUB:
-                return reduce(lambda one, other: one - other, inner)
+                return reduce(lambda minuend, subtrahend: minuend - subtrahend, inner)
             case z3.Z3_OP_UMINUS:
                 return -inner[0]
             case z3.Z3_OP_MUL:
-                return reduce(lambda one, other: one * other, inner)
+                return reduce(lambda product, factor: product * factor, inner)
             case _:
                 return self._divided(parts, *inner)[kind == z3.Z3_OP_MOD]
 

@@ -39,7 +39,7 @@ from sonnx.suite.archive import (
     DataSet,
     Excluded,
     Part,
-    Stored,
+    StoredCase,
     Suite,
     archive_of,
     tensor_file,
@@ -110,16 +110,16 @@ def chosen_operators(options: MakeOptions) -> Sequence[OperatorDefinition]:
 
 
 def operator_suite(described: OperatorDefinition, options: MakeOptions) -> OperatorSuite:
-    """What the suite says about the versions of one operator, and their cases."""
+    """The part of a suite about one operator: its versions, or the newest one, and their cases."""
     edition, hypotheses = edition_named(options.edition).name, hypotheses_named(options.hypotheses)
     parts: list[Part] = []
-    stored: list[Stored] = []
+    stored_cases: list[StoredCase] = []
     for family in _families(described, edition, options.every_version):
         options.progress(f"{family.label}")
         part, cases_of_part = part_of(family, hypotheses, options.pairs)
         parts.append(part)
-        stored += cases_of_part
-    return OperatorSuite(tuple(parts), archive_of(stored))
+        stored_cases += cases_of_part
+    return OperatorSuite(tuple(parts), archive_of(stored_cases))
 
 
 def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:
@@ -128,19 +128,19 @@ def _families(described: OperatorDefinition, edition: str, every: bool) -> Itera
         yield SignatureFamily(described, signature, edition, ((signature.version, edition),))
 
 
-def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[Stored]]:
+def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[StoredCase]]:
     """The cases of one version of an operator in one edition, and what the suite says about them."""
     coverage = structures(family, pairs)
     excluded: Counter[tuple[str, str]] = Counter()
-    stored: list[Stored] = []
+    stored_cases: list[StoredCase] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
     for structure in (*coverage.positive, *coverage.negative):
         for model in _forms(structure):
-            name = f"{start}-{len(stored):04}"
-            case_files = _stored(name, len(stored), structure, model, coverage, hypotheses, excluded)
-            if case_files is not None:
-                stored.append(case_files)
-    sets = [members for each in stored for members in each.case.sets]
+            name = f"{start}-{len(stored_cases):04}"
+            stored_case = _stored(name, len(stored_cases), structure, model, coverage, hypotheses, excluded)
+            if stored_case is not None:
+                stored_cases.append(stored_case)
+    sets = [members for stored in stored_cases for members in stored.case.sets]
     part = Part(
         operator=family.signature.operator, version=family.signature.version, edition=family.edition,
         classes=tuple(ClassAnswer(class_.name, class_.rule, class_.answer) for class_ in coverage.classes),  # type: ignore[arg-type]
@@ -148,12 +148,13 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
             None if coverage.pairs is None
             else CoveredPairs(coverage.pairs.covered, coverage.pairs.unsatisfiable, coverage.pairs.unknown)
         ),
-        unbroken=dict(coverage.unbroken), labels=_matrix(family, stored),
+        unbroken=dict(coverage.unbroken), labels=_matrix(family, stored_cases),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
-        positive=sum(not each.case.broken for each in stored), negative=sum(bool(each.case.broken) for each in stored),
+        positive=sum(not stored.case.broken for stored in stored_cases),
+        negative=sum(bool(stored.case.broken) for stored in stored_cases),
         sets=len(sets), without_bound=sum(members.outputs.count(UNBOUNDED) for members in sets),
     )  # fmt: skip
-    return part, stored
+    return part, stored_cases
 
 
 def _forms(structure: Structure) -> Iterator[Model]:
@@ -224,7 +225,7 @@ def _stored(
     coverage: Structures,
     hypotheses: Hypotheses,
     excluded: Counter[tuple[str, str]],
-) -> Stored | None:
+) -> StoredCase | None:
     """A case with its files; None where no data set has a value, which is counted."""
     files = {"model.onnx": write(model)}
     sets: list[DataSet] = []
@@ -250,7 +251,7 @@ def _stored(
         invalid=structure.invalid, sets=tuple(sets),
         digests={path: sha256(content) for path, content in sorted(files.items())},
     )  # fmt: skip
-    return Stored(case, files)
+    return StoredCase(case, files)
 
 
 def _data(
@@ -313,7 +314,7 @@ def _classes_of_numbers(own: Mapping[str, Array]) -> Iterator[ClassCase]:
 
 
 def _next(ordinary: Array, values: Array, end: float) -> Array:
-    """The values themselves, or of floats the next ones in the direction of an end."""
+    """The values; of floats the neighbour of each towards `end`, an infinity, unless it is 0."""
     stays = not end or format_of(values.dtype) is None
     return values.copy() if stays else np.asarray(np.nextafter(values, values.dtype.type(end)))
 
@@ -355,7 +356,7 @@ def _add(
     outputs: Sequence[Array],
     expected: Sequence[Expected],
 ) -> None:
-    """The files of a data set."""
+    """Add the files of a data set to the files of its case."""
     folder = f"test_data_set_{number}"
     for place, (name, array) in enumerate(inputs.items()):
         files[f"{folder}/input_{place}.pb"] = tensor_file(name, array)
@@ -370,9 +371,10 @@ def _labels(tags: Iterable[Tag]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{tag.label}@{tag.text}" for tag in tags))
 
 
-def _matrix(family: SignatureFamily, stored: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
+def _matrix(family: SignatureFamily, stored_cases: Sequence[StoredCase]) -> dict[str, tuple[str, ...]]:
     """Every label of the operator and its rules, with the cases that test it."""
     tags = [*family.described.tags, *(tag for rule in family.rules for tag in rule.tags)]
     return {
-        label: tuple(each.case.id for each in stored if label in each.case.labels) for label in sorted(_labels(tags))
+        label: tuple(stored.case.id for stored in stored_cases if label in stored.case.labels)
+        for label in sorted(_labels(tags))
     }

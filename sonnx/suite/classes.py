@@ -64,8 +64,8 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
         if tensor.formal in outputs:
             for axis, extent in enumerate(extents_of(family, name)):
                 for number in EXTENTS[:2]:
-                    wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
-                    yield Literal(f"{name} has extent {number} on axis {axis}", "", wide)
+                    has_extent = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
+                    yield Literal(f"{name} has extent {number} on axis {axis}", "", has_extent)
             continue
         for code, element in enumerate(ELEMENT_TYPES):
             typed = z3.And(there, z3.Int(f"{name}.type") == code)
@@ -75,8 +75,8 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
             yield Literal(f"{name} has rank {rank}", "", z3.And(there, z3.Int(f"{name}.rank") == rank))
         for axis, extent in enumerate(extents):
             for number in EXTENTS:
-                wide = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
-                yield Literal(f"{name} has extent {number} on axis {axis}", "", wide)
+                has_extent = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
+                yield Literal(f"{name} has extent {number} on axis {axis}", "", has_extent)
     for operand in family.signature.inputs:
         if operand.variadic:
             for count in range(family.bounds.count + 1):
@@ -138,14 +138,16 @@ def _parameters(family: SignatureFamily) -> Iterator[Literal]:
                 yield Literal(f"{called} {said}", "", z3.And(used, term), subject)
         for count in range(len(numbers) + 1) if several else ():
             yield Literal(f"{count} numbers {name}", "", z3.And(there, length == count))
-        pairs = [(one, one + 1, length > one + 1) for one in range(len(numbers) - 1)]
+        pairs = [(place, place + 1, length > place + 1) for place in range(len(numbers) - 1)]
         pairs += [
-            (one, one + half, length == 2 * half) for half in range(2, len(numbers) // 2 + 1) for one in range(half)
+            (place, place + half, length == 2 * half)
+            for half in range(2, len(numbers) // 2 + 1)
+            for place in range(half)
         ]
-        for one, other, used in pairs if several else ():
-            for sign, term in (("<", numbers[one] < numbers[other]), (">", numbers[one] > numbers[other])):
-                within = f" of {2 * (other - one)}" if other > one + 1 else ""
-                yield Literal(f"{name}[{one}] {sign} {name}[{other}]{within}", "", z3.And(there, used, term))
+        for place, partner, used in pairs if several else ():
+            for sign, term in (("<", numbers[place] < numbers[partner]), (">", numbers[place] > numbers[partner])):
+                within = f" of {2 * (partner - place)}" if partner > place + 1 else ""
+                yield Literal(f"{name}[{place}] {sign} {name}[{partner}]{within}", "", z3.And(there, used, term))
 
 
 def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
@@ -205,6 +207,7 @@ def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithR
 
 
 def numbers_of(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]:
+    """The variables of the solver for the numbers of a parameter; none for one that has no numbers."""
     make = z3.Real if kind.startswith("float") else z3.Int
     if kind in ("int", "float"):
         values = [make(name)] if name not in {value.name for value in family.signature.values} else [make(f"{name}.0")]
@@ -216,5 +219,6 @@ def numbers_of(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRe
 
 
 def extents_of(family: SignatureFamily, name: str) -> list[z3.ArithRef]:
+    """The variables of the solver for the extents of a tensor, one for each axis that it may have."""
     shape = family.variables.tensors[name].record.fields["shape"]
     return [z3.Int(f"{name}.{axis}") for axis in range(len(shape.items))]

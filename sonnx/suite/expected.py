@@ -124,8 +124,8 @@ class Tolerances:
 
     def _exact(self) -> set[str]:
         """The outputs that are exact."""
-        computed = {output.name for output in self.model.graph.outputs if _rounds(output.type.element or "")}
-        texts = {name for name in self.names if name not in computed}
+        of_floats = {output.name for output in self.model.graph.outputs if _rounds(output.type.element or "")}
+        never_rounded = {name for name in self.names if name not in of_floats}
         facts = [stated_operator(node.operator, node.domain) for node in self.model.graph.nodes]
         if all(each is not None and (each.moves or each.selects) for each in facts):
             return {*self.names}
@@ -141,11 +141,11 @@ class Tolerances:
         for constants in (_replaced(self.constants, _special, ORDINARY[0]), ascending):
             with suppress(Stop, KeyError):
                 values = self.bounds(box, constants).values
-                known = {name for name in computed if name in values and values[name].low.size}
+                known = {name for name in of_floats if name in values and values[name].low.size}
                 bounded = {name for name in known if not values[name].unbounded}
                 if bounded:
-                    return texts | {name for name in bounded if not values[name].has_error}
-        return texts
+                    return never_rounded | {name for name in bounded if not values[name].has_error}
+        return never_rounded
 
 
 class _Points:
@@ -156,24 +156,24 @@ class _Points:
         self.arrays = {**tolerances.constants, **inputs}
 
     @cached_property
-    def given(self) -> _Point:
-        """The point itself."""
+    def unreplaced(self) -> _Point:
+        """The bounds at the point itself."""
         return self._at(self.arrays)
 
     def overflows(self) -> bool:
         """Whether an intermediate result may overflow at these inputs, or where special values are replaced."""
-        return self.given.overflows or self._at(_replaced(self.arrays, _special, ORDINARY[0])).overflows
+        return self.unreplaced.overflows or self._at(_replaced(self.arrays, _special, ORDINARY[0])).overflows
 
     def ends(self, name: str, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Elements that are decided, with their ends; the first answer about an element holds."""
+        """Rows: which elements are decided, their lower and their upper ends; the first row about an element holds."""
         yield from self._ends(name, exact)
         # Where a function has no number, at a negative argument for example, no bound is about the rest of the tensor:
         # these places get ordinary arguments too.
         marks = ~np.isfinite(exact)
         if marks.any():
             one, other = (_Points(self.tolerances, self._without(marks, by)) for by in ORDINARY)
-            low, high = _first(one._ends(name, exact, others=True), exact.shape)
-            same_low, same_high = _first(other._ends(name, exact, others=True), exact.shape)
+            low, high = _first(one._ends(name, exact, of_other_inputs=True), exact.shape)
+            same_low, same_high = _first(other._ends(name, exact, of_other_inputs=True), exact.shape)
             yield (low == same_low) & (high == same_high) & (low <= exact) & (exact <= high), low, high
 
     def _without(self, marks: Array, by: float) -> dict[str, Array]:
@@ -185,14 +185,14 @@ class _Points:
             for name, values in self.arrays.items()
         }
 
-    def _ends(self, name: str, exact: Array, others: bool = False) -> Iterator[tuple[Array, Array, Array]]:
-        """See `ends`; `others`: the exact elements are those of other inputs."""
-        yield from _bounded(self.given.values.get(name), exact)
-        if self.given.overflows:
-            yield from _overflowing(self.given.values.get(name), exact)
+    def _ends(self, name: str, exact: Array, of_other_inputs: bool = False) -> Iterator[tuple[Array, Array, Array]]:
+        """See `ends`; with `of_other_inputs`, `exact` is the output for inputs that differ from these."""
+        yield from _bounded(self.unreplaced.values.get(name), exact)
+        if self.unreplaced.overflows:
+            yield from _overflowing(self.unreplaced.values.get(name), exact)
         for marks in REPLACED:
             one, other = (self._at(_replaced(self.arrays, marks, by)) for by in ORDINARY)
-            by_large = any(map(_large_and(marks), self.arrays.values())) or (others and self._sums(name))
+            by_large = any(map(_large_and(marks), self.arrays.values())) or (of_other_inputs and self._sums(name))
             makes = marks not in LARGE and np.isinf(exact).any() and not by_large
             without = self._exact_without(marks, name) if makes else None
             if without is not None:
@@ -211,7 +211,7 @@ class _Points:
 
     def _sums(self, name: str) -> bool:
         """Whether an output is a sum, as far as it is known."""
-        value = self.given.values.get(name)
+        value = self.unreplaced.values.get(name)
         return value is None or value.transfer is None or _terms(value) > 1
 
     def _at(self, arrays: Mapping[str, Array]) -> _Point:
@@ -239,11 +239,11 @@ class _Points:
 
 
 def _first(
-    answers: Iterator[tuple[Array, Array, Array]], shape: tuple[int, ...], wanted: Array | None = None
+    answers: Iterator[tuple[Array, Array, Array]], shape: tuple[int, ...], undecided: Array | None = None
 ) -> tuple[Array, Array]:
-    """The ends of the elements that are wanted, by the first answer about each; NaN where there is none."""
+    """The ends of the undecided elements (all where None) by the first answer about each; NaN where there is none."""
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
-    waiting = np.ones(shape, np.bool_) if wanted is None else wanted
+    waiting = np.ones(shape, np.bool_) if undecided is None else undecided
     for decided, low, high in answers:
         now = waiting & decided
         lower, upper = np.where(now, low, lower), np.where(now, high, upper)
@@ -254,7 +254,7 @@ def _first(
 
 
 def _bounded(value: Value | None, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """The finite elements, if there is a bound."""
+    """The finite elements with the ends of their bound, where the value has one."""
     if value is not None and not value.unbounded and value.low.shape == exact.shape:
         lower, upper = _ends(value)
         yield np.isfinite(exact) & np.isfinite(lower) & np.isfinite(upper), lower, upper
@@ -291,11 +291,13 @@ def _other_sign(value: Value) -> Array:
 
 
 def _ends(value: Value) -> tuple[Array, Array]:
+    """The ends of what an implementation may give: range and error, rounded outward."""
     with np.errstate(all="ignore"):
         return np.nextafter(value.low - value.error, -np.inf), np.nextafter(value.high + value.error, np.inf)
 
 
 def _equal(one: Value, other: Value) -> Array:
+    """Where two values have the same range and error."""
     if one.low.shape != other.low.shape:
         return np.zeros(one.low.shape, np.bool_)
     return np.asarray((one.low == other.low) & (one.high == other.high) & (one.error == other.error))
@@ -309,7 +311,7 @@ def _special(values: Array) -> Array:
 
 
 def _huge(values: Array) -> Array:
-    """Also the numbers whose squares overflow."""
+    """The special elements and the numbers whose squares overflow."""
     number_format = format_of(values.dtype)
     if number_format is None:
         return _special(values)
@@ -317,17 +319,19 @@ def _huge(values: Array) -> Array:
 
 
 def _large_and(marks: Callable[[Array], Array]) -> Callable[[Array], bool]:
-    """Whether marked elements are finite numbers whose products overflow."""
+    """A test of values: whether some marked element is a finite number whose square overflows."""
     return lambda values: (
         _replaceable(values) and bool((np.asarray(marks(values)) & np.isfinite(widened(values)) & _huge(values)).any())
     )
 
 
-def _largest(kind: np.dtype[np.generic], made: Format) -> float:
-    return float(widened(np.array([made.infinity - 1], made.unsigned).view(kind))[0])
+def _largest(kind: np.dtype[np.generic], number_format: Format) -> float:
+    """The largest finite number of a type."""
+    return float(widened(np.array([number_format.infinity - 1], number_format.unsigned).view(kind))[0])
 
 
 def _zero(values: Array) -> Array:
+    """The special elements and the zeros."""
     return np.asarray(_special(values) | (values == 0))
 
 
@@ -337,27 +341,30 @@ def _not_positive(values: Array) -> Array:
 
 
 def _unusual(values: Array) -> Array:
-    """All but the positive numbers near 1."""
+    """All but the positive numbers from 2^-10 to 2^5."""
     return ~((widened(values) >= 2.0**-10) & (widened(values) <= 2.0**5))
 
 
 REPLACED = (_special, _zero, _not_positive, _huge, _unusual)
+"""Which elements are replaced, in the order in which it is tried."""
 LARGE = (_huge, _unusual)
+"""Those of them that mark large finite numbers."""
 
 
 def _replaced(arrays: Mapping[str, Array], marks: Callable[[Array], Array], by: float) -> dict[str, Array]:
     """The arrays, with another number in place of the marked elements of floating-point types."""
-    made = {}
+    replaced = {}
     for name, values in arrays.items():
         if not _replaceable(values):
-            made[name] = values
+            replaced[name] = values
             continue
-        made[name] = values.copy()
-        made[name][np.asarray(marks(values)).reshape(values.shape)] = by
-    return made
+        replaced[name] = values.copy()
+        replaced[name][np.asarray(marks(values)).reshape(values.shape)] = by
+    return replaced
 
 
 def _replaceable(values: Array) -> bool:
+    """Whether the elements are real floating-point numbers."""
     return _rounds(NAMES[values.dtype]) and values.dtype.kind != "c"
 
 
@@ -374,6 +381,7 @@ def _limited(values: Array, ends: Sequence[float]) -> Array:
 
 
 def _with(tensor: Tensor, constants: Mapping[str, Array]) -> Tensor:
+    """A tensor with the elements that `constants` has for its name."""
     return _constant(tensor.name, constants[tensor.name]) if tensor.name in constants else tensor
 
 
@@ -382,11 +390,13 @@ def _constant(name: str, array: Array) -> Tensor:
 
 
 def _rounds(element: str) -> bool:
+    """Whether numbers of an element type are rounded: real or complex floats."""
     kind = ELEMENTS[element]
     return format_of(kind) is not None or is_small_float(kind) or kind.kind == "c"
 
 
 def _wide(element: str, shape: Sequence[object]) -> tuple[Array, Array]:
+    """The ends of the box for an input: from -WIDTH to WIDTH, as far as its type goes."""
     least, most = -WIDTH, WIDTH
     kind = ELEMENTS[element]
     if kind == np.bool_:

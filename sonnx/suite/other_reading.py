@@ -36,10 +36,11 @@ def is_value_by_onnx(model: Model, inputs: Mapping[str, Array], output: int, act
     value = _by_onnx(model, inputs, output)
     if value is None or (value.shape, value.dtype) != (actual.shape, actual.dtype):
         return False
-    wide, given = (widened(array).astype(np.float64) for array in (value, actual))
+    by_onnx, by_runtime = (widened(array).astype(np.float64) for array in (value, actual))
     with np.errstate(invalid="ignore"):  # the difference of infinities
-        near = np.abs(given - wide) <= _rounding(model, inputs, output)
-    return bool(np.where(np.isfinite(wide), near, (wide == given) | (np.isnan(wide) & np.isnan(given))).all())
+        near = np.abs(by_runtime - by_onnx) <= _rounding(model, inputs, output)
+    same_special = (by_onnx == by_runtime) | (np.isnan(by_onnx) & np.isnan(by_runtime))
+    return bool(np.where(np.isfinite(by_onnx), near, same_special).all())
 
 
 def _by_onnx(model: Model, inputs: Mapping[str, Array], output: int) -> Array | None:

@@ -17,7 +17,7 @@ from sonnx.base.files import sha256
 from sonnx.executor.runtimes import Failure, Fault
 from sonnx.executor.tensor_files import read_file
 from sonnx.numerics.formats import Array
-from sonnx.suite.archive import Stored, tensor_file
+from sonnx.suite.archive import StoredCase, tensor_file
 from sonnx.suite.options import RunOptions
 from sonnx.supervise.identity import value_hash
 from sonnx.supervise.process import ProcessEnded, start_program
@@ -49,7 +49,7 @@ class Program:
             raise UsageError(f"--command lacks {' and '.join(missing)}")
         self.title = options.program or ""
 
-    def load(self, stored: Stored) -> Answer:
+    def load(self, stored: StoredCase) -> Answer:
         """The outputs of a case as a function."""
 
         def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Struct, ValidationError, convert, structs
+from msgspec import Struct, convert, structs
 
-from sonnx.base.errors import Unfinished, UsageError
+from sonnx.base.decoding import decoding
+from sonnx.base.errors import BadInput, Unfinished
 from sonnx.base.escaping import escape, plural, quote, shortened
 from sonnx.base.files import json_value
 from sonnx.base.reported import HIDDEN, Result, reported
@@ -84,9 +85,9 @@ class Deviation(Struct, frozen=True):
     """The erratum that decides about this value class; null where all readings agree."""
     size: Annotated[int, HIDDEN] = 0
 
-    def with_another(self, other: Deviation) -> Deviation:
+    def with_another(self, deviation: Deviation) -> Deviation:
         """The deviations with one more; the smaller example is kept."""
-        kept = other if other.size < self.size else self
+        kept = deviation if deviation.size < self.size else self
         return structs.replace(kept, number=self.number + 1)
 
     @property
@@ -206,48 +207,58 @@ def _matrix(run: SuiteRun) -> Matrix | None:
         return None
     rows = []
     for operator in run.operators:
-        found = {kind: [e for e in run.deviations if (e.operator, e.kind) == (operator, kind)] for kind in kinds}
-        if any(found.values()):
-            rows.append((operator, tuple(_cell(of_kind) for of_kind in found.values())))
+        by_kind = {kind: [e for e in run.deviations if (e.operator, e.kind) == (operator, kind)] for kind in kinds}
+        if any(by_kind.values()):
+            rows.append((operator, tuple(map(_cell, by_kind.values()))))
     clean = len(run.operators) - len(rows)
     legend = "The number of data sets; unfold it for the smallest example of each element type."
     more = f" {plural(clean, 'operator has', 'operators have')} no deviation." if clean else ""
     return Matrix("Operators by kinds of deviation", legend + more, tuple(kinds), tuple(rows))
 
 
-def _cell(found: Sequence[Deviation]) -> MatrixCell:
-    if not found:
+def _cell(deviations: Sequence[Deviation]) -> MatrixCell:
+    if not deviations:
         return MatrixCell("")
-    worst = sorted(found, key=lambda deviation: [*Standing].index(deviation.standing))
-    number = sum(deviation.number for deviation in found)
+    worst = sorted(deviations, key=lambda deviation: [*Standing].index(deviation.standing))
+    number = sum(deviation.number for deviation in deviations)
     noted = " (note)" if worst[0].standing is Standing.NOTE else ""
     return MatrixCell(f"{number}{noted}", tuple(_case(deviation) for deviation in worst))
 
 
-def _case(each: Deviation) -> CaseResult:
-    message, details = message_and_details(each)
-    return CaseResult(each.kind, f"{each.operator} {each.element}", each.kind, each.standing, message, details)
+def _case(deviation: Deviation) -> CaseResult:
+    message, details = message_and_details(deviation)
+    return CaseResult(
+        deviation.kind,
+        f"{deviation.operator} {deviation.element}",
+        deviation.kind,
+        deviation.standing,
+        message,
+        details,
+    )
 
 
-def message_and_details(each: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
+def message_and_details(deviation: Deviation) -> tuple[str, tuple[tuple[str, str], ...]]:
     """A deviation in a sentence, and its example."""
-    details = [("call", escape(each.call)), ("case", f"{each.case}, data set {each.data_set}")]
+    details = [("call", escape(deviation.call)), ("case", f"{deviation.case}, data set {deviation.data_set}")]
     details += [
-        ("inputs", escape(", ".join(f"{name} = {shortened(text, MAX_SHOWN)}" for name, text in each.inputs.items())))
+        (
+            "inputs",
+            escape(", ".join(f"{name} = {shortened(text, MAX_SHOWN)}" for name, text in deviation.inputs.items())),
+        )
     ]
-    details += [("value class", each.value_class)] if each.value_class else []
-    if each.explained:
-        known = catalogue.errata().get(each.explained)  # a report of another version may name another one
-        details += [("erratum", f"{each.explained}: {known.defect}" if known else escape(each.explained))]
-    details += [("may be due to", ", ".join(each.errata))] if each.errata and not each.explained else []
-    return f"{plural(each.number, 'time')}: {sentence(each)}", tuple(details)
+    details += [("value class", deviation.value_class)] if deviation.value_class else []
+    if deviation.explained:
+        known = catalogue.errata().get(deviation.explained)  # a report of another version may name another one
+        details += [("erratum", f"{deviation.explained}: {known.defect}" if known else escape(deviation.explained))]
+    details += [("may be due to", ", ".join(deviation.errata))] if deviation.errata and not deviation.explained else []
+    return f"{plural(deviation.number, 'time')}: {sentence(deviation)}", tuple(details)
 
 
-def sentence(each: Deviation) -> str:
+def sentence(deviation: Deviation) -> str:
     """A deviation as a main clause: what was expected, and what the implementation gave."""
-    far = each.difference
-    expected, actual = escape(shortened(far.expected)), escape(shortened(far.actual))
-    output, place = f"output {far.output}", f" at {[*far.at]}" if far.at else ""
+    difference = deviation.difference
+    expected, actual = escape(shortened(difference.expected)), escape(shortened(difference.actual))
+    output, place = f"output {difference.output}", f" at {[*difference.at]}" if difference.at else ""
     sentences = {
         MISSING: f"{output} is missing",
         TYPE: f"{output} has the type {actual}, expected {expected}",
@@ -255,21 +266,20 @@ def sentence(each: Deviation) -> str:
         REFUSED: f"the call is refused: {actual}",
         FAULT: f"the run failed: {actual}",
         TIMES: "a second run gave other outputs",
-        ACCEPTED: f"there are outputs, but ONNX forbids the call ({each.broken})",
+        ACCEPTED: f"there are outputs, but ONNX forbids the call ({deviation.broken})",
     }
-    return sentences.get(each.kind, f"{output}{place} is {actual}, expected {expected}")
+    return sentences.get(deviation.kind, f"{output}{place} is {actual}, expected {expected}")
 
 
 def read_run(name: str, content: bytes) -> SuiteRun:
     """The run that a JSON report describes.
 
     Raises:
-        UsageError: it is no such report, or not of this version; the exit code and the format follow from the rest.
+        BadInput: it is no such report, or not of this version; the exit code and the format follow from the rest.
     """
-    try:
+    with decoding(name, "a JSON report of sonnx suite run"):
         run = convert(json_value(content), SuiteRun)
-    except (ValueError, ValidationError) as error:
-        raise UsageError(f"{quote(name)} is not a JSON report of sonnx suite run: {error}") from None
-    if run.to_json().rstrip("\n") != content.decode("utf-8").rstrip("\n"):
-        raise UsageError(f"{quote(name)} is not as this version of sonnx suite run --format json writes it")
+        same = run.to_json().rstrip("\n").encode() == content.rstrip(b"\n")
+    if not same:
+        raise BadInput(f"{quote(name)} is not as this version of sonnx suite run --format json writes it")
     return run

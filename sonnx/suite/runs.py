@@ -27,7 +27,7 @@ from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
-from sonnx.suite.archive import EXACT, Stored, Suite, read_cases, read_suite, require_whole
+from sonnx.suite.archive import EXACT, StoredCase, Suite, read_cases, read_suite, require_whole
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
@@ -39,11 +39,11 @@ from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
 
 
 class Implementation(Protocol):
-    """What gives outputs."""
+    """What a suite runs: a runtime, a program, or recorded outputs."""
 
     title: str
 
-    def load(self, stored: Stored) -> Answer:
+    def load(self, stored: StoredCase) -> Answer:
         """The outputs of a case as a function.
 
         Raises:
@@ -56,7 +56,7 @@ class Implementation(Protocol):
         ...
 
     def restart(self) -> bool:
-        """Begin again in a new process; whether a second run can differ from the first one."""
+        """Continue in a new process, if it has one; returns whether a second run can differ from the first one."""
         ...
 
 
@@ -65,7 +65,7 @@ class _Runtime:
         self.inner = IsolatedRuntime(options.runtime, RuntimeLimits(options.timeout, options.memory))
         self.title = self.inner.title
 
-    def load(self, stored: Stored) -> Answer:
+    def load(self, stored: StoredCase) -> Answer:
         loaded = self.inner.load(stored.model, None)
         names = [output.name for output in read(stored.model).graph.outputs]
 
@@ -89,7 +89,7 @@ class _Recorded:
     def __init__(self, folder: Path) -> None:
         self.folder, self.title, self.has_outputs = folder, f"outputs in {folder}", False
 
-    def load(self, stored: Stored) -> Answer:
+    def load(self, stored: StoredCase) -> Answer:
         folder = self.folder / stored.case.id
         if not folder.is_dir():
             raise Failure("there are no outputs of it")
@@ -167,7 +167,7 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
 
 
 def implementation(options: RunOptions) -> Implementation:
-    """What the options name.
+    """The implementation that the options name.
 
     Raises:
         UsageError: they name a runtime and a program, or one that cannot be used.
@@ -186,14 +186,14 @@ def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
 
 
 def _result(
-    suite: Suite, title: str, found: Mapping[str, OperatorRun], settings: tuple[str, ...] = ()
+    suite: Suite, title: str, runs: Mapping[str, OperatorRun], settings: tuple[str, ...] = ()
 ) -> SuiteRun:  # fmt: skip
     return SuiteRun(
         implementation=title, edition=suite.edition, suite_sha256=sha256(Path(suite.folder) / "suite.json"),
         settings=settings, hypotheses=suite.hypotheses, suite=suite.folder,
-        operators={name: operator_run.counts for name, operator_run in found.items()},
-        deviations=tuple(far for operator_run in found.values() for far in operator_run.deviations),
-        problems=tuple(problem for operator_run in found.values() for problem in operator_run.problems),
+        operators={name: run.counts for name, run in runs.items()},
+        deviations=tuple(deviation for run in runs.values() for deviation in run.deviations),
+        problems=tuple(problem for run in runs.values() for problem in run.problems),
     )  # fmt: skip
 
 
@@ -215,74 +215,74 @@ class _Run:
 
     def operator(self, name: str) -> OperatorRun:
         """The results of the cases of an operator."""
-        stored: list[Stored] = []
+        stored_cases: list[StoredCase] = []
         for read_case in read_cases(self.suite, name):
             if isinstance(read_case, str):
                 self.problems.append(read_case)
             else:
-                stored.append(read_case)
+                stored_cases.append(read_case)
         self.used.restart()  # what an operator gives does not depend on the operators before it
-        first = {each.case.id: [*self._outputs(each)] for each in stored}
-        for row in stored:
-            self._judge(row, first[row.case.id])
+        first = {stored.case.id: [*self._outputs(stored)] for stored in stored_cases}
+        for stored in stored_cases:
+            self._judge(stored, first[stored.case.id])
         if self.used.restart():
-            for row in sorted(stored, key=lambda one: sha256(one.case.id.encode())):
-                self._compare(row, first[row.case.id], [*self._outputs(row)])
+            for stored in sorted(stored_cases, key=lambda each: sha256(each.case.id.encode())):
+                self._compare(stored, first[stored.case.id], [*self._outputs(stored)])
                 if self.fresh:
                     self.used.restart()
         return OperatorRun(self.counts, tuple(self.deviations.values()), tuple(self.problems))
 
-    def _outputs(self, stored: Stored) -> Iterator[dict[int, Array] | Failure]:
-        """What is given for each data set; of a call that breaks a rule for ordinary inputs."""
+    def _outputs(self, stored: StoredCase) -> Iterator[dict[int, Array] | Failure]:
+        """The outputs, or the failure, for each data set; a call that ONNX forbids is run once, on ordinary inputs."""
         if self.ended.is_set():
             raise CancelledError
         if stored.case.broken and not stored.case.invalid:
             return
         sets = len(stored.case.sets)
         try:
-            inputs = [stored.inputs(number) for number in range(sets)] or [_ordinary(stored)]
+            inputs_of_sets = [stored.inputs(number) for number in range(sets)] or [_ordinary(stored)]
             answer = self.used.load(stored)
         except (Failure, Stop, Unreadable) as failure:
             yield from [failure if isinstance(failure, Failure) else Failure(str(failure))] * max(1, sets)
             return
-        for number, given in enumerate(inputs):
+        for number, inputs in enumerate(inputs_of_sets):
             try:
-                yield answer(given, number)
+                yield answer(inputs, number)
             except Failure as failure:
                 yield failure
 
-    def _judge(self, stored: Stored, outputs: Sequence[dict[int, Array] | Failure]) -> None:
-        for number, given in enumerate(outputs):
+    def _judge(self, stored: StoredCase, answers: Sequence[dict[int, Array] | Failure]) -> None:
+        for number, outputs in enumerate(answers):
             if stored.case.broken:
-                if not isinstance(given, Failure) and given:
+                if not isinstance(outputs, Failure) and outputs:
                     self._add(stored, number, JudgedDifference(ACCEPTED, 0, (), "a refusal", "outputs"))
-                elif isinstance(given, Fault):
-                    self._add(stored, number, JudgedDifference(FAULT, 0, (), "a refusal", str(given)))
+                elif isinstance(outputs, Fault):
+                    self._add(stored, number, JudgedDifference(FAULT, 0, (), "a refusal", str(outputs)))
                 continue
-            if isinstance(given, Failure):
-                kind = FAULT if isinstance(given, Fault) else REFUSED
+            if isinstance(outputs, Failure):
+                kind = FAULT if isinstance(outputs, Fault) else REFUSED
                 self._count(**{"faults" if kind == FAULT else "refused": 1})
-                self._add(stored, number, JudgedDifference(kind, 0, (), "outputs", str(given)))
+                self._add(stored, number, JudgedDifference(kind, 0, (), "outputs", str(outputs)))
                 continue
-            far = self._differences(stored, number, given)
-            for judged_difference in far:
-                self._add(stored, number, judged_difference, given)
+            judged = self._differences(stored, number, outputs)
+            for difference in judged:
+                self._add(stored, number, difference, outputs)
             part = stored.case.sets[number]
-            self._count(outside=bool(far), within=not far, without_bound=any(
+            self._count(outside=bool(judged), within=not judged, without_bound=any(
                 output not in (EXACT, "derived") for output in part.outputs
             ))  # fmt: skip
 
-    def _differences(self, stored: Stored, number: int, given: Mapping[int, Array]) -> list[JudgedDifference]:
+    def _differences(self, stored: StoredCase, number: int, outputs: Mapping[int, Array]) -> list[JudgedDifference]:
         lower, upper = stored.arrays(number, "lower"), stored.arrays(number, "upper")
-        found = []
+        judged = []
         for place, expected in stored.arrays(number, "output").items():
             ends = Ends(lower[place], upper[place]) if place in lower else None
-            found += differences(place, given.get(place), expected, ends)
-        return found
+            judged += differences(place, outputs.get(place), expected, ends)
+        return judged
 
-    def _compare(self, stored: Stored, first: Sequence[object], again: Sequence[object]) -> None:
-        for number, (one, other) in enumerate(zip(first, again, strict=True)):
-            if _text(one) != _text(other):
+    def _compare(self, stored: StoredCase, first: Sequence[object], again: Sequence[object]) -> None:
+        for number, (before, after) in enumerate(zip(first, again, strict=True)):
+            if _text(before) != _text(after):
                 self._count(nondeterministic=1)
                 self._add(stored, number, JudgedDifference(TIMES, 0, (), "equal outputs of two runs", "other outputs"))
 
@@ -290,38 +290,39 @@ class _Run:
         self.counts = self.counts.plus(more)
 
     def _add(
-        self, stored: Stored, number: int, difference: JudgedDifference, outputs: Mapping[int, Array] | None = None
+        self, stored: StoredCase, number: int, difference: JudgedDifference, outputs: Mapping[int, Array] | None = None
     ) -> None:
-        """A deviation; of a kind, an operator, an element type and an explanation the smallest example is kept."""
+        """Record a deviation; of each kind, operator, element type and explanation the smallest example is kept."""
         case = stored.case
-        given = stored.inputs(number) if case.sets else {}
+        inputs = stored.inputs(number) if case.sets else {}
         part = case.sets[number] if case.sets else None
         errata = dict(errata_of(case.operator, difference.kind))
         actual = (outputs or {}).get(difference.output)
-        explained = explanation(stored, number, difference, given, actual)
-        size = sum(prod(array.shape) for array in given.values())
+        explained = explanation(stored, number, difference, inputs, actual)
+        size = sum(prod(array.shape) for array in inputs.values())
         element = case.call.partition("(")[2].partition(" ")[0]
         broken = case.broken if difference.kind == ACCEPTED else ""
         key = (case.operator, difference.kind, element, explained or "", broken)
         known = self.deviations.get(key)
-        shown = {name: str(array.tolist()) for name, array in given.items()}
+        written_inputs = {name: str(array.tolist()) for name, array in inputs.items()}
         new = Deviation(
             operator=case.operator, kind=difference.kind, element=element, number=1, case=case.id, data_set=number,
             call=case.call, value_class=part.value_class if part else "", broken=case.broken or None,
-            difference=difference, inputs=shown, errata=tuple(errata), explained=explained, size=size,
+            difference=difference, inputs=written_inputs, errata=tuple(errata), explained=explained, size=size,
         )  # fmt: skip
         self.deviations[key] = new if known is None else known.with_another(new)
 
 
 def explanation(
-    stored: Stored, number: int, difference: JudgedDifference, inputs: Mapping[str, Array], actual: Array | None
+    stored: StoredCase, number: int, difference: JudgedDifference, inputs: Mapping[str, Array], actual: Array | None
 ) -> str | None:
-    """The erratum by whose other reading an implementation gives this for a data set; None if there is none."""
+    """The erratum whose other reading explains a difference of a data set; None if no erratum does."""
     case = stored.case
-    chosen = case.sets[number].value_class if case.sets else None
+    value_class = case.sets[number].value_class if case.sets else None
     return next(
-        (name for name, named in errata_of(case.operator, difference.kind)
-         if chosen in named or is_instead(case.operator, name, difference, inputs, stored.model, actual)), None
+        (erratum for erratum, value_classes in errata_of(case.operator, difference.kind)
+         if value_class in value_classes
+         or is_instead(case.operator, erratum, difference, inputs, stored.model, actual)), None
     )  # fmt: skip
 
 
@@ -333,7 +334,7 @@ def is_instead(
     model: bytes,
     actual: Array | None,
 ) -> bool:
-    """Whether an implementation that reads the text another way gives this, and only such a one."""
+    """Whether an output can only come from an implementation that follows the other reading of an erratum."""
     match alternative_of(operator, erratum):
         case "NaN":
             return difference.actual.startswith("nan")
@@ -345,18 +346,19 @@ def is_instead(
             return False
 
 
-def _ordinary(stored: Stored) -> dict[str, Array]:
+def _ordinary(stored: StoredCase) -> dict[str, Array]:
+    """Ordinary inputs for a case without data sets."""
     model = read(stored.model)
-    wanted = {required_input.name for required_input in required_inputs(model)}
-    specs = {name: spec for name, spec in specs_of(model).items() if name in wanted}
+    required = {required_input.name for required_input in required_inputs(model)}
+    specs = {name: spec for name, spec in specs_of(model).items() if name in required}
     return ClassCase("ordinary", "", {}).drawn(specs, SEED)
 
 
-def _text(given: object) -> object:
-    """The same for equal outputs, bit for bit; of a failure its kind."""
-    if isinstance(given, dict):
+def _text(outputs: object) -> object:
+    """What is compared between two runs: the bits of all outputs, or the kind of the failure."""
+    if isinstance(outputs, dict):
         return [
             (place, str(array.dtype), array.shape, str(array.tolist()) if array.dtype == object else array.tobytes())
-            for place, array in given.items()
+            for place, array in outputs.items()
         ]
-    return type(given)
+    return type(outputs)

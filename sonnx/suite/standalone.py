@@ -56,8 +56,8 @@ def run(archive: zipfile.ZipFile, case: str, outputs: Path) -> None:
         target.mkdir(parents=True)
         try:
             answer = answer or load(archive.read(f"{case}/model.onnx"))
-            given = {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
-            written = [numpy_helper.from_array(value).SerializeToString() for value in answer(given)]
+            inputs = {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
+            written = [numpy_helper.from_array(value).SerializeToString() for value in answer(inputs)]
         except Exception as error:  # noqa: BLE001  (a runtime may raise anything)
             print(f"{case}/{folder}: {type(error).__name__}: {error}".splitlines()[0], file=sys.stderr)  # noqa: T201
             target.rmdir()

@@ -165,8 +165,8 @@ def _add_breaking_calls(
     demanded: Truth = True if onnx is None else family.variables.condition(rule, onnx).holds
     forbidden = Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
     own = [literal for literal in literals if literal.rule == rule.slug]
-    given = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
-    search = _Search(given, [*own, forbidden], _filled(family))
+    broken_alone = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
+    search = _Search(broken_alone, [*own, forbidden], _filled(family))
     before = len(negative)
     for values, members in search.cover((index,) for index in range(len(own) + 1))[1] or search.any():
         call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
@@ -178,7 +178,7 @@ def _add_breaking_calls(
 
 
 class _Search:
-    """Conditions in a context of the solver of their own, so that the models do not depend on earlier questions."""
+    """Conditions in their own context of the solver, so that the models do not depend on earlier questions."""
 
     def __init__(
         self, conditions: Iterable[z3.BoolRef], literals: Sequence[Literal], preferred: Sequence[z3.BoolRef]
@@ -244,7 +244,7 @@ class _Search:
         return impossible
 
     def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.CheckSatResult:
-        """Look for a model of terms in which as many as possible of the preferred conditions hold, the first first."""
+        """Look for a model of the terms that also satisfies the preferred conditions, each in turn where possible."""
         if self.solver.check(*terms, *self.preferred) == z3.sat:
             return z3.sat
         answer = self.solver.check(*terms)
@@ -306,7 +306,7 @@ def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
 
 
 def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
-    """Preferred where it is possible, the first ones before the others: tensors with several elements, or with any, and
+    """The preferred conditions, the most important first: tensors with several elements, tensors with any element,
     positive numbers in lists.
     """
     several, some = [], []

@@ -14,6 +14,7 @@ from typing import IO
 
 from sonnx.base.budget import MEGABYTE
 from sonnx.base.escaping import plural
+from sonnx.base.threads import environment_of_programs
 from sonnx.supervise import lease
 
 
@@ -133,7 +134,7 @@ def start_program(words: Sequence[str], megabytes: int, errors: IO[bytes]) -> Pr
     try:
         popen = subprocess.Popen(  # noqa: S603
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, pass_fds=held,
-            start_new_session=True,
+            start_new_session=True, env=environment_of_programs(),
             preexec_fn=lambda: lease.hold(held, os.getpid()),  # noqa: PLW1509  (it takes no lock)
         )  # fmt: skip
     except OSError:

@@ -11,7 +11,6 @@ from itertools import islice
 
 from sonnx.base.budget import is_lack_of_memory
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import progress_bar
 from sonnx.checker.report import NoVerdict
 from sonnx.profile.profile_data import INSTALLED, in_use
 from sonnx.workers.kept_answers import KeptAnswers
@@ -60,7 +59,7 @@ def answers_to(
                     kept.keep(task, answer)
                 words[word(answer)] += 1
                 done = counted(len(answers), len(tasks), words)
-                progress(f"{progress_bar(len(answers), len(tasks))} {done}  {task.name[-50:]}")
+                progress(f"{done}  {task.name[-50:]}")
         except KeyboardInterrupt:
             interrupted = True
     return {task.name: answers.get(task.name, work.interrupted) for task in tasks}, interrupted

@@ -47,7 +47,7 @@ def model(tmp_path: Path) -> str:
 
 
 def test_json_follows_its_schema(model: str, capsys: Any) -> None:
-    code = run(["bound", model, "--input", "x=[-1,1]", "--every-node", "--format", "json", "--difference", "0-1"])
+    code = run(["bound", model, "--box", "x=[-1,1]", "--every-node", "--format", "json", "--difference", "0-1"])
     made = json.loads(capsys.readouterr().out)
     jsonschema.validate(made, SCHEMA)
     assert [each["name"] for each in made["tensors"]] == ["x", "p", "s", "y"]
@@ -64,14 +64,14 @@ def test_json_follows_its_schema(model: str, capsys: Any) -> None:
 def test_the_edition_stands_only_where_the_model_was_checked(
     model: str, more: list[str], edition: str | None, said: str, capsys: Any
 ) -> None:
-    run(["bound", model, "--input", "x=[-1,1]", "--format", "json", *more])
+    run(["bound", model, "--box", "x=[-1,1]", "--format", "json", *more])
     assert json.loads(capsys.readouterr().out)["edition"] == edition
-    run(["bound", model, "--input", "x=[-1,1]", *more])
+    run(["bound", model, "--box", "x=[-1,1]", *more])
     assert said in capsys.readouterr().out
 
 
 def test_text_says_the_hypotheses_and_what_they_exclude(model: str, capsys: Any) -> None:
-    assert run(["bound", model, "--input", "x=[-1,1]"]) == 0
+    assert run(["bound", model, "--box", "x=[-1,1]"]) == 0
     text = capsys.readouterr().out
     assert "hypotheses  ieee-any: Any implementation" in text
     assert "excluded    Winograd" in text
@@ -82,7 +82,7 @@ def test_text_says_the_hypotheses_and_what_they_exclude(model: str, capsys: Any)
 
 def test_all_bounds_as_arrays(model: str, tmp_path: Path) -> None:
     file = tmp_path / "bounds.npz"
-    assert run(["bound", model, "--input", "x=[-1,1]", "--format", "npz", "--output", str(file)]) == 0
+    assert run(["bound", model, "--box", "x=[-1,1]", "--format", "npz", "--output", str(file)]) == 0
     with np.load(file) as made:
         assert made["y.low"].shape == made["y.error"].shape == (1, 4)
         assert (made["s.low"] <= made["s.high"]).all()
@@ -93,7 +93,7 @@ def test_a_page_has_the_answer_the_picture_and_every_value(model: str, tmp_path:
     command = [
         "bound",
         model,
-        "--input",
+        "--box",
         "x=[-1,1]",
         "--every-node",
         "--format",
@@ -111,13 +111,13 @@ def test_a_page_has_the_answer_the_picture_and_every_value(model: str, tmp_path:
     assert "<script" not in page
     assert run([*command[:-1]]) == 0
     assert ">all requested bounds are proved" in path.read_text()
-    assert run(["bound", model, "--input", "x=[-3e38,3e38]", "--format", "html"]) == 3
+    assert run(["bound", model, "--box", "x=[-3e38,3e38]", "--format", "html"]) == 3
     assert "not bounded" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", DOCUMENT_FORMATS)
 def test_each_format_has_what_is_not_shown(model: str, name: str, capsys: Any) -> None:
-    command = ["bound", model, "--input", "x=[-1,1]", "--format", name]
+    command = ["bound", model, "--box", "x=[-1,1]", "--format", name]
     assert run([*command, "--argmax"]) == 3
     open_ = capsys.readouterr().out
     assert "argmax" in open_
@@ -126,31 +126,31 @@ def test_each_format_has_what_is_not_shown(model: str, name: str, capsys: Any) -
 
 
 def test_a_range_that_explodes_is_said_to_with_its_node(model: str, capsys: Any) -> None:
-    assert run(["bound", model, "--input", "x=[-3e38,3e38]"]) == 3
+    assert run(["bound", model, "--box", "x=[-3e38,3e38]"]) == 3
     text = capsys.readouterr().out
     assert "not bounded: node '' (MatMul, graph/node[0]): finite is not shown" in text
-    assert run(["bound", model, "--input", "x=[-3e38,3e38]", "--format", "json"]) == 3
+    assert run(["bound", model, "--box", "x=[-3e38,3e38]", "--format", "json"]) == 3
     jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
 
 
 def test_a_bound_that_is_asked_for(model: str, capsys: Any) -> None:
-    assert run(["bound", model, "--input", "x=[-1,1]", "--max-error", "1e-5"]) == 0
-    assert run(["bound", model, "--input", "x=[-1,1]", "--max-error", "1e-9"]) == 3
-    assert run(["bound", model, "--input", "x=[-1,1]", "--max-error", "1e-9", "--split", "0.5"]) == 3
+    assert run(["bound", model, "--box", "x=[-1,1]", "--max-error", "1e-5"]) == 0
+    assert run(["bound", model, "--box", "x=[-1,1]", "--max-error", "1e-9"]) == 3
+    assert run(["bound", model, "--box", "x=[-1,1]", "--max-error", "1e-9", "--split", "0.5"]) == 3
     assert "boxes; shown on " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
-    (["--input", "x=[1,-1]"], "reversed interval"),
+    (["--box", "x=[1,-1]"], "reversed interval"),
     ([], "the box lacks the input 'x'"),
-    (["--input", "x=[-1,1]", "--hypotheses", "fast"], "unknown hypotheses 'fast'"),
-    (["--input", "x=[-1,1]", "--difference", "0-9"], "the output has elements 0 to 3"),
-    (["--input", "x=[-1,1]", "--difference", "a"], "takes I-J, two numbers of elements"),
-    (["--input", "x=[1,1]", "--split", "1"], "--split requires an input range; every input is a single value"),
-    (["--input", "x=[-1,1]", "--split", "-1"], "is not a positive number"),
-    (["--input", "x=[-1,1]", "--format", "npz"], "--format npz requires --output"),
-    (["--input", "x=none.npy"], "the file 'none.npy' does not exist"),
-    (["--input", "x=[-1,1]", "--edition", "1999"], "unknown edition"),
+    (["--box", "x=[-1,1]", "--hypotheses", "fast"], "unknown hypotheses 'fast'"),
+    (["--box", "x=[-1,1]", "--difference", "0-9"], "the output has elements 0 to 3"),
+    (["--box", "x=[-1,1]", "--difference", "a"], "takes I-J, two numbers of elements"),
+    (["--box", "x=[1,1]", "--split", "1"], "--split requires an input range; every input is a single value"),
+    (["--box", "x=[-1,1]", "--split", "-1"], "is not a positive number"),
+    (["--box", "x=[-1,1]", "--format", "npz"], "--format npz requires --output"),
+    (["--box", "x=none.npy"], "the file 'none.npy' does not exist"),
+    (["--box", "x=[-1,1]", "--edition", "1999"], "unknown edition"),
 ])  # fmt: skip
 def test_bad_requests_end_2_with_one_sentence(model: str, arguments: list[str], sentence: str, capsys: Any) -> None:
     try:
@@ -168,9 +168,9 @@ def test_a_model_outside_the_profile_needs_unchecked_and_transfer_functions(tmp_
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,)) for name in "xy"]
     path = tmp_path / "m.onnx"
     path.write_bytes(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:])).SerializeToString())
-    assert run(["bound", str(path), "--input", "x=[0,1]"]) == 1
+    assert run(["bound", str(path), "--box", "x=[0,1]"]) == 1
     assert "--unchecked bounds it anyway" in capsys.readouterr().err
-    assert run(["bound", str(path), "--input", "x=[0,1]", "--unchecked"]) == 3
+    assert run(["bound", str(path), "--box", "x=[0,1]", "--unchecked"]) == 3
     assert "node 'r' (Round, graph/node[0]): the operator 'Round' has no bounds yet" in capsys.readouterr().err
 
 
@@ -181,7 +181,7 @@ def test_the_report_states_the_box_that_was_analysed(
     monkeypatch.chdir(tmp_path)
     x = np.array([[0.02, 0.6, -0.25]], np.float32)
     np.save("x.npy", x)
-    run(["bound", model, "--input", "x=x.npy+-0.125", "--format", "json"])
+    run(["bound", model, "--box", "x=x.npy+-0.125", "--format", "json"])
     made = json.loads(capsys.readouterr().out)
     jsonschema.validate(made, SCHEMA)
     low, high = (np.nextafter(x.astype(float) + sign * 0.125, sign * np.inf) for sign in (-1, 1))
@@ -197,7 +197,7 @@ def test_the_report_states_the_box_that_was_analysed(
     }  # fmt: skip
     assert made["sha256"] == hashlib.sha256(Path(model).read_bytes()).hexdigest()
     assert made["files"] == {"x.npy": hashlib.sha256(Path("x.npy").read_bytes()).hexdigest()}
-    run(["bound", model, "--input", "x=x.npy+-0.125"])
+    run(["bound", model, "--box", "x=x.npy+-0.125"])
     text = capsys.readouterr().out
     assert f"file        x.npy, SHA-256 {made['files']['x.npy']}" in text
     assert f"SHA-256     {made['sha256']}" in text
@@ -221,7 +221,7 @@ def test_the_box_of_many_elements_is_stated_by_its_hash(
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", value[:1], value[1:])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
     Path("m.onnx").write_bytes(made.SerializeToString())
-    code = run(["bound", "m.onnx", "--input", f"x={box}", "--unchecked"])
+    code = run(["bound", "m.onnx", "--box", f"x={box}", "--unchecked"])
     found = capsys.readouterr()
     assert code == (0 if text else 2)  # no float is 0.1
     assert text in found.out
@@ -231,7 +231,7 @@ def test_the_box_of_many_elements_is_stated_by_its_hash(
 def test_files_of_constants_are_stated_with_their_hashes(model: str, tmp_path: Path, capsys: Any) -> None:
     made = onnx.load(model)
     onnx.save(made, tmp_path / "apart.onnx", save_as_external_data=True, location="apart.bin", size_threshold=0)
-    run(["bound", str(tmp_path / "apart.onnx"), "--input", "x=[-1,1]", "--format", "json", "--unchecked"])
+    run(["bound", str(tmp_path / "apart.onnx"), "--box", "x=[-1,1]", "--format", "json", "--unchecked"])
     document = json.loads(capsys.readouterr().out)
     assert document["files"] == {"apart.bin": hashlib.sha256((tmp_path / "apart.bin").read_bytes()).hexdigest()}
     assert document["box"]["x"]["same"] is True

@@ -130,16 +130,15 @@ COMMANDS = {
     "check open.onnx": ["--bind N=2", "--bind N=3", "--bind N=2 --strict-versions", "--bind N=2 --edition 2026-10"],
     "check division.onnx --accept-assumptions": ["", "--box a=[1,2] --box b=[1,2]", "--box a=[1,2] --box b=[0,2]"],
     "run open.onnx": [f"--bind N=2 {INPUTS}", f"--bind N=2 {INPUTS} --unchecked", "--bind N=3 --random"],
-    "bound open.onnx --bind N=2": ["--input x=[0,1] --input z=[0,1]", "--input x=[0,1] --input z=[0,2]"],
+    "bound open.onnx --bind N=2": ["--box x=[0,1] --box z=[0,1]", "--box x=[0,1] --box z=[0,2]"],
     "verify half.onnx two.vnnlib --bind N=2": ["", "--hypotheses onnxruntime-cpu"],
     "equivalent open.onnx open.onnx": ["", "--bind N=2", "--bind N=3", "--bind N=2 --identical"],
     "diff open.onnx open.onnx": ["", "--bind N=2", "--edition 2026-10"],
-    "diff-edition 2026-10 2026-11 open.onnx": ["", "--bind N=2"],
+    "rules --since 2026-10 --edition 2026-11 open.onnx": ["", "--bind N=2"],
     "prove open.onnx": ["", "--assume N>=2"],
     "fix open.onnx --dry-run": ["--bind N=2", "--bind N=3", "--bind N=2 --samples 1"],
 }
 """By command with what all its calls have, the options of calls whose stated conditions differ."""
-JSON = {"run": "--report", "fix": "--format"}
 
 
 def conditions_of(document: Any) -> Any:
@@ -157,7 +156,7 @@ def test_results_of_other_options_state_other_conditions(
     stated, words, first_lines = [], [], []
     for options in COMMANDS[command]:
         arguments = f"{command} {options}".split()
-        run([*arguments, JSON.get(arguments[0], "--format"), "json"])
+        run([*arguments, "--format", "json"])
         conditions = conditions_of(json.loads(capsys.readouterr().out))
         words.append(conditions["words"])
         stated.append(json.dumps(conditions, sort_keys=True))

@@ -61,7 +61,7 @@ def test_what_the_drafts_changed() -> None:
 
 def test_verdicts_are_those_of_the_check(capsys: pytest.CaptureFixture[str]) -> None:
     conforming = str(ROOT / "examples" / "conforming.onnx")
-    code = run(["diff-edition", "2025-10", NEWEST, EXPORTED, conforming, "--format", "json"])
+    code = run(["rules", "--since", "2025-10", "--edition", NEWEST, EXPORTED, conforming, "--format", "json"])
     document = json.loads(capsys.readouterr().out)
     for each, path in zip(document["models"], (EXPORTED, conforming), strict=True):
         reports = [sonnx.check(path, edition) for edition in ("2025-10", NEWEST)]
@@ -78,11 +78,11 @@ def test_verdicts_are_those_of_the_check(capsys: pytest.CaptureFixture[str]) -> 
 def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "no.onnx"
     text.write_text("hello")
-    assert run(["diff-edition", "2025-10", "2025-11"]) == 0
-    assert run(["diff-edition", "2025-10", "2025-11", EXPORTED]) == 0, "it fails in both"
-    assert run(["diff-edition", "2025-10", "2025-11", str(ROOT / "examples" / "symbolic.onnx")]) == 1
-    assert run(["diff-edition", "2025-10", "2025-11", str(text), EXPORTED]) == 2
+    assert run(["rules", "--since", "2025-10", "--edition", "2025-11"]) == 0
+    assert run(["rules", "--since", "2025-10", "--edition", "2025-11", EXPORTED]) == 0, "it fails in both"
+    assert run(["rules", "--since", "2025-10", "--edition", "2025-11", str(ROOT / "examples" / "symbolic.onnx")]) == 1
+    assert run(["rules", "--since", "2025-10", "--edition", "2025-11", str(text), EXPORTED]) == 2
     capsys.readouterr()
-    assert run(["diff-edition", "2025-10", "1999-01"]) == 2
-    assert run(["diff-edition", "2025-10", "2025-11", EXPORTED, "--bind", "Q=3"]) == 2
+    assert run(["rules", "--since", "2025-10", "--edition", "1999-01"]) == 2
+    assert run(["rules", "--since", "2025-10", "--edition", "2025-11", EXPORTED, "--bind", "Q=3"]) == 2
     assert capsys.readouterr().err.count("\n") == 2

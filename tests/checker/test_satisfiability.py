@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 
 import sonnx
 from sonnx.checker.verdicts import Verdict
@@ -82,6 +82,92 @@ def test_assumed_if_some_value_gives_the_shape() -> None:
         if satisfiable and operator != "ReduceMax":  # its axes must differ by the profile
             assert all(each.witness for each in shapes), call
     assert min(numbers.values()) > 30
+
+
+def slices(shape: Shape, axes: Shape, steps: Shape, is_open: tuple[bool, bool]) -> set[Shape]:
+    """The shapes of all slices along axes; a start or an end that is not open is the first or the last element."""
+    numbers = range(-max(shape) - 1, max(shape) + 2)
+    starts = itertools.product(numbers, repeat=len(axes)) if is_open[0] else [(0,) * len(axes)]
+    ends = [*itertools.product(numbers, repeat=len(axes))] if is_open[1] else [(-1,) * len(axes)]
+    found = set()
+    for start, end in itertools.product(starts, ends):
+        taken = [slice(None)] * len(shape)
+        for axis, first, last, step in zip(axes, start, end, steps, strict=True):
+            taken[axis] = slice(first, None if step < 0 and last < -shape[axis] else last, step)
+        found.add(np.zeros(shape)[tuple(taken)].shape)
+    return found
+
+
+def sliced_model(shape: Shape, axes: Shape, steps: Shape, is_open: tuple[bool, bool], declared: Shape) -> bytes:
+    number = len(axes)
+    constants = {"axes": axes, "steps": steps, "starts": (0,) * number, "ends": (-1,) * number}
+    opened = [name for name, each in zip(("starts", "ends"), is_open, strict=True) if each]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, [number]) for name in opened]
+    initializers = [
+        helper.make_tensor(name, TensorProto.INT64, [number], value)
+        for name, value in constants.items() if name not in opened
+    ]  # fmt: skip
+    node = helper.make_node("Slice", ["x", "starts", "ends", "axes", "steps"], ["y"])
+    return written_model(node, shape, inputs, [declared], initializers)
+
+
+def written_model(
+    node: NodeProto,
+    shape: Shape,
+    inputs: Sequence[ValueInfoProto],
+    declared: Sequence[Shape],
+    initializers: Sequence[TensorProto] = (),
+) -> bytes:
+    outputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, each)
+        for name, each in zip(node.output, declared, strict=True)
+    ]
+    data = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    graph = helper.make_graph([node], "g", [data, *inputs], outputs, initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+    written: bytes = model.SerializeToString()
+    return written
+
+
+def is_invalid(content: bytes) -> bool:
+    return any(finding.breaks_onnx for finding in sonnx.check(content).findings)
+
+
+def test_slices_of_run_time_operands() -> None:
+    draw, numbers = random.Random(7), {True: 0, False: 0}
+    for _ in range(examples(150, 3000)):
+        shape = tuple(draw.randint(1, 4) for _ in range(draw.randint(1, 2)))
+        axes = tuple(draw.sample(range(len(shape)), draw.randint(1, len(shape))))
+        steps = tuple(draw.choice((1, 2, 3, -1, -2)) for _ in axes)
+        is_open = draw.choice([(True, True), (True, False), (False, True)])
+        possible = slices(shape, axes, steps, is_open)
+        declared = draw.choice(sorted(possible)) if draw.random() < 0.5 else tuple(draw.randint(0, 4) for _ in shape)
+        call = shape, axes, steps, is_open, declared
+        assert is_invalid(sliced_model(*call)) is (declared not in possible), call
+        numbers[declared in possible] += 1
+    assert min(numbers.values()) > 30
+
+
+def test_pads_and_parts_of_run_time_operands() -> None:
+    """A reflection adds at most all elements but one at each end; parts fill the axis."""
+    pads = helper.make_tensor_value_info("p", TensorProto.INT64, [2])
+    pad = helper.make_node("Pad", ["x", "p"], ["y"], mode="reflect")
+    parts = helper.make_tensor_value_info("p", TensorProto.INT64, [2])
+    split = helper.make_node("Split", ["x", "p"], ["y", "z"], axis=0)
+    for extent, declared in itertools.product(range(1, 5), range(9)):
+        rejected = {each.rule for each in sonnx.check(written_model(pad, (extent,), [pads], [(declared,)])).findings
+                    if each.verdict is Verdict.FAIL} - {"inputs-connected", "explicit-shape"}  # fmt: skip
+        assert (rejected == set()) is (declared <= extent + 2 * (extent - 1)), (extent, declared, rejected)
+    for first, second in itertools.product(range(4), repeat=2):
+        model_of_parts = written_model(split, (3,), [parts], [(first,), (second,)])
+        assert is_invalid(model_of_parts) is (first + second != 3), (first, second)
+
+
+def test_what_only_the_profile_makes_impossible_is_a_violation() -> None:
+    """An empty result is ONNX, and no start and end give one within the profile."""
+    report = sonnx.check(sliced_model((2,), (0,), (1,), (True, True), (0,)))
+    failing = {finding.rule: finding.breaks_onnx for finding in report.findings if finding.verdict is Verdict.FAIL}
+    assert failing == {"Slice.result-not-empty": False}
 
 
 def test_the_witness_is_in_the_report() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import shutil
 import tomllib
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 
 from sonnx.profile import catalogue
 from tests.support.cases import spread
 from tests.support.paths import ROOT
-from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program
+from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program, write_weights
 
 PROGRAM = ROOT / "build" / "verified" / "sonnx-verified"
 EDITION = catalogue.editions().default
@@ -27,6 +30,7 @@ def test_the_check_says_what_the_program_said_of_the_cases(tmp_path: Path) -> No
     known = answers.keys() & recorded.keys()
     assert len(known) > len(answers) * 0.8, "tests/data/verified.toml is old: make verified recorded-verdicts"
     path = tmp_path / "model.onnx"
+    write_weights(tmp_path)
     for name in sorted(known):
         path.write_bytes(answers[name])
         found = of_check(path, EDITION)
@@ -50,3 +54,32 @@ def test_the_programs_of_the_formalization_are_built_from_these_files() -> None:
     for name in listed:
         assert (ROOT / "proofs" / "coq" / f"{name}.v").exists()
     assert shutil.which("make")
+
+
+@needs_program
+def test_the_program_on_names_that_may_be_misspelt(tmp_path: Path) -> None:
+    """The measure of difflib is defined in Coq: letters, capitals, characters beyond ASCII, bytes that are no text."""
+    chance = random.Random(5)
+    known = ["alpha", "beta", "transA", "transB", "dilations", "kernel_shape", "strides", "auto_pad", "group", "pads"]
+    paths = []
+    for index in range(60):
+        model = onnx.parser.parse_model(MANY_ATTRIBUTES)
+        for node in model.graph.node:
+            del node.attribute[:]
+            for _ in range(chance.randrange(1, 4)):
+                name = list(chance.choice(known))
+                for _ in range(chance.randrange(1, 5)):
+                    name[chance.randrange(len(name))] = chance.choice(["", "A", "x", "é", "K", "İ", "日", "aa"])
+                node.attribute.append(onnx.helper.make_attribute("".join(name) or "x", 1))
+        data = model.SerializeToString()
+        if index % 5 == 0:
+            data = data.replace("é".encode(), b"\xe9\xff")
+        paths.append(tmp_path / f"{index}.onnx")
+        paths[-1].write_bytes(data)
+    assert [of_check(path, EDITION) for path in paths] == of_program(PROGRAM, paths, EDITION)
+
+
+MANY_ATTRIBUTES = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 1, 4, 4] x, float[1, 1, 2, 2] w, float[4, 4] a) => (float[1, 1, 3, 3] y, float[4, 4] b)
+{ y = Conv (x, w) b = Gemm (a, a) }
+"""

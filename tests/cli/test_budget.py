@@ -36,15 +36,15 @@ COMMANDS = {
     "run": ("run", "--random"),
     "fix": ("rewritten", "--output", "new.onnx"),
     "compare": ("compared", "--runtime", "reference", "--output", "report.txt"),
-    "bound": ("bounded", "--input", "x=[-1,1]", "--output", "report.txt"),
+    "bound": ("bounded", "--box", "x=[-1,1]", "--output", "report.txt"),
     "audit": ("audited", "--output", "pack"),
     "equivalent": ("compared", "m.onnx", "--output", "report.txt"),
     "diff": ("compared", "m.onnx", "--output", "report.txt"),
     "verify": ("verified", "p.toml", "--output", "report.txt"),
-    "diff-edition": ("compared", "--output", "report.txt"),
+    "rules": ("compared", "--output", "report.txt"),
 }
 """The participle of what each command does, and options with which it writes."""
-EDITIONS = {"diff-edition": ("2025-11", "2026-11")}
+EDITIONS = {"rules": ("--since", "2025-11")}
 """What stands before the model."""
 SEARCHED = {"verify": 60}
 """Seconds that a command searches by default; its limit comes on top."""
@@ -135,7 +135,7 @@ print(*(met - {look_before}))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
 def test_a_command_has_a_limit_of_memory_without_an_option(folder: Path) -> None:
-    words = [sys.executable, "-c", LIMITED, "diff-edition", *EDITIONS["diff-edition"], "symbolic.onnx"]
+    words = [sys.executable, "-c", LIMITED, "rules", *EDITIONS["rules"], "symbolic.onnx"]
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == str(CommandLimits().megabytes << 20)
 
@@ -143,7 +143,7 @@ def test_a_command_has_a_limit_of_memory_without_an_option(folder: Path) -> None
 def test_the_time_of_several_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for models, named in ((["m.onnx", "symbolic.onnx", "m.onnx"], "'m.onnx' and 2 more were"), ([], "the profile was")):
         with alarm_at_once():
-            said = refused(["diff-edition", *EDITIONS["diff-edition"], *models, "--timeout", "70"], 3, folder, capsys)
+            said = refused(["rules", *EDITIONS["rules"], *models, "--timeout", "70"], 3, folder, capsys)
         assert said == f"sonnx: {named} not compared within 70 seconds (--timeout)\n"
 
 
@@ -227,7 +227,7 @@ def test_what_needs_no_arrays_loads_none_of_their_libraries(
 
     monkeypatch.setattr("sonnx.numerics.matrix_products.reserve_memory", lambda: reserved.append(name))
     monkeypatch.setattr("sonnx.cli.budget.memory_limit", limited)
-    for options, said in (((), "8192 0"), (("--memory", "300"), f"300 {int(name != 'diff-edition')}")):
+    for options, said in (((), "8192 0"), (("--memory", "300"), f"300 {int(name != 'rules')}")):
         assert refused(command(name, *options), 3, folder, capsys) == f"sonnx: {said}\n"
 
 

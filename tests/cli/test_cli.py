@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
 
 import onnx.parser
 import pytest
 
-from sonnx.base import progress
-from sonnx.cli.main import CommandParser, parser, run
+from sonnx.cli import help_texts
+from sonnx.cli.main import CommandParser, nested, parser, run
+from sonnx.cli.old_spellings import REMOVED_IN, current_spelling
+from sonnx.model.limits import LIMITS
 from tests.support.cases import each_case
 from tests.support.editions import NEWEST
 from tests.support.model_texts import TEXTS
@@ -71,13 +72,15 @@ def test_exit_codes(models: dict[str, str], names: list[str], options: list[str]
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("run MODEL --format sarif", "'sarif'"),
-        ("prove --format deviations", "'deviations'"),
-        ("prove --list --format json", "--list excludes --format and --output"),
-        ("prove MODEL --list", "--list is about theorems"),
-        ("prove MODEL --select order", "--select is about theorems"),
+        ("run MODEL --format deviations", "'deviations'"),
+        ("theorems --format deviations", "'deviations'"),
+        ("theorems --list --format json", "--list excludes --format and --output"),
+        ("prove MODEL --list", "--list"),
+        ("prove MODEL --select order", "--select"),
         ("prove MODEL --solver cvc5", "a model is proved by z3; --solver all confirms it by a second solver"),
-        ("prove --assume N>1", "--assume is about a model"),
+        ("theorems --assume N>1", "--assume"),
+        ("rules MODEL", "--since"),
+        ("rules --bind N=1", "--bind is about models"),
         ("compare MODEL --format deviations", "'deviations'"),
         ("rules --format html", "'html'"),
         ("check MODEL --format nothing", "'nothing'"),
@@ -202,7 +205,7 @@ def test_explain_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
             "order.total-bits",
             ["domain    bits of named formats", "size      all of float16, bfloat16, float32, float64"],
         ),
-        ("derived.Max-13.restricts", ["size      any", "computed  Max.T-allowed: both texts"]),
+        ("derived.Max-13.restricts", ["size      any", "computed  Max.X-type: both texts"]),
         ("shape.Concat-elements", ["size      one to three inputs, rank at most 3", "bounded   The sum over"]),
     ],
 )
@@ -293,7 +296,6 @@ def test_what_lists_the_commands_loads_none(line: str, loaded: list[str]) -> Non
         (["--verison"], "unrecognized arguments: --verison; did you mean '--version'?"),
         (["--vers"], "unrecognized arguments: --vers; did you mean '--version'?"),
         (["--edition", "2026-08", "check"], "unrecognized arguments: --edition; write options behind the command"),
-        (["help"], "did you mean '--help'?"),
         (["version"], "did you mean '--version'?"),
         (["check", "--accept-assumption", "m.onnx"], "did you mean '--accept-assumptions'?"),
         (["suite", "run", "--form", "text", "suite"], "did you mean '--format'?"),
@@ -319,27 +321,17 @@ def test_a_failure_of_the_tool_is_one_sentence(models: dict[str, str], tmp_path:
     assert "Traceback" not in done.stderr
 
 
-def test_progress_goes_to_the_terminal_only(models: dict[str, str]) -> None:
-    piped = command("check", models["fine"], models["wrong"])
-    assert b"1/2" not in piped.stderr
-    leader, follower = pty.openpty()
-    subprocess.run(
-        [sys.executable, "-m", "sonnx", "check", models["fine"], models["wrong"]],
-        stdout=subprocess.DEVNULL, stderr=follower, check=False,
-    )  # fmt: skip
-    os.close(follower)
-    shown = os.read(leader, 4096)
-    os.close(leader)
-    assert b"1/2" in shown
+EACH_COMMAND = each_case("command", [*nested(parser())][1:], ids=lambda command: command.prog)
 
 
-@each_case("command", [*parser().with_commands()][1:], ids=lambda command: command.prog)
+@EACH_COMMAND
 def test_every_help_text_has_a_description_an_example_that_parses_and_exit_codes(command: CommandParser) -> None:
-    said = " ".join(command.format_help().split())
-    assert command.description is not None
-    assert " ".join(command.description.split()) in said
-    examples, _, codes = (command.epilog or "").partition("exit codes:")
-    lines = [line.strip() for line in examples.splitlines()[1:] if line.strip()]
+    said = command.format_help()
+    text = help_texts.texts()[command.prog.partition(" ")[2]]
+    assert " ".join(text["description"].split()) in " ".join(said.split())
+    examples, _, codes = said.partition("examples:\n")[2].partition("exit codes:")
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    assert lines == text["examples"]
     assert all(line.removeprefix('eval "$(').startswith("sonnx ") for line in lines)
     for line in (line for line in lines if line.startswith("sonnx ")):
         assert callable(parser().parse_args(shlex.split(line.partition(" > ")[0])[1:]).command)
@@ -347,10 +339,91 @@ def test_every_help_text_has_a_description_an_example_that_parses_and_exit_codes
     assert all(action.help for action in command._actions)
 
 
+SCREEN = (30, 80)
+"""Lines and columns of a short help text."""
+
+
+@EACH_COMMAND
+def test_a_short_help_text_fits_a_screen_and_names_the_way_to_the_rest(command: CommandParser) -> None:
+    options = {option for action in command._actions for option in action.option_strings}
+    chosen = help_texts.texts()[command.prog.partition(" ")[2]].get("options", [])
+    assert [name for name in chosen if f"--{name}" not in options] == []
+    lines = help_texts.text_for(command, "", complete=False).splitlines()
+    examples = [line for line in lines if line.startswith("  sonnx ")]
+    assert len(lines) <= SCREEN[0]
+    assert all(len(line) <= SCREEN[1] for line in lines if line not in examples)
+    every = help_texts.text_for(command, "", complete=True)
+    assert all(option in every for option in options - {"-h", "--help", "--help-all"})
+    assert (f"{command.prog} --help-all" in lines[-1]) == (len(chosen) > 0)
+
+
+def test_the_commands_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    grouped = [name for group in help_texts.texts()["groups"] for name in group["commands"]]
+    [commands] = [each.choices for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    assert grouped == list(commands), "each command is in one group, and completion has their order"
+    assert all(len(group["commands"]) <= 5 for group in help_texts.texts()["groups"])
+    with pytest.raises(SystemExit):
+        run(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= SCREEN[0] + 2
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == grouped
+
+
+def test_the_limits_are_a_topic_of_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["check", "--help", "limits"])
+    out = capsys.readouterr().out
+    assert all(f"  {limit.name} " in out and f" {limit.default} " in out for limit in LIMITS)
+
+
+OLD = {
+    "completion bash": "tool completion bash",
+    "selfcheck": "tool selfcheck",
+    "diff-edition 2025-10 2025-11 --bind N=3 m.onnx": "rules --since 2025-10 --edition 2025-11 --bind N=3 m.onnx",
+    "diff-edition --format json A B": "rules --since A --edition B --format json",
+    "prove": "theorems",
+    "prove --select order --no-cache --solver all": "theorems --select order --no-cache --solver all",
+    "bound m.onnx --input x=[0,1] --input=y=[0,1]": "bound m.onnx --box x=[0,1] --box=y=[0,1]",
+    "run m.onnx --format pb --report json": "run m.onnx --values pb --format json",
+    "run m.onnx --report=json": "run m.onnx --format=json",
+}
+CURRENT = (
+    "prove m.onnx --solver all", "prove --solver all m.onnx", "prove --help",
+    "run m.onnx --input x=a.npy --format json",
+    "check m.onnx", "bound m.onnx --box x=[0,1]", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*OLD, *CURRENT])
+def test_an_old_spelling_is_the_current_one_and_says_so(line: str) -> None:
+    words, sentence = current_spelling(line.split())
+    assert words == OLD.get(line, line).split()
+    assert bool(sentence) == (line in OLD)
+    assert REMOVED_IN in sentence or line in CURRENT
+
+
+def test_an_old_spelling_has_one_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff-edition", "2025-10", "2025-11"]) == 0
+    old = capsys.readouterr()
+    assert run(["rules", "--since", "2025-10", "--edition", "2025-11"]) == 0
+    assert capsys.readouterr() == (old.out, "")
+    assert old.err == (
+        "sonnx: 'sonnx diff-edition BEFORE AFTER' is now 'sonnx rules --since BEFORE --edition AFTER'; "
+        f"the old spelling will not work in version {REMOVED_IN}\n"
+    )
+
+
+def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, first in ((["help"], "usage: sonnx COMMAND"), (["help", "check"], "usage: sonnx check")):
+        with pytest.raises(SystemExit) as ended:
+            run(words)
+        assert (ended.value.code, capsys.readouterr().out.startswith(first)) == (0, True)
+
+
 @pytest.mark.parametrize(
     "options",
     [
-        ("--quiet", "--format", "json"), ("--full", "--format", "html"), ("--statistics", "--format", "concise"),
+        ("--full", "--format", "html"), ("--statistics", "--format", "concise"),
         ("--color", "always", "--format", "sarif"), ("--pages", "p", "--output", "o"),
         ("--pages", "p", "--format", "json"),
         *[("--fix", *each) for each in (("--jobs", "0"), ("--timeout", "9"), ("--memory", "99"), ("--quiet",))],
@@ -376,15 +449,3 @@ def test_an_operator_of_onnx_outside_the_profile_is_explained(capsys: pytest.Cap
     assert "sonnx fix Replace Greater by Less" in said
     assert run(["explain", "GlobalMaxPol"]) == 2
     assert "GlobalMaxPool" in capsys.readouterr().err
-
-
-def test_a_long_command_shows_seconds_on_a_terminal_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for terminal in (True, False):
-        monkeypatch.setattr("sys.stderr.isatty", lambda shown=terminal: shown)
-        with progress.clock("working", delay=0.01):
-            sleep(0.1)
-        said = capsys.readouterr().err
-        assert ("working: 0 s" in said and said.endswith("\r\x1b[K")) == terminal
-        assert terminal or said == ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.cli.commands.completion import SHELLS
+from sonnx.cli.commands.tool import SHELLS
 from sonnx.cli.main import run
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is no
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "sonnx.bash"
-    printed = subprocess.run([sys.executable, "-m", "sonnx", "completion", "bash"], capture_output=True, check=True)
+    printed = subprocess.run(
+        [sys.executable, "-m", "sonnx", "tool", "completion", "bash"], capture_output=True, check=True
+    )
     path.write_bytes(printed.stdout)
     return path
 
@@ -36,18 +38,18 @@ def offered(script: Path, *words: str) -> list[str]:
 
 def helped(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit):
-        run([*arguments, "--help"])
+        run([*arguments, "--help-all"])
     return capsys.readouterr().out
 
 
 def test_commands_options_and_choices_are_those_of_the_help(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    commands = re.findall(r"^    ([a-z-]+)\s", helped(capsys), flags=re.MULTILINE)
+    commands = re.findall(r"^  ([a-z-]+)\s", helped(capsys), flags=re.MULTILINE)
     assert len(commands) > 10
     assert offered(script, "") == commands
-    for command in ("check", "prove", "completion"):
+    for command in ("check", "prove", "theorems"):
         said = helped(capsys, command)
-        options = re.findall(r"^  (?:-\w(?: \S+)?, )?(--[a-z0-9-]+)", said, flags=re.MULTILINE)
-        assert sorted(offered(script, command, "--")) == sorted(options)
+        options = re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", said, flags=re.MULTILINE)
+        assert sorted(offered(script, command, "--")) == sorted([*options, "--help", "--help-all"])
         for option, choices in re.findall(r"(--[a-z-]+) \{([^}]*)\}", said):
             assert offered(script, command, option, "") == choices.replace("\n", "").replace(" ", "").split(",")
 
@@ -58,7 +60,7 @@ def test_commands_options_and_choices_are_those_of_the_help(script: Path, capsys
         (["ch"], ["check"]),
         (["check", "--fo"], ["--format"]),
         (["check", "--format", "j"], ["json", "junit"]),
-        (["completion", "b"], ["bash"]),
+        (["tool", "completion", "b"], ["bash"]),
         (["check", "model"], ["model.onnx"]),
         (["check", "--output", "mod"], ["model.onnx"]),
         (["audit", "--output", ""], ["folder"]),
@@ -77,7 +79,7 @@ def test_the_begun_word_decides(
 def test_the_script_is_one_of_its_shell(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    assert run(["completion", shell]) == 0
+    assert run(["tool", "completion", shell]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out)
     done = subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, check=True)
     assert not done.stderr

@@ -312,7 +312,7 @@ def test_only_the_public_function_imports_it():
 
 def test_no_other_command_loads_it(model):
     """One process for all of them, which shows what each one loads."""
-    commands = ["check model.onnx", "rules", "explain Max", "prove --list"]
+    commands = ["check model.onnx", "rules", "explain Max", "theorems --list"]
     code = (
         "import sys; from sonnx.cli.main import run\n"
         "for command in sys.argv[1:]:\n"

@@ -156,7 +156,7 @@ def test_each_command_ends_with_a_sentence(title: str, tmp_path: Path, capsys: p
     data = MODELS[title]()
     path = tmp_path / "m.onnx"
     path.write_bytes(data.SerializeToString())
-    box = [part for each in data.graph.input for part in ("--input", f"{each.name}=[1,2]")]
+    box = [part for each in data.graph.input for part in ("--box", f"{each.name}=[1,2]")]
     for command, options in {"check": (), **COMMANDS}.items():
         limits = [] if command == "check" else ["--timeout", str(SECONDS), "--memory", "4096"]
         code = run([command, str(path), *options, *(box if command == "bound" and len(box) < 9 else []), *limits])

@@ -20,7 +20,7 @@ SHAPES = {
 COMMANDS = {
     "run": ("--random",),
     "compare": ("--runtime", "reference"),
-    "bound": ("--input", "x=[-1,1]"),
+    "bound": ("--box", "x=[-1,1]"),
 }
 
 
@@ -68,7 +68,7 @@ def test_a_shape_that_follows_from_others(
     path.write_bytes(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8).SerializeToString()
     )
-    assert run(["bound", str(path), "--input", "v0=[-1,1]", *options]) == (3 if options else 1)
+    assert run(["bound", str(path), "--box", "v0=[-1,1]", *options]) == (3 if options else 1)
     said = capsys.readouterr().err
     assert one_sentence(said.strip())
     assert ("the value 'v32' has 4294967296 elements" in said) == bool(options)

@@ -34,20 +34,19 @@ PROPERTY = 'input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -100\n'
 SUITE = "suite make --operator Relu suite"
 LINES = {
     "audit": ("audit m.onnx --output pack", "audit o.onnx --output pack"),
-    "bound": ("bound o.onnx --input x=[-1,1] --unchecked --format json",),
+    "bound": ("bound o.onnx --box x=[-1,1] --unchecked --format json",),
     "check": ("check m.onnx o.onnx --format json", "check m.onnx --format html", "check o.onnx --format sarif"),
     "compare": ("compare o.onnx --runtime reference --random 2 --unchecked --format json",),
-    "completion": ("completion bash",),
     "diff": ("diff m.onnx o.onnx --format json",),
-    "diff-edition": ("diff-edition 2025-11 2026-11 m.onnx o.onnx --format json",),
     "equivalent": ("equivalent o.onnx o.onnx --format json", "equivalent o.onnx c.onnx --format json"),
     "explain": ("explain Max",),
     "export": ("export coq out", "export why3 out"),
     "fix": ("fix o.onnx --output new.onnx --report new.json --format json",),
-    "prove": ("prove m.onnx --format json", "prove --select max --format json"),
-    "rules": ("rules --format json",),
+    "prove": ("prove m.onnx --format json",),
+    "rules": ("rules --format json", "rules --since 2025-11 m.onnx o.onnx --format json"),
     "run": ("run o.onnx --random --unchecked --output out.npz",),
-    "selfcheck": ("selfcheck",),
+    "theorems": ("theorems --select max --format json",),
+    "tool": ("tool completion bash", "tool selfcheck"),
     "suite": (f"{SUITE} && suite report suite --format json", f"{SUITE} && suite run suite --runtime reference"),
     "verify": ("verify o.onnx p.toml --unchecked --search 5 --format json",),
 }
@@ -121,9 +120,9 @@ TIMES = "run.json"
 """The file of a pack that says when it was made."""
 JOBS = {
     "check": ("check m.onnx o.onnx c.onnx --format json --jobs 0", "--jobs 1", "--jobs 3"),
-    "bound": ("bound o.onnx --input x=[-1,1] --unchecked --format json", "--jobs 2"),
+    "bound": ("bound o.onnx --box x=[-1,1] --unchecked --format json", "--jobs 2"),
     "run": ("run o.onnx --random --unchecked --output out.npz", "--jobs 1", "--jobs 2"),
-    "prove": ("prove --select max --format json", "--jobs 1", "--jobs 2"),
+    "theorems": ("theorems --select max --format json", "--jobs 1", "--jobs 2"),
 }
 """A line of each command that takes jobs, and what is put behind it."""
 

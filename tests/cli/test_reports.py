@@ -12,11 +12,11 @@ from sonnx.cli.main import run
 from tests.cli.test_file_names import MODEL, PROPERTY
 
 LINES = {
-    "bound": "bound m.onnx --input x=[-1,1]",
+    "bound": "bound m.onnx --box x=[-1,1]",
     "check": "check m.onnx",
     "compare": "compare m.onnx --runtime reference --random 1",
     "diff": "diff m.onnx n.onnx",
-    "diff-edition": "diff-edition 2025-11 2026-11 m.onnx",
+    "rules": "rules --since 2025-11 m.onnx",
     "equivalent": "equivalent m.onnx n.onnx",
     "prove": "prove m.onnx",
     "verify": "verify m.onnx p.toml",

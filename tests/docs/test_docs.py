@@ -15,7 +15,7 @@ import pytest
 
 from sonnx.checker.rules import evaluate_rule
 from sonnx.checker.verdicts import Verdict
-from sonnx.cli import main
+from sonnx.cli import help_texts, main
 from sonnx.graph.environment import NO_SHAPE
 from sonnx.language.domain import RuleError
 from sonnx.language.evaluator import RUN_TIME, Evaluator, TensorFacts, dimension
@@ -33,6 +33,7 @@ from tests.support.cases import each_case
 from tests.support.editions import EDITION
 from tests.support.paths import ROOT
 from tests.support.sentences import BLOCK, prose
+from tools import pictures
 from tools.pages.site import written_by_hand
 
 TEXTS = written_by_hand()
@@ -62,7 +63,7 @@ def test_the_versions_of_python_are_those_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     stated = [each.rpartition(" ")[2] for each in project["classifiers"] if re.search(r"Python :: 3\.\d", each)]
     assert project["requires-python"] == f">={stated[0]}"
-    assert f"With Python {stated[0]} to {stated[-1]} and make" in TEXTS["README.md"]
+    assert f"# Python {stated[0]} to {stated[-1]}, from a checkout" in TEXTS["README.md"]
     [tried] = re.findall(r"^PYTHONS \?= (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert tried.split() == [f"python{each}" for each in stated]
 
@@ -98,6 +99,23 @@ def test_transcripts_are_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys
                 assert line == "…" or line in printed, f"{command}: {line}"
             shown += 1
     assert shown >= 2
+
+
+def test_the_readme_lists_the_commands_in_their_groups() -> None:
+    text = TEXTS["README.md"].partition("## Commands")[2].partition("\n## ")[0]
+    groups = [group for group in help_texts.texts()["groups"] if group["commands"] != ["tool"]]
+    parts = text.split(":\n\n* ")[1:]
+    assert re.findall(r"^(\w[^\n]*):\n\n\* ", text, re.MULTILINE) == [group["title"].capitalize() for group in groups]
+    for group, part in zip(groups, parts, strict=True):
+        listed = re.findall(r"^(?:\* )?`sonnx (\w+)", part, re.MULTILINE)
+        assert [name for name in listed if name != "tool"] == group["commands"]
+        assert len(group["commands"]) <= 5
+
+
+def test_the_pictures_of_terminals_are_what_is_printed() -> None:
+    assert pictures.main(["--check"]) == 0
+    shown = [name for text in TEXTS.values() for name in re.findall(r"pictures/([\w-]+)\.(?:svg|png)\)", text)]
+    assert {path.stem for path in pictures.FOLDER.iterdir()} == {*pictures.TERMINALS, *pictures.PAGES} == {*shown}
 
 
 def test_programs_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

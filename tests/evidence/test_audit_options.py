@@ -65,7 +65,7 @@ def test_a_pack_with_the_files_of_other_commands_is_verified(tmp_path: Path, mon
     fix = ["fix", str(controller), "--output", "model.onnx", "--report", "record.json", "--samples", "0"]
     assert run(fix) == 0
     assert run(["verify", "model.onnx", "controller.vnnlib", "--certificate", "controller.json"]) == 0
-    assert run(["prove", "--select", "order.total", "--proofs", "proofs", "--jobs", "0"]) == 0
+    assert run(["theorems", "--select", "order.total", "--proofs", "proofs", "--jobs", "0"]) == 0
     assert run(["suite", "make", "cases", "--operator", "Constant"]) == 0
     suite = ["suite", "run", "cases", "--runtime", "reference", "--format", "json", "--output", "run.json"]
     assert run(suite) == 0

@@ -125,7 +125,7 @@ def test_no_identifier_is_lost_or_used_twice(
         text, [*rules, *(each for each in rules if each.slug == "Max.broadcastable")]
     )
     monkeypatch.setattr(profile_validation, "register", lambda: f"{text}{used}")
-    assert run(["selfcheck"]) == 1
+    assert run(["tool", "selfcheck"]) == 1
     assert capsys.readouterr().out.count("The requirement identifier Max/broadcastable is listed twice") == 1
 
 
@@ -277,7 +277,7 @@ def test_a_pack_is_signed_and_verified(tmp_path: Path, capsys: pytest.CaptureFix
     (pack / "manifest.json").write_bytes(manifest)
     (pack / SIGNATURE).write_text("rubbish")
     assert sonnx.verify(pack, model, signers).content == (
-        f"{SIGNATURE} is of no key in signers, or is not a signature",
+        f"{SIGNATURE} is not as OpenSSH writes it: it has other text than one signature",
     )
     (pack / SIGNATURE).unlink()
     assert sonnx.verify(pack, model, signers).content == (f"the pack has no signature: {SIGNATURE} is missing",)

@@ -69,7 +69,7 @@ def test_everything_is_verified_and_comes_out_as_expected(made: qualification_ki
     assert all(each.text and each.source for each in made.requirements)
 
 
-@pytest.mark.parametrize("name", ["check", "run", "prove", "compare", "rules"])
+@pytest.mark.parametrize("name", ["check", "run", "prove", "theorems", "compare", "rules"])
 def test_the_options_of_the_help_are_required(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The options as the help prints them, read from its text."""
     with pytest.raises(SystemExit):

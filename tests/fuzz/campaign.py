@@ -36,7 +36,7 @@ LONGEST = 160
 
 SHARES = {"check": 9, "run": 2, "language": 7, "prove": 1}
 """Of nineteen executions so many are of each target; a proof takes the longest."""
-COMMAND_SHARES = {"fix": 4, "bound": 4, "equivalent": 4, "diff": 4, "verify": 4, "diff-edition": 4, "audit": 1,
+COMMAND_SHARES = {"fix": 4, "bound": 4, "equivalent": 4, "diff": 4, "verify": 4, "rules": 4, "audit": 1,
                   "compare": 1, "files beside a model": 12}  # fmt: skip
 """The same of the targets of command_targets.py; these two hash the installation and start a process."""
 

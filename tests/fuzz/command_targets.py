@@ -88,7 +88,7 @@ def files_beside() -> Mapping[str, tuple[str, bytes]]:
         "property": ("verify m.onnx {}.toml --search 1 --unchecked", PROPERTY.encode()),
         "property in VNN-LIB": ("verify controller.onnx {}.vnnlib --search 1",
                                 (ROOT / "examples" / "controller.vnnlib").read_bytes()),
-        "hypotheses": ("bound m.onnx --input x=[-1,1] --hypotheses {}.toml --unchecked", HYPOTHESES),
+        "hypotheses": ("bound m.onnx --box x=[-1,1] --hypotheses {}.toml --unchecked", HYPOTHESES),
         "pack": ("audit --verify {/}", b""),
         "suite": ("suite report {/}", b""),
         "results of a suite": ("suite difference {} run.json", report),
@@ -134,6 +134,6 @@ def beside_a_model(data: bytes) -> None:
 
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {
-    **{name: partial(on_a_model, name) for name in (*LIMITED, "diff-edition")},
+    **{name: partial(on_a_model, name) for name in (*LIMITED, "rules")},
     "files beside a model": beside_a_model,
 }

@@ -57,10 +57,10 @@ def commands(
         names = [each.name for each in read(Path(path)).graph.inputs]
     except Unreadable:
         names = []
-    box = [part for name in names for part in ("--input", f"{name}=[-1,2]")]
+    box = [part for name in names for part in ("--box", f"{name}=[-1,2]")]
     common = ["--timeout", str(seconds), "--memory", str(megabytes)]
     yield "check", [path, "--format", ("text", "json", "github", "markdown")[number % 4]]
-    yield "diff-edition", ["2025-11", "2026-11", path, *common]
+    yield "rules", ["--since", "2025-11", path, *common]
     yield "run", [path, "--random", "--unchecked", *common]
     yield "compare", [path, "--runtime", "reference", "--unchecked", "--runtime-timeout", "3", *common]
     within = ["--within-bound", *(f"--box={bounds}" for bounds in box[1::2])] if number % 4 == 3 else []

@@ -154,7 +154,7 @@ def test_an_output_that_no_node_makes(kind: str, tmp_path: Path, capsys: pytest.
     text = '<ir_version: 8, opset_import: ["" : 14]> g (float[1] x) => (float[1] w) CONSTANTS { u = Relu (x) }'
     (tmp_path / "m").write_bytes(parsed(text.replace("CONSTANTS", constants)).SerializeToString())
     (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = 1\n')
-    assert run(["bound", str(tmp_path / "m"), "--unchecked", "--input", "x=[-1,1]", "--format", "json"]) == code
+    assert run(["bound", str(tmp_path / "m"), "--unchecked", "--box", "x=[-1,1]", "--format", "json"]) == code
     said = capsys.readouterr()
     assert code or [each["name"] for each in json.loads(said.out)["tensors"]] == ["w"]
     assert run(["verify", str(tmp_path / "m"), str(tmp_path / "p.toml"), "--unchecked"]) == code

@@ -134,7 +134,7 @@ FOUND_BY_PROVE = {
 
 FOUND_BY_RUN = {
     "an element type the kernel does not know":
-        ("int32[2] x) => (int32[2] y) { y = Erf (x)", "against Erf.T-allowed"),
+        ("int32[2] x) => (int32[2] y) { y = Erf (x)", "against Erf.input-type"),
     "a matrix that does not fit":
         ("float[1, 3] a, float[3, 4] b, float[2, 4] c) => (float[1, 4] y) { y = Gemm (a, b, c)", "against Gemm"),
     "no group at all":

@@ -115,6 +115,11 @@ def ranges(chance: random.Random) -> tuple[list[Any], dict[str, Any]]:
     return [integers(chance, (), kind), integers(chance, (), kind, -9, 9), step], {}
 
 
+def constant(chance: random.Random) -> tuple[list[Any], dict[str, Any]]:
+    numbers = [chance.randint(-3, 3) for _ in range(chance.randint(1, 3))]
+    return [], chance.choice([{"value_int": chance.randint(-3, 3)}, {"value_ints": numbers}, {"value_floats": [0.5]}])
+
+
 def constant_of_shape(chance: random.Random) -> tuple[list[Any], dict[str, Any]]:
     value = numpy_helper.from_array(np.array([chance.randint(-3, 3)], np.int64))
     return [np.array(chance.choice(([], [3], [0])), np.int64)], {"value": value}
@@ -138,6 +143,7 @@ DRAWN: dict[str, Draw] = {
     "Add": pair(),
     "Cast": cast,
     "Concat": concat,
+    "Constant": constant,
     "ConstantOfShape": constant_of_shape,
     "Div": pair(divisor=True),
     "Equal": pair(),
@@ -259,3 +265,17 @@ def test_a_rule_of_the_profile_does_not_make_a_constant_unknown() -> None:
     assert said["Div.same-shape"][0] == "fail"
     verdict, actual = said["Reshape.Y-shape"]
     assert verdict == "fail" and "the constants of the model determine shape = [2, 3]" in actual
+
+
+def test_a_constant_given_by_a_list_is_known() -> None:
+    """The profile asks for the attribute value; what another attribute says is known all the same."""
+    text = """
+    <ir_version: 10, opset_import: ["" : 13]>
+    g (float[2, 1] x) => (float[2] y) <int64[1] a> { a = Constant<value_ints = [1]>()  y = Squeeze(x, a) }
+    """
+    report = sonnx.check(onnx.parser.parse_model(text).SerializeToString())
+    assert [each.rule for each in report.findings if each.verdict == "assumed"] == []
+    assert {each.rule for each in report.findings if each.verdict == "fail"} == {
+        "Constant.value-written",
+        "operator-in-profile",
+    }

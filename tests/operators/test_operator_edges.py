@@ -27,7 +27,7 @@ from sonnx.operators import (
 )
 from sonnx.operators.globalmaxpool import spatial_axes
 from sonnx.operators.stated_signature import UNBOUNDED, common_type
-from tests.support.applications import agreed, written
+from tests.support.applications import agreed, applied, written
 from tests.support.cases import each_case
 from tests.support.nodes import prepared
 from tests.support.oracle import same
@@ -48,7 +48,7 @@ def node(operator, version, **names):
 
 def run(operator, version, inputs, **attributes):
     """The first output by definition, and by kernel and fast path where there are any."""
-    described, made = OPERATORS[operator], written(operator, version, **attributes)
+    described, made = OPERATORS[operator], applied(operator, version, inputs, **attributes)
     return (agreed if described.kernel or described.fast_path else by_definition)(described, made, inputs)
 
 
@@ -198,7 +198,7 @@ def test_padding_that_wraps_around_an_axis_of_one():
 def test_equal_parts():
     """From version 18 on the last part may be smaller."""
     for version, extent, wanted in ((13, 6, [2, 2, 2]), (18, 6, [2, 2, 2]), (18, 7, [3, 3, 1])):
-        made = replace(written("Split", version), outputs=3)
+        made = applied("Split", version, [numpy.arange(extent)], outputs=3)
         parts = OPERATORS["Split"].define(made, [numpy.arange(extent)])
         assert [len(part) for part in parts] == wanted
         assert numpy.concatenate(parts).tolist() == [*range(extent)]
@@ -295,7 +295,7 @@ REFUSED = [
 @each_case(("operator", "version", "inputs", "attributes", "sentence"), REFUSED, ids=lambda each: str(each)[:20])
 def test_a_refusal(operator, version, inputs, attributes, sentence):
     with pytest.raises(NotExecutable, match=sentence):
-        OPERATORS[operator].define(written(operator, version, **attributes), inputs)
+        OPERATORS[operator].define(applied(operator, version, inputs, **attributes), inputs)
 
 
 def test_inputs_of_two_types():

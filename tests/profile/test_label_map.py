@@ -174,12 +174,13 @@ def test_types_are_those_of_the_page(edition, operator, text):
     for version in described.versions:
         made = signature(operator, version, edition.name)
         rules = {rule.slug: rule for rule in made.rules}
-        for variable in made.groups:
-            onnx = set(expand(at(described.types[variable], version), editions.families))
-            allowed = set(re.findall(r"'(\w+)'", rules[f"{operator}.{variable}-allowed"].require.text))
+        variables = {formal.name: formal.type for formal in made.formals}
+        for rule, (tensor, *_) in made.typed.items():
+            onnx = set(expand(at(described.types[variables[tensor]], version), editions.families))
+            allowed = set(re.findall(r"'(\w+)'", rules[f"{operator}.{rule}"].require.text))
             wanted = onnx & printed or onnx  # a type variable of its own, like the axes of Unsqueeze
             exempt = EXEMPT.get((operator, text), frozenset())
-            assert allowed - exempt == wanted - exempt, (version, variable)
+            assert allowed - exempt == wanted - exempt, (version, rule)
 
 
 EXEMPT = {

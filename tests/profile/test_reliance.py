@@ -11,7 +11,7 @@ ANY_EDITION = {
     each.name: next(e.name for e in reversed(catalogue.editions().editions.values()) if e.status(each.name))
     for each in OPERATORS
 }
-OF_TYPES = {"Constant.output-type"}
+OF_TYPES = {"Constant.C-type"}
 """Rules on a parameter's element type; no shape follows from it."""
 
 

@@ -295,7 +295,7 @@ def test_differences_of_editions_follow_their_schema(
     capsys: pytest.CaptureFixture[str], before: str, after: str, models: tuple[str, ...]
 ) -> None:
     files = [str(ROOT / "examples" / name) for name in models]
-    document = printed(capsys, "diff-edition", before, after, *files, "--format", "json")
+    document = printed(capsys, "rules", "--since", before, "--edition", after, *files, "--format", "json")
     validator("difference.schema.json").validate(document)
     assert (len(document["models"]), len(document["unreadable"])) == ((2, 1) if models else (0, 0))
     assert document["changed"]
@@ -318,7 +318,7 @@ def test_proofs_of_models_follow_their_schema(
 
 def test_theorems_follow_their_schema(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = "built-in.clamped,broadcast.axis-rules-aligned-left,order.total"
-    document = printed(capsys, "prove", "--select", wanted, "--solver", "all", "--format", "json")
+    document = printed(capsys, "theorems", "--select", wanted, "--solver", "all", "--format", "json")
     validator("theorems.schema.json").validate(document)
     assert {each["status"] for each in document["theorems"]} == {"proved", "refuted"}
     assert any(each["counterexample"] for each in document["theorems"])
@@ -342,7 +342,7 @@ PARTS = [(), ("tool",), ("original",), ("original", "findings", 0), ("rewritten"
 
 
 ADDED = ("conditions", "for_all_inputs", "unmatched", "box", "hypotheses", "differences", "difference", "operator_set",
-         "approximated", "grade")  # fmt: skip
+         "approximated", "grade", "output")  # fmt: skip
 """Keys that records of older versions do not have; they are read as null or as empty lists."""
 
 

@@ -75,7 +75,7 @@ def test_many_witnesses_are_counted_and_other_refuted_claims_are_shown(number, o
     out = capsys.readouterr().out
     assert out.count("  shown     ") == one_by_one
     assert "refuted: false, as expected: It holds.\n  printed.claim\n" in out
-    assert (f"of {number} witnesses: sonnx prove --select derived.W-0" in out) == (one_by_one == 1)
+    assert (f"of {number} witnesses: sonnx theorems --select derived.W-0" in out) == (one_by_one == 1)
 
 
 def test_a_vacuous_theorem_is_refused(arguments, capsys):

@@ -58,13 +58,24 @@ def test_a_finding_names_the_command_of_its_condition(case: RuleCase) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "tensor"), [(13, "Y"), (28, "y_scale")], ids=["the output in 13", "the scale in 28"]
+    ("name", "version", "tensors"),
+    [
+        ("QuantizeLinear.y_zero_point-type", 13, ("y_zero_point", "Y")),
+        ("QuantizeLinear.y_zero_point-type", 28, ("y_zero_point", "Y")),
+        ("QuantizeLinear.y_scale-type", 28, ("y_scale",)),
+    ],
 )
-def test_one_name_of_two_conditions(version: int, tensor: str) -> None:
+def test_a_rule_about_types_is_named_by_what_it_constrains(name: str, version: int, tensors: tuple[str, ...]) -> None:
     """ONNX gives the letter T2 to other tensors from version to version."""
-    (rule,) = sonnx.explain("QuantizeLinear.T2-allowed", model_version=version).rules
+    (rule,) = sonnx.explain(name, model_version=version).rules
     assert rule.require is not None
-    assert f"{tensor}.type in" in rule.require.text
+    assert all(f"{tensor}.type in" in rule.require.text for tensor in tensors)
+
+
+def test_a_withdrawn_name_says_where_its_demand_is() -> None:
+    said = "'QuantizeLinear.T2-allowed' was withdrawn; its demand is that of QuantizeLinear.y_zero_point-type and "
+    with pytest.raises(sonnx.UsageError, match=said):
+        sonnx.explain("QuantizeLinear.T2-allowed")
 
 
 def test_an_older_edition_has_the_condition_of_onnx() -> None:
@@ -86,7 +97,7 @@ def test_an_older_edition_has_the_condition_of_onnx() -> None:
     ("name", "options", "said"),
     [
         (
-            "QuantizeLinear.T3-allowed",
+            "QuantizeLinear.output-type-named",
             {"model_version": 13},
             "names no rule that is in force",
         ),
@@ -102,7 +113,7 @@ def test_what_is_not_in_force_is_an_error(name: str, options: dict[str, str], sa
 
 
 def test_the_examples_are_of_the_version_and_the_edition() -> None:
-    said = sonnx.explain("QuantizeLinear.T2-allowed", model_version=21).to_text()
+    said = sonnx.explain("QuantizeLinear.y_zero_point-type", model_version=21).to_text()
     assert '["" : 21]' in said and '["" : 28]' not in said
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 import sonnx
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import BadInput, UsageError
 from sonnx.profile import catalogue
 from sonnx.suite.difference import run_difference
 from sonnx.suite.judge import JudgedDifference
@@ -84,5 +84,5 @@ def test_runs_of_different_suites_are_not_compared(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         run_difference(tmp_path / "old.json", tmp_path / "none.json")
     (tmp_path / "new.json").write_text("{}", "utf-8")
-    with pytest.raises(UsageError, match="not a JSON report of sonnx suite run"):
+    with pytest.raises(BadInput, match="not a JSON report of sonnx suite run"):
         run_difference(tmp_path / "old.json", tmp_path / "new.json")

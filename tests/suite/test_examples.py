@@ -12,7 +12,7 @@ import pytest
 
 from sonnx.executor.distance import NAN
 from sonnx.executor.runtimes import Failure
-from sonnx.suite.archive import Stored, Suite, read_cases
+from sonnx.suite.archive import StoredCase, Suite, read_cases
 from sonnx.suite.cases import make_suite
 from sonnx.suite.judge import differences
 from sonnx.suite.options import MakeOptions, RunOptions
@@ -28,8 +28,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Relu",)))
 
 
-def first_sets(suite: Suite, element: str, number: int) -> list[tuple[Stored, int]]:
-    cases = [each for each in read_cases(suite, "Relu") if isinstance(each, Stored) and each.case.sets]
+def first_sets(suite: Suite, element: str, number: int) -> list[tuple[StoredCase, int]]:
+    cases = [each for each in read_cases(suite, "Relu") if isinstance(each, StoredCase) and each.case.sets]
     return [(each, at) for each in cases if f"({element} " in each.case.call for at in range(len(each.case.sets))][
         :number
     ]

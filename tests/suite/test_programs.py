@@ -26,7 +26,7 @@ from sonnx.base.files import sha256
 from sonnx.base.reported import json_text
 from sonnx.cli.main import run
 from sonnx.suite import archive, standalone
-from sonnx.suite.archive import Stored, Suite, archive_of, read_cases, read_suite
+from sonnx.suite.archive import StoredCase, Suite, archive_of, read_cases, read_suite
 from sonnx.suite.cases import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Suite:
 @pytest.fixture(scope="module")
 def suite(made: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A suite of two cases, of one data set each."""
-    found = [each for each in read_cases(made, "Constant") if isinstance(each, Stored) and each.case.sets][:2]
+    found = [each for each in read_cases(made, "Constant") if isinstance(each, StoredCase) and each.case.sets][:2]
     assert {len(each.case.sets) for each in found} == {1}
     folder = tmp_path_factory.mktemp("small") / "suite"
     folder.mkdir()
@@ -181,7 +181,7 @@ def test_every_case_that_is_changed_or_incomplete_is_named(suite: Path, tmp_path
     ("content", "said"),
     [
         (None, "Constant.zip is missing"),
-        (b"", "Constant.zip cannot be read: File is not a zip file"),
+        (b"", "'Constant.zip' is not an archive of cases: File is not a zip file"),
         (archive_of(()), "Constant.zip is not the archive that suite.json describes"),
     ],
 )
@@ -203,7 +203,7 @@ def test_an_archive_that_is_missing_or_changed_is_named(
 def test_a_suite_with_fewer_cases_than_it_declares_is_refused(suite: Path, tmp_path: Path) -> None:
     """Also where the hash in suite.json is that of the smaller archive; an archive more is named, too."""
     declared = read_suite(suite)
-    content = archive_of(each for each in [*read_cases(declared, "Constant")][:1] if isinstance(each, Stored))
+    content = archive_of(each for each in [*read_cases(declared, "Constant")][:1] if isinstance(each, StoredCase))
     changed = structs.replace(declared, archives={"Constant.zip": sha256(content)})
     (tmp_path / "suite.json").write_text(json_text(changed), "utf-8")
     (tmp_path / "Constant.zip").write_bytes(content)

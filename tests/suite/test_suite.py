@@ -18,7 +18,7 @@ from sonnx.cli.main import run
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
-from sonnx.suite.archive import Stored, Suite, read_cases, read_suite, tensor_file
+from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite, tensor_file
 from sonnx.suite.cases import make_suite
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import JudgedDifference, differences
@@ -41,10 +41,10 @@ def of_two(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     return make_suite(tmp_path_factory.mktemp("two") / "suite", MakeOptions(operator=("Constant", "Relu")))
 
 
-def cases(suite: Suite) -> list[Stored]:
+def cases(suite: Suite) -> list[StoredCase]:
     found = [*read_cases(suite, "Relu")]
-    assert all(isinstance(each, Stored) for each in found)
-    return [each for each in found if isinstance(each, Stored)]
+    assert all(isinstance(each, StoredCase) for each in found)
+    return [each for each in found if isinstance(each, StoredCase)]
 
 
 def expected_outputs(suite: Suite, folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_process_that_ends_leaves_no_suite(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_description_of_a_call_names_tensors_by_type_and_shape(of_two: Suite) -> None:
-    calls = [each.case.call for each in read_cases(of_two, "Constant") if isinstance(each, Stored)]
+    calls = [each.case.call for each in read_cases(of_two, "Constant") if isinstance(each, StoredCase)]
     assert any("value=float [" in each for each in calls)
     assert not any("memory" in each for each in calls)
 
@@ -106,7 +106,7 @@ def test_a_changed_archive_and_a_folder_that_is_no_suite_are_told(suite: Suite, 
     (tmp_path / "Relu.zip").write_bytes(b"PK")
     [said] = read_cases(read_suite(tmp_path), "Relu")
     assert isinstance(said, str)
-    assert said.startswith("Relu.zip cannot be read")
+    assert said.startswith("'Relu.zip' is not an archive of cases: ")
 
 
 def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from sonnx.base.errors import BadInput, UsageError
-from sonnx.base.progress import StatusLine
+from sonnx.base.progress import Progress
 from sonnx.checker.report import NoVerdict
 from sonnx.cli.arguments import amount_argument
 from sonnx.workers.kept_answers import SUBJECT, KeptAnswers
@@ -118,8 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     work = Work("tests.support.campaigns", "finished", PACKAGES, TaskLimits(options.timeout, options.memory))
     asked = {"tests": hash_of(options.tests)}
     kept = KeptAnswers(options.resume, work, asked, lambda task: ALL_TESTS) if options.resume else None
-    with StatusLine() as line:
-        made, interrupted = answers_to(tasks, work, WorkPlace(options.jobs, options.cluster), kept=kept, progress=line)
+    with Progress("campaigns") as progress:
+        made, interrupted = answers_to(
+            tasks, work, WorkPlace(options.jobs, options.cluster), kept=kept, progress=progress
+        )
     for name, each in made.items():
         print(name, each.get("word") or each["sentence"])
     words = Counter(map(word, made.values()))

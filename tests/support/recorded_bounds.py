@@ -1,4 +1,5 @@
-"""What `sonnx bound` says of many small networks, one line each; `make recorded-bounds` records them.
+"""What `sonnx bound` says of many small networks, one line each; `make recorded-bounds` records them, `make operator`
+those of one operator.
 
 A change of a bound, wider or narrower, is then seen by whoever makes it.  That bounds hold is tested elsewhere, by
 values that implementations compute; these lines show what such tests cannot: that an allowance became smaller where no
@@ -14,7 +15,7 @@ from __future__ import annotations
 import random
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -215,6 +216,21 @@ def weighted(values: Any) -> str:
     return total if finite.all() else f"{total} and {int((~finite).sum())} infinite"
 
 
+def record(text: str, changed: Sequence[str]) -> str:
+    """The recorded text with new lines for these groups, or for all groups if none is named."""
+    kept = text.splitlines()
+    written = [
+        line
+        for group in groups()
+        for line in (
+            lines(group).values()
+            if group in changed or not changed
+            else [line for line in kept if line.startswith(f"{group} ")]
+        )
+    ]
+    return "".join(f"{line}\n" for line in written if line)
+
+
 if __name__ == "__main__":
-    RECORDED.write_text("".join(f"{made}\n" for group in groups() for made in lines(group).values() if made), "utf-8")
+    RECORDED.write_text(record(RECORDED.read_text("utf-8"), sys.argv[1:]), "utf-8")
     print(f"{RECORDED}: written", file=sys.stderr)

@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import onnx
 import onnx.backend.test
@@ -26,146 +25,63 @@ import onnx.parser
 from google.protobuf import text_format
 
 import sonnx
+from sonnx.checker.extracted_check import (
+    ExtractedAnswer,
+    answer_of_report,
+    answers_in,
+    program_differences,
+    with_search,
+)
 from sonnx.checker.report import Report
-from sonnx.checker.verdicts import Verdict
-from sonnx.model.ir import subgraphs
 from sonnx.model.reader import Unreadable, read
 from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
-from sonnx.report.coq_editions import SUBJECTS
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
 
 AT_ONCE = 200
 """Models of one run of the program."""
 UNREADABLE = 2
 RECORD = ROOT / "tests" / "data" / "verified.toml"
+DEFINITION_MODELS = DATA / "definition_models.toml"
 HEAD = """\
 # What sonnx-verified says of the models of the cases, by their hash: the exit code, and a hash of what does not hold.
+# What it assumes fails where the check finds by a search that no value satisfies it.
 # Written by `make recorded-verdicts`.
 """
 NODE_TESTS = Path(onnx.backend.test.__file__).parent / "data"
 """The models of the onnx package."""
 
 
-class Answer(NamedTuple):
-    """An exit code, and what does not hold: the verdict, the rule, and for a node or value its place."""
-
-    code: int
-    findings: Counter[tuple[str, str, str]]
-
-
-def _by_graph_rule() -> frozenset[str]:
-    subjects = ("model", "graph", "function")
-    return frozenset(rule.slug for rule in catalogue.graph_rules() if rule.subject in subjects)
-
-
-def _not_defined() -> frozenset[str]:
-    walk = (ROOT / "proofs" / "coq" / "walk.v").read_text("utf-8")
-    listed = re.search(r"Definition defined_rules : list string :=\s*\[(.*?)\]\.", walk, re.DOTALL)
-    defined = set(re.findall(r'"([\w-]+)"', listed[1])) if listed else set()
-    rules = [*catalogue.graph_rules(), *(rule for rule in catalogue.general_rules() if rule.subject not in SUBJECTS)]
-    return frozenset(rule.slug for rule in rules if rule.slug not in defined)
-
-
-NOT_DEFINED = _not_defined()
-"""Rules that the formalization does not define: the program says that it does not check them."""
-GRAPH_RULES = _by_graph_rule()
-"""Rules without a place that both name alike."""
-
-
-def finding(verdict: str, rule: str, place: str) -> tuple[str, str, str]:
-    """A finding as it is compared: the rules about files and graphs have no place, and a cycle is an early use."""
-    rule = "names-defined-before-use" if rule == "acyclic" else rule
-    default = rule == "no-default-values" and place.startswith("graph/initializer")
-    return verdict, rule, "" if rule in GRAPH_RULES or default else place
-
-
-def of_check(path: Path, edition: str) -> Answer:
+def of_check(path: Path, edition: str) -> ExtractedAnswer:
     """What the check says of a file; of the main graph, if there are others."""
-    try:
-        report: Report = sonnx.check(path, edition=edition)
-    except Unreadable:
-        return Answer(UNREADABLE, Counter())
-    found = [
-        finding(str(each.verdict), each.rule, each.where.place)
-        for each in report.findings
-        if each.verdict is not Verdict.NOT_APPLICABLE and _in_main(each.where.place)
-    ]
-    return _defined(Answer(report.exit_code(), _once(found)))
+    report = _report(path, edition)
+    return ExtractedAnswer(UNREADABLE) if report is None else answer_of_report(report)
 
 
-def _defined(answer: Answer) -> Answer:
-    """The answer without the rules that the formalization does not define, and its exit code.
-
-    Of an operator outside the edition, which fails a rule, the program knows nothing more.
-    """
-    if answer.code == UNREADABLE:
-        return answer
-    outside = {place for verdict, rule, place in answer.findings if (verdict, rule) == ("fail", "operator-in-profile")}
-    findings = Counter(
-        {
-            each: count
-            for each, count in answer.findings.items()
-            if each[1] not in (*NOT_DEFINED, "operator-exists")
-            and (each[2] not in outside or each[1] == "operator-in-profile")
-        }
-    )
-    verdicts = {verdict for verdict, _, _ in findings}
-    return Answer(1 if "fail" in verdicts else 3 if verdicts else 0, findings)
-
-
-def _in_main(place: str) -> bool:
-    """Not in a function: no-model-local-function fails, and the program does not walk its body."""
-    return not place.startswith("function[") or re.fullmatch(r"function\[\d+\]", place) is not None
-
-
-def _compared(path: Path) -> bool:
-    """Whether the findings are compared: not of a model with graphs beside the main one, of which a rule fails."""
-    model = read(path)
-    beside = model.functions or model.training or any(True for node in model.graph.nodes for _ in subgraphs(node))
-    return not beside
-
-
-def _once(found: Sequence[tuple[str, str, str]]) -> Counter[tuple[str, str, str]]:
-    """The findings, each once: one place of a constant may have several defects."""
-    return Counter(dict.fromkeys(found, 1))
-
-
-def _searched(native: Answer, checked: Answer) -> Answer:
-    """The program's answer with what the check finds by a search: that no value at run time satisfies a rule."""
-    findings = Counter(
-        {
-            (
-                "fail" if verdict == "assumed" and ("fail", rule, place) in checked.findings else verdict,
-                rule,
-                place,
-            ): count
-            for (verdict, rule, place), count in native.findings.items()
-        }
-    )
-    return Answer(1 if native.code == 3 and any(each[0] == "fail" for each in findings) else native.code, findings)
-
-
-def of_program(program: Path, paths: Sequence[Path], edition: str) -> list[Answer]:
+def of_program(program: Path, paths: Sequence[Path], edition: str) -> list[ExtractedAnswer]:
     """What the program says of files."""
     command = [str(program.resolve()), "--edition", edition, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, check=False)
-    answers: list[Answer] = []
-    for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
-        words = line.split()
-        if line.startswith("  "):
-            answers[-1].findings[finding(*words)] = 1
-        else:
-            code = {"pass": 0, "fail": 1, "unreadable": UNREADABLE}.get(words[0], 3)
-            answers.append(Answer(code, Counter()))
+    answers = answers_in(done.stdout.decode("utf-8", "surrogateescape"))
     if len(answers) != len(paths):
         raise RuntimeError(done.stderr.decode("utf-8", "replace")[-1000:])
-    return [_defined(answer) for answer in answers]
+    return [ExtractedAnswer(code, findings) for code, findings in answers]
+
+
+def _report(path: Path, edition: str) -> Report | None:
+    """What the check says of a file; None if it is not readable."""
+    try:
+        return sonnx.check(path, edition=edition, limits={"findings": 10**6})
+    except Unreadable:
+        return None
 
 
 def case_models() -> Iterator[bytes]:
-    """The models of all cases that are one file."""
+    """The models of all cases that are one file, and those of tests/data/definition_models.toml."""
+    for model in tomllib.loads(DEFINITION_MODELS.read_text("utf-8"))["model"]:
+        text = model["text"].strip()
+        yield (onnx.parser.parse_model if text.startswith("<") else _text_model)(text).SerializeToString()
     for case in all_cases():
         if case.beside is None:
             text_form = onnx.parser.parse_model if case.language.startswith("onnx") else _text_model
@@ -191,6 +107,11 @@ def models(count: int) -> Iterator[bytes]:
             yield model.proto().SerializeToString()
         except (ValueError, TypeError):  # a changed constant that onnx cannot write
             continue
+
+
+def write_weights(folder: Path) -> None:
+    """Write the file of external data that models of tests/data/definition_models.toml name."""
+    (folder / "weights.bin").write_bytes(bytes(16))
 
 
 def _text_model(text: str) -> onnx.ModelProto:
@@ -222,18 +143,20 @@ def damaged(originals: Sequence[bytes], count: int) -> Iterator[bytes]:
 def compare(program: Path, contents: Iterator[bytes], edition: str, folder: Path) -> tuple[Counter[str], list[str]]:
     """How many models, findings and unreadable files there were, and a line for each model that differs."""
     counts, differing, waiting = Counter[str](), list[str](), list[Path]()
+    write_weights(folder)
 
     def flush() -> None:
         for path, native in zip(waiting, of_program(program, waiting, edition) if waiting else [], strict=True):
-            checked = of_check(path, edition)
+            report = _report(path, edition)
             counts["models"] += 1
-            counts["findings"] += checked.findings.total()
-            counts[f"exit {checked.code}"] += 1
-            native = _searched(native, checked)
-            more, less = native.findings - checked.findings, checked.findings - native.findings
-            if native.code != checked.code or ((more or less) and _compared(path)):
-                difference = f"check {checked.code} {sorted(less)[:4]} program {native.code} {sorted(more)[:4]}"
-                differing.append(f"{path.name}: {difference}")
+            counts["findings"] += 0 if report is None else len(answer_of_report(report).findings)
+            counts[f"exit {UNREADABLE if report is None else report.exit_code()}"] += 1
+            if report is None:
+                sentences = [] if native.code == UNREADABLE else [f"the program reads it: {native.code}"]
+            else:
+                sentences = list(program_differences(native, report))
+            if sentences:
+                differing.append(f"{path.name}: {'; '.join(sentences[:4])}")
             else:
                 path.unlink()
         waiting.clear()
@@ -248,15 +171,21 @@ def compare(program: Path, contents: Iterator[bytes], edition: str, folder: Path
     return counts, differing
 
 
-def digest(answer: Answer) -> str:
+def digest(answer: ExtractedAnswer) -> str:
     """What an answer says, as a short text: the exit code, and a hash of the findings."""
     text = "\n".join(" ".join(each) for each in sorted(answer.findings))
     return f"{answer.code} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def _has_functions(path: Path) -> bool:
+    """The calls of functions are not walked by the program."""
+    return bool(read(path).functions)
+
+
 def record(program: Path, edition: str, folder: Path) -> int:
     """Write what the program says of the cases; how many there are."""
     contents = list(dict.fromkeys(case_models()))
+    write_weights(folder)
     paths = [folder / f"{index}.onnx" for index in range(len(contents))]
     for path, data in zip(paths, contents, strict=True):
         path.write_bytes(data)
@@ -266,9 +195,9 @@ def record(program: Path, edition: str, folder: Path) -> int:
         for answer in of_program(program, paths[start : start + AT_ONCE], edition)
     ]
     lines = [
-        f'"{hashlib.sha256(data).hexdigest()[:16]}" = "{digest(answer)}"\n'
+        f'"{hashlib.sha256(data).hexdigest()[:16]}" = "{digest(with_search(answer, of_check(path, edition)))}"\n'
         for path, data, answer in zip(paths, contents, answers, strict=True)
-        if _compared(path)
+        if not _has_functions(path)
     ]
     RECORD.write_text(f"{HEAD}{''.join(sorted(lines))}", "utf-8")
     return len(lines)

@@ -38,7 +38,7 @@ def test_a_survivor_without_a_reason_is_seen(found: MutationTest) -> None:
     record = dataclasses.replace(RECORD, groups=(*rest, changed))
     assert (found.unexplained(record), found.obsolete(record)) == ([lost], [stranger])
     first = rest[0]
-    more = dataclasses.replace(first, rules={**first.rules, "Max.T-allowed": first.rules["Max.T-allowed"] + 1})
+    more = dataclasses.replace(first, rules={**first.rules, "Max.X-type": first.rules["Max.X-type"] + 1})
     assert not found.counted(dataclasses.replace(RECORD, groups=(more, *RECORD.groups[1:])))
 
 
@@ -69,17 +69,17 @@ OF_OPTIONAL = f"X.type in {FLOATS} and (not given(Mask) or Mask.type in ['bool']
 @each_case(
     ("rule", "text", "mutant", "reason"),
     [
-        ("Max.T-allowed", OF_TYPES, f"X.type in {FLOATS}", "one-type"),
-        ("Max.T-allowed", OF_TYPES, f"Y.type in {FLOATS}", "one-type"),
-        ("Max.T-allowed", OF_LIST, OF_LIST.replace("all(", "any("), "one-type"),
+        ("Max.X-type", OF_TYPES, f"X.type in {FLOATS}", "one-type"),
+        ("Max.X-type", OF_TYPES, f"Y.type in {FLOATS}", "one-type"),
+        ("Max.X-type", OF_LIST, OF_LIST.replace("all(", "any("), "one-type"),
         ("Dropout.T2-allowed", OF_OPTIONAL, f"X.type in {FLOATS} and Mask.type in ['bool']", ""),
         # the list of the tensor that is left out is asked of no other one
-        ("Max.T-allowed", f"X.type in {FLOATS} and Y.type in ['bool']", f"X.type in {FLOATS}", ""),
+        ("Max.X-type", f"X.type in {FLOATS} and Y.type in ['bool']", f"X.type in {FLOATS}", ""),
         # the other tensor may be absent
-        ("Max.T-allowed", f"X.type in {FLOATS} and (not given(Y) or Y.type in {FLOATS})",
+        ("Max.X-type", f"X.type in {FLOATS} and (not given(Y) or Y.type in {FLOATS})",
          f"not given(Y) or Y.type in {FLOATS}", ""),
-        ("Max.T-allowed", OF_TYPES, OF_TYPES.replace("X.type in", "X.type not in"), ""),
-        ("MaxPool.I-allowed", "not given(Indices) or Indices.type in ['int64']", "Indices.type in ['int64']",
+        ("Max.X-type", OF_TYPES, OF_TYPES.replace("X.type in", "X.type not in"), ""),
+        ("MaxPool.Indices-type", "not given(Indices) or Indices.type in ['int64']", "Indices.type in ['int64']",
          "left-out-output"),
         ("Max.broadcastable", "broadcastable(shapes(X))", "true", ""),
     ],

@@ -57,7 +57,7 @@ def mischief(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def prove(*arguments: str, path: tuple[Path, ...] = (), **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "sonnx", "prove", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-m", "sonnx", "theorems", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*path, ROOT))), **more},
         text=True, start_new_session=True, preexec_fn=heed_interrupts,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def certificates(text: str) -> dict[str, dict[str, object]]:
 def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
     """The certificates of theorems that this process proves."""
     capsys.readouterr()
-    assert run(["prove", *arguments, "--jobs", "0"]) == 0
+    assert run(["theorems", *arguments, "--jobs", "0"]) == 0
     return certificates(capsys.readouterr().out)
 
 
@@ -140,11 +140,10 @@ def test_one_process_or_two_say_the_same() -> None:
     [
         (["--jobs", "0", "--timeout", "3"], "--timeout needs a child process, and --jobs 0 allows none"),
         (["--jobs", "0", "--cluster", "x:1"], "--cluster needs a child process, and --jobs 0 allows none"),
-        (["m.onnx", "--cluster", "x:1"], "--cluster is about theorems; leave out the model"),
     ],
 )
 def test_misuse(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["prove", *arguments]) == 2
+    assert run(["theorems", *arguments]) == 2
     assert tuple(capsys.readouterr()) == ("", f"sonnx: {sentence}\n")
 
 

@@ -40,7 +40,7 @@ def _title(name: str, members: Sequence[Theorem]) -> str:
 
 def _stated(found: Sequence[Theorem], record: Mapping[str, Entry]) -> Iterator[str]:
     topic = found[0].id.partition(".")[0]
-    yield f"Questions in SMT-LIB: `sonnx prove --select {topic} --emit-smt2 questions`."
+    yield f"Questions in SMT-LIB: `sonnx theorems --select {topic} --emit-smt2 questions`."
     yield ""
     for theorem in found:
         yield from (f"## {theorem.id}", "", theorem.statement, "", "```text", _broken(theorem.formula), "```", "")

@@ -37,9 +37,9 @@ let rules text =
       found
 
 let profile_rule named = function
-  | Node [r; validity; leaves; milder] ->
+  | Node [r; validity; leaves; waiting; milder] ->
     let own = match r with Atom name -> named name | tree -> rule tree in
-    { own; is_validity = flag validity; leaves_values = flag leaves; onnx = optional milder }
+    { own; is_validity = flag validity; leaves_values = flag leaves; leaves_while_waiting = flag waiting; onnx = optional milder }
   | _ -> failwith "not a rule of the profile"
 let formal = function
   | Node [Quoted formal_name; v; o; m] -> { formal_name; variadic = flag v; optional = flag o; may_be_omitted = flag m }
@@ -58,10 +58,10 @@ let meaning = function Node [Quoted x; l] -> (x, texts l) | _ -> failwith "not a
 let decided = function Node [Quoted x; l] -> (x, flag l) | _ -> failwith "not a rule"
 
 let signature named = function
-  | [f; r; a; i; g; b; s; refused; c; d] ->
+  | [f; r; a; i; g; b; s; refused; c; k; d] ->
     { formals = List.map formal (items f); results = List.map result (items r); attribute_parameters = List.map parameter (items a);
       input_parameters = List.map parameter (items i); groups = List.map group (items g); beyond = List.map texts (items b);
-      single = List.map one (items s); refused = flag refused; output_counts = List.map integer (items c);
+      single = List.map one (items s); refused = flag refused; output_counts = List.map integer (items c); kinds = texts k;
       demands = List.map (profile_rule named) (items d) }
   | _ -> failwith "not a signature"
 
@@ -73,9 +73,35 @@ let names text =
       found := String.sub text first (String.index_from text first '"' - first) :: !found);
   List.rev !found
 
+(* What ONNX says of operators: the domains, and the schemas of a domain and an operator, read when a model names it. *)
+let schemas text =
+  let places = Hashtbl.create 500 and domains = ref [] in
+  let tree start stop = match trees (String.sub text start (stop - start)) with [Node l] -> l | _ -> failwith "not a line" in
+  each_line text (fun start stop ->
+    if starts_with text start "(domain" then
+      (match tree start stop with [_; Quoted x; n] -> domains := (x, integer n) :: !domains | _ -> failwith "not a domain")
+    else
+      let opening = String.index_from text start '"' + 1 in
+      let closing = String.index_from text opening '"' in
+      let second = String.index_from text (closing + 1) '"' + 1 in
+      let last = String.index_from text second '"' in
+      Hashtbl.add places (String.sub text opening (closing - opening), String.sub text second (last - second)) (start, stop));
+  let most = function Atom "*" -> None | n -> Some (integer n) in
+  let one (start, stop) = match tree start stop with
+    | [_; _; _; version; least; greatest; fewest; many; deprecated; attributes] ->
+      let attribute = function Node [Quoted x; Quoted kind; needed] -> (x, (kind, flag needed)) | _ -> failwith "not an attribute" in
+      (integer version, { input_range = (integer least, most greatest); output_range = (integer fewest, most many);
+                          schema_attributes = List.map attribute (items attributes); deprecated = flag deprecated })
+    | _ -> failwith "not a schema" in
+  let of_domain names (domain, _) =
+    (domain, List.filter_map (fun x -> match Hashtbl.find_all places (domain, x) with
+       | [] -> None | l -> Some (x, List.rev_map one l)) names) in
+  (!domains, fun names -> List.map (of_domain names) !domains)
+
 (* An edition by name: its own line, and for each operator its line and those of its signatures, read when a model names it.
    None if the text does not have the edition. *)
-let edition rules_text text name =
+let edition rules_text schemas_text text name =
+  let domains, schemas_of = schemas schemas_text in
   let named = rules rules_text in
   let prefix kind = Printf.sprintf "(%s \"%s\" \"" kind name in
   let head = ref None and operators = Hashtbl.create 200 and signatures = Hashtbl.create 500 and known = Hashtbl.create 200 in
@@ -101,12 +127,14 @@ let edition rules_text text name =
       Hashtbl.replace known x found;
       found in
   match Option.map line !head with
-  | Some [_; _; ir; set; types; rules; values; groups; parameters; inputs] ->
+  | Some [_; _; ir; set; types; rules; values; groups; parameters; inputs; operands] ->
     let general t = List.map (profile_rule named) (items t) in
     let whole = { operators = []; element_types = texts types; newest_ir_version = integer ir; newest_operator_set = integer set;
                   decided_rules = List.map decided (items rules); about_values = general values; about_groups = general groups;
-                  about_parameters = general parameters; about_inputs = general inputs } in
-    Some (fun names -> { whole with operators = List.filter_map entry (List.sort_uniq compare names) })
+                  about_parameters = general parameters; about_inputs = general inputs; about_operands = general operands; onnx_domains = domains; schemas = [] } in
+    Some (fun names ->
+      let names = List.sort_uniq compare names in
+      { whole with operators = List.filter_map entry names; schemas = schemas_of names })
   | None -> None
   | Some _ -> failwith "not an edition"
 
@@ -130,10 +158,10 @@ let format text =
       let by_number = Array.make (1 + List.fold_left (fun m (n, _) -> max m n) 0 fields) None in
       let by_name = Hashtbl.create 20 in
       List.iter (fun (n, f) -> by_number.(n) <- Some f; Hashtbl.replace by_name f.Wire.name f.Wire.slot) fields;
-      Hashtbl.replace descriptions name { Wire.by_number; by_name; fields = List.map snd fields }
+      Hashtbl.replace descriptions name { Wire.by_number; by_name; fields = List.map snd fields; quick = [] }
     | [Node [Atom "element"; n; Quoted x]] -> Hashtbl.replace elements (atom n) x
     | [Node [Atom "kind"; n; Quoted x]] -> Hashtbl.replace kinds (atom n) x
     | [Node (Atom "unprintable" :: l)] ->
       ranges := Array.of_list (List.map (function Node [a; b] -> (atom a, atom b) | _ -> failwith "not a range") l)
     | _ -> failwith "not a line of the format");
-  { Onnx_model.descriptions; elements; kinds; unprintable = !ranges }
+  { Onnx_constants.descriptions; elements; kinds; unprintable = !ranges }

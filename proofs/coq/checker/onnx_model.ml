@@ -1,352 +1,88 @@
 (* From the messages of a file to the model of proofs/coq/model.v. *)
 open Evaluator
 open Wire
+open Onnx_constants
+open Onnx_nodes
 
-let rec positive v =
-  if Int64.equal v 1L then XH
-  else let rest = positive (Int64.shift_right_logical v 1) in if Int64.equal (Int64.logand v 1L) 0L then XO rest else XI rest
-let unsigned v = if Int64.equal v 0L then Z0 else Zpos (positive v)
-let signed v = if Int64.compare v 0L < 0 then Zneg (positive (Int64.neg v)) else unsigned v   (* -2^63 is its own negative *)
-let small n = signed (Int64.of_int n)
-let natural n = if n = 0 then N0 else Npos (positive (Int64.of_int n))
+(* The limits of `sonnx check` on the parts of a file; docs/threat-model.md. *)
+let counted_with d =
+  let has x = Hashtbl.mem d.by_name x in
+  let parts what when_ names = if has when_ then List.filter_map (fun x -> Option.map (fun i -> (what, i)) (Hashtbl.find_opt d.by_name x)) names else [] in
+  parts "nodes" "node" ["node"]
+  @ parts "values" "initializer" ["input"; "output"; "value_info"; "initializer"; "sparse_initializer"; "quantization_annotation"]
+  @ parts "values" "attribute_proto" ["input"; "output"; "value_info"]
+  @ parts "entries" "attribute_proto" ["attribute"; "attribute_proto"; "opset_import"]
+  @ parts "entries" "ir_version" ["opset_import"; "functions"; "training_info"; "configuration"; "metadata_props"]
+  @ List.concat_map (fun x -> parts "values" x [x]) ["tensors"; "sparse_tensors"; "type_protos"; "sharding_spec"; "sharded_dim";
+      "index_to_device_group_map"; "simple_sharding"; "quant_parameter_tensor_names"]
+  @ parts "graphs" "graphs" ["graphs"] @ parts "graphs" "g" ["g"]
 
-(* UTF-8, as strict as RFC 3629: no surrogates, no longer forms than needed. *)
-let utf8 f s =
-  let n = String.length s in
-  let next i = if i < n && Char.code s.[i] land 0xC0 = 0x80 then Char.code s.[i] land 0x3F else -1 in
-  let rec go i =
-    if i >= n then true else
-    let c = Char.code s.[i] in
-    if c < 0x80 then (f c; go (i + 1))
-    else
-      let size, first, least = if c land 0xE0 = 0xC0 then 1, c land 0x1F, 0x80 else if c land 0xF0 = 0xE0 then 2, c land 0x0F, 0x800
-        else if c land 0xF8 = 0xF0 then 3, c land 0x07, 0x10000 else 0, 0, 0 in
-      let rec rest k code = if k > size then code else let d = next (i + k) in if d < 0 then -1 else rest (k + 1) (code * 64 + d) in
-      let code = if size = 0 then -1 else rest 1 first in
-      if code < least || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF) || code < 0 then false else (f code; go (i + size + 1)) in
-  go 0
-let is_utf8 = utf8 (fun _ -> ())
-
-type tables = {
-  descriptions : (string, description) Hashtbl.t;
-  elements : (int, string) Hashtbl.t;
-  kinds : (int, string) Hashtbl.t;
-  unprintable : (int * int) array;
-}
-
-(* The ranges are in order. *)
-let printable tables s =
-  let ok = ref true in
-  let test c =
-    let rec search low high =
-      if low < high then
-        let middle = (low + high) / 2 in
-        let first, last = tables.unprintable.(middle) in
-        if c < first then search low middle else if c > last then search (middle + 1) high else ok := false in
-    search 0 (Array.length tables.unprintable) in
-  utf8 test s && !ok
-
-(* What is read of one file: its tables, its bytes, the folder of the model, and the numbers of its constants by serial. *)
-type source = {
-  tables : tables;
-  bytes : bytes_;
-  folder : string option;
-  constants : (int, unit -> value) Hashtbl.t;
-  files : (string, file) Hashtbl.t;
-}
-
-let element s code =
-  let n = Int64.to_int code in
-  if n = 0 then None else Some (try Hashtbl.find s.tables.elements n with Not_found -> Printf.sprintf "type %d" n)
-
-let optional_text = function Some s -> s | None -> "?"
-let rec shown t =
-  let dimension = function Extent n -> "n" ^ (match n with Z0 -> "0" | Zpos p -> string_of_int (Hashtbl.hash_param 100 100 p) | Zneg p -> "-" ^ string_of_int (Hashtbl.hash_param 100 100 p))
-    | Symbol x -> "s" ^ x | Unstated -> "?" in
-  t.type_kind ^ " " ^ optional_text t.type_element ^ " " ^ t.inner ^
-  (match t.type_shape with None -> "" | Some l -> "[" ^ String.concat "," (List.map dimension l) ^ "]")
-
-let rec type_of s m =
-  let tensor kind sparse i =
-    let listed = match inner i "shape" with None -> None | Some shape -> Some (messages shape "dim") in
-    let dimension d =
-      match last d "dim_value" with
-      | Some (Number v) -> Extent (signed v)
-      | _ -> match string s.bytes d "dim_param" with "" -> Unstated | x -> Symbol x in
-    let denoted = match listed with None -> [] | Some l -> List.map (fun d -> string s.bytes d "denotation") l in
-    { type_kind = kind; type_element = element s (integer i "elem_type");
-      type_shape = Option.map (List.map dimension) listed; holds_sparse = sparse;
-      denotations = (if List.exists (fun d -> d <> "") denoted then denoted else []); inner = "" } in
-  let outer kind field i =
-    let within = match inner i field with Some m -> type_of s m | None -> no_type in
-    { no_type with type_kind = kind; holds_sparse = within.holds_sparse; inner = shown within } in
-  let has_field f = inner m f in
-  match has_field "tensor_type", has_field "sparse_tensor_type" with
-  | Some i, _ -> tensor "tensor" false i
-  | _, Some i -> tensor "sparse tensor" true i
-  | _ ->
-    match has_field "sequence_type", has_field "optional_type", has_field "map_type" with
-    | Some i, _, _ -> outer "sequence" "elem_type" i
-    | _, Some i, _ -> outer "optional" "elem_type" i
-    | _, _, Some i -> outer "map" "value_type" i
-    | _ -> if Hashtbl.mem m.description.by_name "opaque_type" && has m "opaque_type" then { no_type with type_kind = "opaque" } else no_type
-
-let value_info s m = (string s.bytes m "name", match inner m "type" with Some t -> type_of s t | None -> no_type)
-
-(* Constants. *)
-let not_stated = VUnknown (NotStated, None)
-let rec power_of_two k = if k = 0 then XH else XO (power_of_two (k - 1))
-let rec shifted p k = if k = 0 then p else shifted (XO p) (k - 1)
-
-(* The value of a float: a rational number, an infinity or NaN. *)
-let floating x =
-  match Float.classify_float x with
-  | FP_nan -> NotANumber
-  | FP_infinite -> Infinite (x < 0.)
-  | FP_zero -> Finite { qnum = Z0; qden = XH }
-  | _ ->
-    let mantissa, exponent = Float.frexp (Float.abs x) in
-    let rec odd m e = if Int64.equal (Int64.logand m 1L) 0L then odd (Int64.shift_right m 1) (e + 1) else (m, e) in
-    let m, e = odd (Int64.of_float (Float.ldexp mantissa 53)) (exponent - 53) in
-    let p = positive m in
-    let n, d = if e >= 0 then shifted p e, XH else p, power_of_two (- e) in
-    Finite { qnum = (if x < 0. then Zneg n else Zpos n); qden = d }
-let number x = VFloat (floating x)
-
-let half bits =
-  let sign = if bits land 0x8000 <> 0 then -1. else 1. and e = (bits lsr 10) land 31 and m = bits land 1023 in
-  sign *. (if e = 31 then (if m = 0 then infinity else nan) else if e = 0 then Float.ldexp (float m) (-24) else Float.ldexp (float (m + 1024)) (e - 25))
-
-let most_numbers = 1 lsl 18
-(* Width of a number in the layout of raw_data, and its value from these bits; for types that rules read. *)
-let reading = function
-  | "int64" -> Some (8, fun v -> Some (VInt (signed v)))
-  | "uint64" -> Some (8, fun v -> Some (VInt (unsigned v)))
-  | "int32" -> Some (4, fun v -> Some (VInt (signed (to_int32 v))))
-  | "uint32" -> Some (4, fun v -> Some (VInt (unsigned v)))
-  | "int16" -> Some (2, fun v -> Some (VInt (signed (Int64.shift_right (Int64.shift_left v 48) 48))))
-  | "uint16" -> Some (2, fun v -> Some (VInt (unsigned v)))
-  | "int8" -> Some (1, fun v -> Some (VInt (signed (Int64.shift_right (Int64.shift_left v 56) 56))))
-  | "uint8" -> Some (1, fun v -> Some (VInt (unsigned v)))
-  | "bool" -> Some (1, fun v -> if Int64.compare v 1L > 0 then None else Some (VInt (unsigned v)))
-  | "float" -> Some (4, fun v -> Some (number (Int32.float_of_bits (Int64.to_int32 v))))
-  | "double" -> Some (8, fun v -> Some (number (Int64.float_of_bits v)))
-  | "float16" -> Some (2, fun v -> Some (number (half (Int64.to_int v))))
-  | _ -> None
-
-let listed items = try VList (List.rev (List.rev_map (function Some v -> v | None -> raise Exit) items)) with Exit -> not_stated
-
-let data_fields = ["float_data"; "int32_data"; "string_data"; "int64_data"; "double_data"; "uint64_data"; "external_data"]
-(* Bytes of an entry of a typed field in the layout of raw_data, and the numbers that it can hold. *)
-let entry_range = function
-  | "int8" -> (1, -128L, 127L) | "int16" -> (2, -32768L, 32767L) | "int32" -> (4, -2147483648L, 2147483647L)
-  | "int64" -> (8, Int64.min_int, Int64.max_int) | "uint64" -> (8, 0L, -1L) | "uint32" -> (4, 0L, 4294967295L)
-  | "uint16" | "float16" | "bfloat16" -> (2, 0L, 65535L) | "bool" -> (1, 0L, 1L)
-  | "float6e2m3" | "float6e3m2" -> (1, 0L, 63L) | _ -> (1, 0L, 255L)
-
-let parse_number = function
-  | None -> None
-  | Some t ->
-    let digits = if t <> "" && t.[0] = '-' then String.sub t 1 (String.length t - 1) else t in
-    let n = String.length digits in
-    if n = 0 || n > 20 || not (String.for_all (fun c -> c >= '0' && c <= '9') digits) then None
-    else
-      let z = String.fold_left (fun z c -> Z.add (Z.mul z (small 10)) (small (Char.code c - 48))) Z0 digits in
-      Some (if digits == t then z else Z.opp z)
-
-let leaves location =
-  let parts = String.split_on_char '/' (String.map (fun c -> if c = '\\' then '/' else c) location) in
-  let rec final = function [x] -> x | _ :: l -> final l | [] -> "" in
-  List.mem ".." parts || List.hd parts = "" || String.contains (List.hd parts) ':' || List.mem (final parts) [""; "."]
-
-let file_at s location =
-  match s.folder with
-  | None -> NotAsked
-  | Some folder ->
-    try Hashtbl.find s.files location with Not_found ->
-      let found =
-        if leaves location then Unusable
-        else try
-          let base = Unix.realpath folder in
-          let path = Unix.realpath (Filename.concat base location) in
-          let inside = String.length path > String.length base + 1 && String.sub path 0 (String.length base + 1) = (if base = "/" then base else base ^ "/") in
-          let status = Unix.LargeFile.stat path in
-          if (inside || base = "/") && status.Unix.LargeFile.st_kind = Unix.S_REG then Bytes (signed status.Unix.LargeFile.st_size) else Unusable
-        with Unix.Unix_error _ | Invalid_argument _ -> Unusable in
-      Hashtbl.replace s.files location found;
-      found
+let limited m =
+  let counts = Hashtbl.create 8 in
+  let add what n = if n > 0 then Hashtbl.replace counts what (n + try Hashtbl.find counts what with Not_found -> 0) in
+  let over what n most = if n > most then raise (Malformed (Printf.sprintf "it has %d %s, more than the %d allowed" n what most)) in
+  let rec depth d m =
+    over "levels of nested graphs" d 32;
+    Array.iter (List.iter (function
+      | Message i -> depth (if Hashtbl.mem i.description.by_name "initializer" then d + 1 else d) i | _ -> ())) m.values in
+  let nested = ref false in
+  let known = ref [] in
+  let of_description d = try List.assq d !known with Not_found ->
+    let has = Hashtbl.mem d.by_name in
+    let found = (counted_with d, has "op_type", has "dim", has "dims") in
+    known := (d, found) :: !known;
+    found in
+  each (fun m ->
+    let parts, node, shape, tensor = of_description m.description in
+    List.iter (fun (what, i) -> let n = List.length m.values.(i) in if n > 0 then begin add what n; if what = "graphs" then nested := true end) parts;
+    if node then over "attributes of one node" (count m "attribute") 1000;
+    if shape then over "dimensions" (count m "dim") 1000;
+    if tensor then begin
+      let n = ref 0 in
+      List.iter (function Packed (_, l) -> n := !n + l | _ -> incr n) (all m "dims");
+      if !n > 1000 then over "dimensions" !n 1000
+    end) m;
+  if !nested then depth 0 m;
+  List.iter (fun (what, most) -> over what (try Hashtbl.find counts what with Not_found -> 0) most)
+    ["nodes", 200_000; "values", 250_000; "graphs", 5000; "entries", 10_000]
 
 let repeated_keys s m =
   let keys = List.map (fun e -> string s.bytes e "key") (messages m "metadata_props") in
   List.length keys > List.length (List.sort_uniq compare keys)
 
-let bad_text t =
-  let n = String.length t in
-  not (is_utf8 t) || (n >= 3 && String.sub t 0 3 = "\xEF\xBB\xBF") || (n > 0 && t.[n - 1] = '\000')
 
-let constant s m =
-  let dims = let found = ref [] in numbers s.bytes m "dims" (fun v -> found := v :: !found); List.rev !found in
-  let kind = element s (integer m "data_type") in
-  let name_of_kind = optional_text kind in
-  let away = Int64.equal (integer m "data_location") 1L in
-  let stored = List.filter (fun f -> has m f) data_fields @ (if has m "raw_data" then ["raw_data"] else []) in
-  let serial = Hashtbl.length s.constants in
-  let strings_ = if has m "raw_data" || kind <> Some "string" then [] else strings s.bytes m "string_data" in
-  let field = data_field name_of_kind in
-  let span = match last m "raw_data" with Some (Span (o, l)) when not away -> Some (o, l) | _ -> None in
-  let typed = span = None && not (has m "raw_data") && kind <> Some "string" && kind <> None && not away && has m field
-    && (match kind with Some k -> width k <> None | None -> false) in
-  let misfit = ref false and entries = ref 0 in
-  let size, least, greatest = entry_range name_of_kind in
-  let floating = field = "float_data" || field = "double_data" in
-  if typed then numbers s.bytes m field (fun v ->
-    incr entries;
-    if not floating && name_of_kind <> "uint64" && (Int64.compare v least < 0 || Int64.compare v greatest > 0) then misfit := true);
-  let data_bytes =
-    if typed then
-      Some (if floating then !entries * (if field = "float_data" then 4 else 8)
-            else if String.length name_of_kind > 6 && String.sub name_of_kind 0 6 = "float6" then (!entries * 3 + 3) / 4
-            else !entries * size)
-    else Option.map snd span in
-  let is_bool = kind = Some "bool" in
-  let unlawful =
-    List.exists bad_text strings_ ||
-    (is_bool && (match span with
-      | Some (o, l) -> let bad = ref false in
-        for i = o to o + l - 1 do if Char.code (Bigarray.Array1.get s.bytes i) > 1 then bad := true done; !bad
-      | None -> false)) in
-  let read () =
-    if away then not_stated else
-    match reading name_of_kind with
-    | None -> not_stated
-    | Some (wide, of_bits) ->
-      match span with
-      | Some (o, l) ->
-        if l mod wide <> 0 || l / wide > most_numbers then not_stated
-        else listed (List.init (l / wide) (fun i -> of_bits (fixed s.bytes wide (o + i * wide))))
-      | None ->
-        if typed then
-          if !entries > most_numbers then not_stated      (* of a number that does not fit the low bits count *)
-          else begin
-            let found = ref [] in
-            let mask v = if wide = 8 then v else Int64.logand v (Int64.sub (Int64.shift_left 1L (8 * wide)) 1L) in
-            numbers s.bytes m field (fun v -> found := of_bits (mask v) :: !found);
-            listed (List.rev !found)
-          end
-        else if List.exists (Int64.equal 0L) dims then VList [] else not_stated in
-  Hashtbl.replace s.constants serial read;
-  let outside =
-    if not away then None else
-    let entries = List.map (fun e -> (string s.bytes e "key", string s.bytes e "value")) (messages m "external_data") in
-    let last_of k = List.fold_left (fun found (key, v) -> if key = k then Some v else found) None entries in
-    let location = match last_of "location" with Some l -> l | None -> "" in
-    Some { entries; leaves_folder = leaves location; offset = parse_number (last_of "offset"); size = parse_number (last_of "length");
-           contents = file_at s location } in
-  { constant_name = string s.bytes m "name"; constant_element = kind; extents = List.map signed dims; stored;
-    data_bytes = Option.map small data_bytes; string_count = small (List.length strings_); in_segments = has m "segment";
-    misfit = !misfit; unlawful; outside; serial = natural serial }
-
-(* Attributes. *)
-let empty_tensor s = new_message (Hashtbl.find s.tables.descriptions "onnx.TensorProto")
-let sparse s m =
-  let values = match inner m "values" with Some v -> v | None -> empty_tensor s in
-  let dims = let found = ref [] in numbers s.bytes m "dims" (fun v -> found := v :: !found); List.rev !found in
-  (string s.bytes values "name", (element s (integer values "data_type"), List.map signed dims))
-
-let value_fields = [("int", "i"); ("float", "f"); ("string", "s"); ("tensor", "t"); ("graph", "g"); ("type_proto", "tp")]
-let no_value = ["name"; "ref_attr_name"; "doc_string"; "type"]
-let single_float v = number (Int32.float_of_bits (Int64.to_int32 v))
-
-let attribute s m =
-  let kind = try Hashtbl.find s.tables.kinds (Int64.to_int (integer m "type")) with Not_found -> "undefined" in
-  let fields = List.filter_map (fun f -> if m.values.(f.slot) <> [] && not (List.mem f.name no_value) then Some f.name else None)
-    m.description.fields in
-  let reference = string s.bytes m "ref_attr_name" in
-  let field = try List.assoc kind value_fields with Not_found -> kind in
-  let is_there = List.mem field fields in
-  let text_of v = string_of s.bytes v in
-  let numbers_of name = let found = ref [] in numbers s.bytes m name (fun v -> found := v :: !found); List.rev !found in
-  let absent = not is_there && (reference <> "" || List.mem kind ["tensor"; "graph"; "sparse_tensor"; "type_proto"]) in
-  let tensors = if absent then [] else match kind with
-    | "tensor" | "tensors" -> List.map (constant s) (messages m field) | _ -> [] in
-  let texts = if absent then [] else match kind with
-    | "string" -> [string s.bytes m "s"] | "strings" -> List.map text_of (all m "strings") | _ -> [] in
-  let value =
-    if absent || kind = "undefined" then Fact not_stated else
-    match kind with
-    | "int" -> Fact (VInt (signed (integer m "i")))
-    | "float" -> Fact (single_float (match last m "f" with Some (Bits v) -> v | _ -> 0L))
-    | "string" -> Fact (VText (List.hd texts))
-    | "ints" -> Fact (VList (List.map (fun v -> VInt (signed v)) (numbers_of "ints")))
-    | "floats" -> Fact (VList (List.map single_float (numbers_of "floats")))
-    | "strings" -> Fact (VList (List.map (fun t -> VText t) texts))
-    | "tensor" -> Tensor (List.hd tensors)
-    | "sparse_tensor" -> (match inner m field with Some i -> let _, (e, d) = sparse s i in SparseTensor (e, d) | None -> Fact not_stated)
-    | _ -> Fact (if is_there then not_stated else VList []) in
-  let types = match kind with
-    | "type_proto" | "type_protos" when not absent -> List.map (type_of s) (messages m field) | _ -> [] in
-  { attribute_name = string s.bytes m "name"; attribute_kind = kind; reference; fields; texts_are_utf8 = List.for_all is_utf8 texts;
-    attribute_value = value; tensors;
-    is_sparse = List.mem "sparse_tensor" fields || List.mem "sparse_tensors" fields || List.exists (fun (t : type0) -> t.holds_sparse) types }
-
-let node s m =
-  { node_name = string s.bytes m "name"; operator = string s.bytes m "op_type"; domain = string s.bytes m "domain";
-    overload = string s.bytes m "overload"; inputs = strings s.bytes m "input"; outputs = strings s.bytes m "output";
-    attributes = List.map (attribute s) (messages m "attribute") }
-
-let graph s m =
-  let values name = List.rev (List.rev_map (value_info s) (messages m name)) in
-  { graph_name = string s.bytes m "name"; graph_inputs = values "input"; graph_outputs = values "output"; value_info = values "value_info";
-    initializers = List.rev (List.rev_map (constant s) (messages m "initializer"));
-    sparse_initializers = List.map (sparse s) (messages m "sparse_initializer");
-    nodes = List.rev (List.rev_map (node s) (messages m "node")) }
-
-(* The limits of `sonnx check` on the parts of a file; docs/threat-model.md. *)
-let limited m =
-  let counts = Hashtbl.create 8 in
-  let add what n = Hashtbl.replace counts what (n + try Hashtbl.find counts what with Not_found -> 0) in
-  let over what n most = if n > most then raise (Malformed (Printf.sprintf "it has %d %s, more than the %d allowed" n what most)) in
-  let count m f = if Hashtbl.mem m.description.by_name f then count m f else 0 in
-  let rec depth d m =
-    over "levels of nested graphs" d 32;
-    Array.iter (List.iter (function
-      | Message i -> depth (if Hashtbl.mem i.description.by_name "initializer" then d + 1 else d) i | _ -> ())) m.values in
-  depth 0 m;
-  each (fun m ->
-    add "nodes" (count m "node");
-    if Hashtbl.mem m.description.by_name "initializer" then
-      List.iter (fun f -> add "values" (count m f)) ["input"; "output"; "value_info"; "initializer"; "sparse_initializer"];
-    if Hashtbl.mem m.description.by_name "attribute_proto" then begin
-      List.iter (fun f -> add "values" (count m f)) ["input"; "output"; "value_info"];
-      List.iter (fun f -> add "entries" (count m f)) ["attribute"; "attribute_proto"; "opset_import"] end;
-    if Hashtbl.mem m.description.by_name "ir_version" then
-      List.iter (fun f -> add "entries" (count m f)) ["opset_import"; "functions"; "training_info"; "configuration"; "metadata_props"];
-    if Hashtbl.mem m.description.by_name "op_type" then over "attributes of one node" (count m "attribute") 1000;
-    List.iter (fun f -> add "values" (count m f)) ["tensors"; "sparse_tensors"; "type_protos"];
-    add "graphs" (count m "graphs" + (if Hashtbl.mem m.description.by_name "g" && has m "g" then 1 else 0));
-    if Hashtbl.mem m.description.by_name "dim" then over "dimensions" (count m "dim") 1000;
-    if Hashtbl.mem m.description.by_name "dims" then begin
-      let n = ref 0 in
-      List.iter (function Packed (_, l) -> n := !n + l | _ -> incr n) (all m "dims");
-      if !n > 1000 then over "dimensions" !n 1000
-    end) m;
-  List.iter (fun (what, most) -> over what (try Hashtbl.find counts what with Not_found -> 0) most)
-    ["nodes", 200_000; "values", 250_000; "graphs", 5000; "entries", 10_000]
-
-let model s m =
-  let main = match inner m "graph" with Some g -> graph s g | None -> raise (Malformed "it has no graph") in
-  let unknown = ref false and repeated = ref false in
-  each (fun i -> if i.unknown then unknown := true;
-    if Hashtbl.mem i.description.by_name "metadata_props" && has i "metadata_props" && repeated_keys s i then repeated := true) m;
-  let imports = List.map (fun i -> (string s.bytes i "domain", match last i "version" with Some (Number v) -> Some (signed v) | _ -> None))
-    (messages m "opset_import") in
+(* The names of a graph that are not printable, or its symbols. *)
+let unprintable s g =
   let bad names = List.exists (fun x -> not (printable s.tables x)) names in
   let symbols (_, t) = match t.type_shape with None -> [] | Some l -> List.filter_map (function Symbol x -> Some x | _ -> None) l in
-  let declared = main.graph_inputs @ main.graph_outputs @ main.value_info in
-  let node_names n = n.node_name :: n.operator :: n.domain :: n.overload :: n.inputs @ n.outputs @ List.map (fun a -> a.attribute_name) n.attributes in
-  let unprintable_names = bad (List.map fst imports) || bad [main.graph_name] || List.exists (fun v -> bad (fst v :: symbols v)) declared
-    || bad (List.map (fun c -> c.constant_name) main.initializers) || bad (List.map fst main.sparse_initializers)
-    || List.exists (fun n -> bad (node_names n)) main.nodes in
-  { ir_version = (match last m "ir_version" with Some (Number v) -> Some (signed v) | _ -> None); imports; main;
-    functions = List.map (fun f -> (string s.bytes f "domain", (string s.bytes f "name", string s.bytes f "overload"))) (messages m "functions");
-    training = has m "training_info"; unknown_fields = !unknown; metadata_keys_repeated = !repeated; unprintable_names }
+  let names n = n.node_name :: n.operator :: n.domain :: n.overload :: n.inputs @ n.outputs @ List.map (fun (a : attribute) -> a.attribute_name) n.attributes in
+  bad [g.graph_name] || List.exists (fun l -> List.exists (fun v -> bad (fst v :: symbols v)) l) [g.graph_inputs; g.graph_outputs; g.value_info]
+  || List.exists (fun c -> bad [c.constant_name]) g.initializers || List.exists (fun c -> bad [sparse_name c]) g.sparse_initializers
+  || List.exists (fun n -> bad (names n)) g.nodes
+
+let training s m =
+  let pairs name = List.map (fun e -> (string s.bytes e "key", string s.bytes e "value")) (messages m name) in
+  let names g kind = List.map (fun i -> string s.bytes i "name") (messages g kind) in
+  let of_graph name kind = Option.map (fun g -> (names g kind, names g "output")) (inner m name) in
+  { first_bindings = pairs "initialization_binding"; step_bindings = pairs "update_binding";
+    first_graph = of_graph "initialization" "input"; step_graph = of_graph "algorithm" "initializer" }
+
+let device s m =
+  { configuration_name = stated s m "name"; device_count = number_of m "num_devices"; device_names = strings s.bytes m "device" }
+
+let model s m =
+  let main = match inner m "graph" with
+    | Some g -> graph s { path = "graph"; nested = false; declared = None } g | None -> raise (Malformed "it has no graph") in
+  let functions = List.mapi (function_ s) (messages m "functions") in
+  let others = List.rev s.others in
+  let unknown = ref false and undefined = ref false and repeated = ref false in
+  each (fun i -> if i.unknown then unknown := true; if i.undefined then undefined := true;
+    if Hashtbl.mem i.description.by_name "metadata_props" && has i "metadata_props" && repeated_keys s i then repeated := true) m;
+  let bad names = List.exists (fun x -> not (printable s.tables x)) names in
+  let of_function f = f.function_domain :: f.function_overload :: f.function_attributes @ List.map fst f.function_defaults @ List.map fst f.function_imports in
+  let imports = imports s m in
+  let unprintable_names = bad (List.map fst imports) || List.exists (fun f -> bad (of_function f)) functions
+    || List.exists (unprintable s) (main :: List.map (fun o -> o.other) others) in
+  { ir_version = number_of m "ir_version"; imports; main; functions; others; devices = List.map (device s) (messages m "configuration");
+    training = List.map (training s) (messages m "training_info"); unknown_fields = !unknown; undefined_values = !undefined;
+    metadata_keys_repeated = !repeated; unprintable_names }

@@ -7,9 +7,7 @@ let usage = "usage: sonnx-verified [--edition EDITION] MODEL..."
 
 let fail code reason = prerr_endline ("sonnx-verified: " ^ reason); exit code
 
-let escaped s = String.concat "" (List.map (fun c ->
-  if c > ' ' && c <= '~' && c <> '\\' && c <> '/' then String.make 1 c else Printf.sprintf "\\x%02x" (Char.code c))
-  (List.of_seq (String.to_seq s)))
+let escaped = Onnx_nodes.escaped
 
 let rec to_int = function XH -> 1 | XO p -> 2 * to_int p | XI p -> 2 * to_int p + 1
 let nat_of = function N0 -> 0 | Npos p -> to_int p
@@ -48,7 +46,7 @@ let exhausted (s : signature) outs =
     after_call = List.map (function Some t -> t | None -> nothing_stated) outs }
 
 (* A call with equal facts has equal results: it is evaluated once. *)
-let remembered numbers groups =
+let remembered numbers groups operands =
   let known = Hashtbl.create 1000 in
   fun operator version others s attributes ins outs ->
     let key = (operator, version, others, attributes, ins, outs) in
@@ -57,7 +55,7 @@ let remembered numbers groups =
     | Some (_, o) -> o
     | None ->
       let o =
-        try Budget.start_of_call (); call numbers groups others s attributes ins outs
+        try Budget.start_of_call (); call numbers groups operands others s attributes ins outs
         with Budget.Exhausted | Stack_overflow -> Budget.end_of_call (); exhausted s outs in
       Hashtbl.add known hash (key, o);
       o
@@ -71,16 +69,18 @@ let place = function
   | InInitializer i -> Printf.sprintf "graph/initializer[%d]" (int_of i)
   | InSparse i -> Printf.sprintf "graph/sparse_initializer[%d]" (int_of i)
   | InAttribute (i, name) -> Printf.sprintf "graph/node[%d]/%s" (int_of i) (escaped name)
+  | Elsewhere path -> path ^ "/"
 let verdict = function
   | NotChecked -> "not-checked"
   | Judged v -> (match v with Pass -> "pass" | Fail -> "fail" | Assumed -> "assumed" | Undecided -> "undecided" | NotApplicable -> "not-applicable")
 
 let read_model tables path =
   let bytes = map_file path in
-  let source = { Onnx_model.tables; bytes; folder = Some (Filename.dirname path); constants = Hashtbl.create 100; files = Hashtbl.create 10 } in
+  let source = { Onnx_constants.tables; bytes; folder = Some (Filename.dirname path); constants = Hashtbl.create 100; files = Hashtbl.create 10;
+                 others = [] } in
   try
-    let message = Wire.new_message (Hashtbl.find tables.Onnx_model.descriptions "onnx.ModelProto") in
-    Wire.read tables.Onnx_model.descriptions bytes message 0 (Bigarray.Array1.dim bytes) 0;
+    let message = Wire.new_message (Hashtbl.find tables.Onnx_constants.descriptions "onnx.ModelProto") in
+    Wire.read tables.Onnx_constants.descriptions bytes message 0 (Bigarray.Array1.dim bytes) 0;
     Onnx_model.limited message;
     (source, Onnx_model.model source message)
   with Wire.Malformed reason -> raise (Unreadable (Printf.sprintf "%S is not a model: %s" path reason))
@@ -90,9 +90,11 @@ let check_file tables edition name path =
   try
     Budget.of_new_model ();
     let source, m = read_model tables path in
-    let e = edition (List.rev_map (fun n -> n.operator) m.main.nodes) in
-    let numbers = recent source.Onnx_model.constants in
-    let found = findings e m (remembered numbers e.about_groups) numbers in
+    let in_functions = List.concat_map (fun f -> List.map (fun (_, (x, _)) -> x) f.called) m.functions in
+    let e = edition (List.rev_append (List.rev_map (fun n -> n.operator) m.main.nodes) in_functions) in
+    if List.length m.functions * List.length m.main.nodes > Budget.most_of_model then raise Budget.Exhausted;
+    let numbers = recent source.Onnx_constants.constants in
+    let found = findings e m (remembered numbers e.about_groups e.about_operands) numbers in
     let has v = List.exists (fun f -> verdict f.says = v) found in
     let overall = match List.find_opt has ["fail"; "not-checked"; "undecided"; "assumed"] with Some v -> v | None -> "pass" in
     Printf.printf "%s %s %s\n" overall name (escaped path);
@@ -107,7 +109,7 @@ let check_file tables edition name path =
 let worst codes = List.find (fun c -> List.mem c codes) [4; 2; 1; 3; 0]
 
 let () =
-  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
+  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 22; space_overhead = 300 };
   let newest = List.fold_left max "" (Editions.names Tables.editions) in
   let rec arguments edition models = function
     | "--edition" :: e :: rest -> arguments e models rest
@@ -118,7 +120,7 @@ let () =
   let name, models = arguments newest [] (List.tl (Array.to_list Sys.argv)) in
   if models = [] then fail 2 usage;
   try
-    match Editions.edition Tables.rules Tables.editions name with
+    match Editions.edition Tables.rules Tables.schemas Tables.editions name with
     | None -> fail 2 (Printf.sprintf "there is no edition %S; there are %s" name (String.concat ", " (Editions.names Tables.editions)))
     | Some edition ->
       let tables = Editions.format Tables.format in

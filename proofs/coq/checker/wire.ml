@@ -1,7 +1,8 @@
 (* The protobuf wire format: from bytes to messages, by the description that `sonnx export coq` writes to format.txt.  Every
    message is read, at any depth; every byte belongs to one field.  Rules of protobuf: the last of several single numbers
    or texts counts, single messages are merged, a member of a union replaces the others, repeated numbers may be packed,
-   a field with another wire type is unknown, and so is a number that an enum does not have. *)
+   a field with another wire type is unknown, and so is a number that an enum does not have: then the format defines the field, and not
+   its value. *)
 type bytes_ = (char, Bigarray.int8_unsigned_elt, Bigarray.c_layout) Bigarray.Array1.t
 
 exception Malformed of string
@@ -9,7 +10,9 @@ exception Malformed of string
 type scalar = Int32 | Int64 | Uint64 | Enum of int list | Single | Double | Text | Data
 type kind = Scalar of scalar | Inner of string
 type field = { name : string; kind : kind; repeated : bool; union : string; slot : int }
-type description = { by_number : field option array; by_name : (string, int) Hashtbl.t; fields : field list }
+(* [quick] has the slots of names that were asked for, by the place of the text in memory: most are constants of the program. *)
+type description = { by_number : field option array; by_name : (string, int) Hashtbl.t; fields : field list;
+                     mutable quick : (string * int) list }
 
 type item =
   | Number of int64
@@ -18,13 +21,14 @@ type item =
   | Packed of int * int               (* offset and length of several numbers *)
   | Message of message
 (* The values of each field, the last first. *)
-and message = { description : description; values : item list array; mutable unknown : bool }
+and message = { description : description; values : item list array; mutable unknown : bool; mutable undefined : bool }
 
 let max_depth = 100
 let prose = ["doc_string"; "value"; "string_data"]
 let longest_name = 4096
 
-let new_message description = { description; values = Array.make (List.length description.fields) []; unknown = false }
+let new_message description = { description; values = Array.make (List.length description.fields) []; unknown = false;
+  undefined = false }
 
 let text (b : bytes_) offset length = String.init length (fun i -> Bigarray.Array1.get b (offset + i))
 
@@ -102,11 +106,11 @@ let rec read descriptions (b : bytes_) (m : message) start stop depth =
         if f.union <> "" then
           List.iter (fun g -> if g.union = f.union && g.slot <> f.slot then m.values.(g.slot) <- []) m.description.fields;
         m.values.(f.slot) <- (if f.repeated then v :: m.values.(f.slot) else [v]) in
-      let unknown () = m.unknown <- true; position := after_value b stop number wire after depth in
+      let undefined () = m.undefined <- true; position := after_value b stop number wire after depth in
       match f.kind, wire with
       | Scalar (Int32 | Int64 | Uint64 | Enum _ as s), 0 ->
         let v, next = varint b stop after in
-        (match number_of s v with Some v -> add v | None -> m.unknown <- true);
+        (match number_of s v with Some v -> add v | None -> m.undefined <- true);
         position := next
       | Scalar Single, 5 -> let next = within stop after 4 in add (Bits (fixed b 4 after)); position := next
       | Scalar Double, 1 -> let next = within stop after 8 in add (Bits (fixed b 8 after)); position := next
@@ -132,11 +136,17 @@ let rec read descriptions (b : bytes_) (m : message) start stop depth =
           | _ -> let fresh = new_message (Hashtbl.find descriptions name) in add (Message fresh); fresh in
         read descriptions b inner first next (depth + 1);
         position := next
-      | _ -> unknown ()
+      | _ -> undefined ()
   done
 
 (* What a message says, by the names of fields. *)
-let slot m name = try Hashtbl.find m.description.by_name name with Not_found -> failwith ("the format has no field " ^ name)
+let most_quick = 40
+let slot m name =
+  let d = m.description in
+  try List.assq name d.quick with Not_found ->
+    let found = try Hashtbl.find d.by_name name with Not_found -> failwith ("the format has no field " ^ name) in
+    if List.compare_length_with d.quick most_quick < 0 then d.quick <- (name, found) :: d.quick;
+    found
 let all m name = List.rev m.values.(slot m name)
 let has m name = m.values.(slot m name) <> []
 let last m name = match m.values.(slot m name) with v :: _ -> Some v | [] -> None

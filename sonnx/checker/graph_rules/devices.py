@@ -99,11 +99,11 @@ def training_bindings(model: Model, editions: Editions) -> Iterator[Violation]:
         place = f"training_info[{index}]"
         first, step = graphs.get(f"{place}/initialization"), graphs.get(f"{place}/algorithm")
         variables = main | {tensor.name for tensor in step.initializers} if step else main
-        made = {value.name for value in first.outputs} if first else set()
+        initialized = {value.name for value in first.outputs} if first else set()
         computed = results | {value.name for value in step.outputs} if step else results
         if first is not None and first.inputs:
             yield Violation("the graph initialization has an input", f"{place}/initialization")
-        yield from _bound(bindings.initialization, variables, made, f"{place}/initialization_binding")
+        yield from _bound(bindings.initialization, variables, initialized, f"{place}/initialization_binding")
         yield from _bound(bindings.update, variables, computed, f"{place}/update_binding")
         for key in _repeated(key for key, _ in bindings.initialization):
             yield Violation(f"the variable {quote(key)} is bound twice", f"{place}/initialization_binding", key)
@@ -115,9 +115,9 @@ def training_bindings(model: Model, editions: Editions) -> Iterator[Violation]:
 def _bound(pairs: Pairs, variables: set[str], values: set[str], place: str) -> Iterator[Violation]:
     for key, value in pairs:
         if key not in variables:
-            yield Violation(f"the variable {quote(key)} is no initializer", place, key)
+            yield Violation(f"the variable {quote(key)} is not an initializer", place, key)
         if value not in values:
-            yield Violation(f"{quote(value)} is no output of the graph that computes the variable", place, value)
+            yield Violation(f"{quote(value)} is not an output of the graph that computes the variable", place, value)
 
 
 def training_graphs(model: Model, editions: Editions) -> Iterator[Violation]:

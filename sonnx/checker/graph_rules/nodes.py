@@ -87,12 +87,12 @@ def misspelt(call: Call) -> Mapping[str, str]:
     names = {attribute.name for attribute in call.attributes}
     if kinds is None or names <= kinds.keys():
         return {}
-    absent, found = kinds.keys() - names, dict[str, str]()
+    absent, written_as = kinds.keys() - names, dict[str, str]()
     for name in sorted(names - kinds.keys()):
-        meant = most_alike(name, sorted(absent - found.keys()))
+        meant = most_alike(name, sorted(absent - written_as.keys()))
         if meant:
-            found[meant] = name
-    return found
+            written_as[meant] = name
+    return written_as
 
 
 def required_attribute(call: Call) -> Iterator[Violation]:

@@ -68,22 +68,22 @@ def _branches(call: Call, graphs: dict[str, Graph]) -> Iterator[Violation]:
         if len(graph.outputs) != len(call.outputs):
             yield Violation(f"{name} has {plural(len(graph.outputs), 'output')}, the node has {len(call.outputs)}")
     if len(branches) == 2:
-        for index, (one, other) in enumerate(zip(branches[0][1].outputs, branches[1][1].outputs, strict=False)):
-            if _differ(one, other):
-                yield Violation(
-                    f"output {index} of then_branch is {one.type.element}, that of else_branch {other.type.element}"
-                )
+        pairs = zip(branches[0][1].outputs, branches[1][1].outputs, strict=False)
+        for index, (of_then, of_else) in enumerate(pairs):
+            if _differ(of_then, of_else):
+                elements = of_then.type.element, of_else.type.element
+                yield Violation(f"output {index} of then_branch is {elements[0]}, that of else_branch {elements[1]}")
 
 
 def _body(call: Call, body: Graph) -> Iterator[Violation]:
-    given, inputs = len(call.inputs), _own_inputs(body)
+    node_inputs, inputs = len(call.inputs), _own_inputs(body)
     first_version = call.operator == "Scan" and (call.operator_set or 0) < 9
-    wanted = given - 1 if first_version else given
+    expected = node_inputs - 1 if first_version else node_inputs
     results = len(call.outputs) + (call.operator == "Loop")
     if call.operator == "Loop":
-        wanted = max(given, 2)
-    if len(inputs) != wanted:
-        yield Violation(f"body has {plural(len(inputs), 'input')}, {call.operator} gives {wanted}")
+        expected = max(node_inputs, 2)
+    if len(inputs) != expected:
+        yield Violation(f"body has {plural(len(inputs), 'input')}, {call.operator} gives {expected}")
     elif len(body.outputs) != results:
         yield Violation(f"body has {plural(len(body.outputs), 'output')}, {call.operator} needs {results}")
     elif call.operator == "Loop":

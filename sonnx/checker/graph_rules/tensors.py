@@ -140,10 +140,10 @@ def defect_of_text(text: bytes) -> str:
 def _needed_size(tensor: Tensor) -> str:
     """What the dimensions and the type need that is not stored, "" where both agree."""
     if tensor.element == "string":
-        wanted, stored = byte_size("int8", tensor.dims), len(tensor.strings)
-        return "" if stored == wanted else f"another number of strings than the {stored} stored"
-    wanted, stored = byte_size(tensor.element or "", tensor.dims), 0 if tensor.data is None else len(tensor.data)
-    return "" if stored == wanted else f"{_bytes(wanted)}, {stored} are stored"
+        needed, stored = byte_size("int8", tensor.dims), len(tensor.strings)
+        return "" if stored == needed else f"another number of strings than the {stored} stored"
+    needed, stored = byte_size(tensor.element or "", tensor.dims), 0 if tensor.data is None else len(tensor.data)
+    return "" if stored == needed else f"{_bytes(needed)}, {stored} are stored"
 
 
 def _bytes(number: int | None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import require_empty
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
 from sonnx.cli.arguments import with_date
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of, written_options
@@ -52,7 +52,7 @@ def _verify(options: argparse.Namespace) -> int:
         raise UsageError("--verify excludes options of the pack, which states them")
     from sonnx.api.evidence import verify
 
-    with clock(f"making {options.verify} again"):
+    with Progress(f"making {options.verify} again", quiet=options.quiet):
         verified = verify(options.verify, options.model, options.signers, options.derived_from)
     name = escape(str(options.verify))
     lines = [f"NOT verified, {escape(sentence)}" for sentence in verified.content]
@@ -85,7 +85,7 @@ def _write(options: argparse.Namespace) -> int:
     chosen = with_date(keywords_of(AuditOptions, options))
     started = datetime.now(UTC)
     require_empty(options.output, "file of an older pack")
-    with clock("collecting evidence"):
+    with Progress(f"collecting evidence on {options.model}", quiet=options.quiet):
         pack = audit(options.model, **chosen)
     run = run_record(options.model, options.derived_from, started)
     pack.write(options.output, run, options.sign)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import nullcontext
 
 from sonnx.base.errors import UsageError
 from sonnx.base.files import deliver, say_written
-from sonnx.base.progress import clock, status_line
+from sonnx.base.progress import Progress
 from sonnx.bounds.options import BoundsOptions
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
@@ -33,9 +32,8 @@ def bound_command(parsed: argparse.Namespace) -> int:
     outputs = outputs_of(parsed, parsed.model)
     if ("npz", None) in outputs:
         raise UsageError("--format npz requires --output")
-    waiting = clock(f"bounding {parsed.model}") if parsed.split is None else nullcontext()
-    with waiting, status_line() as line:
-        report = bound(parsed.model, **keywords_of(BoundsOptions, parsed), progress=line)
+    with Progress(f"bounding {parsed.model}", quiet=parsed.quiet) as progress:
+        report = bound(parsed.model, **keywords_of(BoundsOptions, parsed), progress=progress)
     for form, file in outputs:
         if form != "npz":
             deliver(report.to_format(form, every_node=parsed.every_node), file)

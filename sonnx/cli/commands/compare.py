@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from sonnx.base.escaping import escape
-from sonnx.base.progress import StatusLine
+from sonnx.base.progress import Progress
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, outputs_of
@@ -31,9 +31,9 @@ def compare_command(parsed: argparse.Namespace) -> int:
     outputs = outputs_of(parsed, parsed.model)
     options = keywords_of(ComparisonOptions, parsed)
     options["runtime_memory"] = min(parsed.runtime_memory, parsed.memory or parsed.runtime_memory)
-    with StatusLine() as line:
+    with Progress(f"comparing {parsed.model}", quiet=parsed.quiet) as progress:
         hashed = has_format(outputs, HASHED)
-        report = compare(parsed.model, **options, name=parsed.model, hashed=hashed, progress=line)
+        report = compare(parsed.model, **options, name=parsed.model, hashed=hashed, progress=progress)
     for reason in report.without_bounds:
         print(f"sonnx: not compared with bounds: {escape(reason)}", file=sys.stderr)
     deliver_report(report, outputs)

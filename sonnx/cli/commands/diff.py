@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, outputs_of
@@ -28,7 +28,7 @@ def diff_command(parsed: argparse.Namespace) -> int:
     from sonnx.api.differences import diff
 
     outputs = outputs_of(parsed, parsed.model, parsed.second)
-    with clock(f"comparing {parsed.model} and {parsed.second}"):
+    with Progress(f"comparing {parsed.model} and {parsed.second}", quiet=parsed.quiet):
         options = keywords_of(DiffOptions, parsed)
         changes = diff(parsed.model, parsed.second, **options, drawn=has_format(outputs, DRAWN))
     deliver_report(changes, outputs)

@@ -7,7 +7,7 @@ import sys
 
 from sonnx.base.escaping import escape
 from sonnx.base.files import require_empty, say_written
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
@@ -32,7 +32,7 @@ def equivalent_command(parsed: argparse.Namespace) -> int:
     outputs = outputs_of(parsed, parsed.model, parsed.second)
     if parsed.witness is not None:
         require_empty(parsed.witness, "older input")
-    with clock(f"comparing {parsed.model} and {parsed.second}"):
+    with Progress(f"comparing {parsed.model} and {parsed.second}", quiet=parsed.quiet):
         report = equivalent(parsed.model, parsed.second, **keywords_of(EquivalenceOptions, parsed))
     if parsed.witness is not None and report.write_witness(parsed.witness):
         say_written(parsed.witness)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import VALUES, fixed_path, require_free, write_whole
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
 from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("-f", "--format", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
+    add("-f", "--format", choices=RESULT_FORMATS, metavar="FORMAT", default="text",
+        help=f"the format of what is printed: {', '.join(RESULT_FORMATS)}")  # fmt: skip
     add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)
 
@@ -50,7 +51,7 @@ def fix_command(options: argparse.Namespace) -> int:
     output = None if options.dry_run else options.output or fixed_path(Path(options.model))
     report = None if options.dry_run else options.report
     require_free(Path(options.model), [path for path in (output, report) if path is not None], options.force)
-    with clock(f"rewriting {options.model}"):
+    with Progress(f"rewriting {options.model}", quiet=options.quiet):
         source = sys.stdin.buffer.read() if piped else options.model
         called = STANDARD_INPUT if piped else options.model
         name = "" if output is None else f"{output.name}{VALUES}"

@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from sonnx.base.progress import clock
+from sonnx.base.progress import Progress
+from sonnx.cli.arguments import add_quiet_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="write the kit to this new folder"
     )
+    add_quiet_argument(parser)
     parser.set_defaults(command=qualify_command)
 
 
@@ -22,7 +24,7 @@ def qualify_command(options: argparse.Namespace) -> int:
     from sonnx.api.evidence import qualify
     from sonnx.cli import main  # which loads this module
 
-    with clock("running every case and procedure"):
+    with Progress("running every case and procedure", quiet=options.quiet):
         kit = qualify(options.output, main.run, main.parser())
     sys.stdout.write("".join(f"{line}\n" for line in kit.summary()))
     return 0 if kit.passed else 1

@@ -7,16 +7,13 @@ import sys
 from pathlib import Path
 
 from sonnx.base.errors import UsageError
-from sonnx.base.progress import status_line
+from sonnx.base.progress import Progress
 from sonnx.base.threads import MAX_THREADS, set_threads
 from sonnx.cli.arguments import amount_argument
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.executor.options import ExecutionOptions
 from sonnx.report.formats import RESULT_FORMATS
-
-QUIET_SECONDS = 1.0
-"""Before progress is shown."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, ExecutionOptions)
     add("--random", action="store_true", help="generate the inputs that are not given")
     add("-o", "--output", type=Path, metavar="DIR", help="write the values to files in this folder")
-    add("-f", "--format", choices=("npz", "pb"), default="npz", help="outputs.npz, or output_0.pb, output_1.pb, …")
-    add("--report", choices=RESULT_FORMATS, default="text", help="the format of what is printed")
+    add("--values", choices=("npz", "pb"), default="npz", help="outputs.npz (default), or output_0.pb, output_1.pb, …")
+    add("-f", "--format", choices=RESULT_FORMATS, metavar="FORMAT", default="text",
+        help=f"the format of what is printed: {', '.join(RESULT_FORMATS)}")  # fmt: skip
     add("--jobs", type=amount_argument("threads", largest=MAX_THREADS), metavar="N",
-        help="threads for matrix products (default: numpy decides); the values do not depend on it")  # fmt: skip
+        help="threads for matrix products (default 1); the values do not depend on it")  # fmt: skip
     add_budget_arguments(parser)
     parser.set_defaults(command=run_command)
 
@@ -44,9 +42,9 @@ def run_command(parsed: argparse.Namespace) -> int:
     from sonnx.api.runs import run  # loads numpy, which reads the number of threads
 
     options = keywords_of(ExecutionOptions, parsed) | {"seed": (parsed.seed or 0) if parsed.random else None}
-    with status_line(QUIET_SECONDS) as line:
-        report = run(parsed.model, **options, progress=line)
+    with Progress(f"running {parsed.model}", quiet=parsed.quiet) as progress:
+        report = run(parsed.model, **options, progress=progress)
     if parsed.output is not None:
-        report = report.written_to(parsed.output, parsed.format)
-    sys.stdout.write(report.to_format(parsed.report))
+        report = report.written_to(parsed.output, parsed.values)
+    sys.stdout.write(report.to_format(parsed.format))
     return report.exit_code

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sonnx.base.options import Options
-from sonnx.base.progress import StatusLine
+from sonnx.base.progress import Progress
+from sonnx.cli.arguments import add_quiet_argument
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
@@ -37,13 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         title="commands", required=True, metavar="COMMAND", dest="subcommand", help="what to do"
     )
     for name, (_, text, subjects, options) in SUBCOMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text, epilog="")
+        command = commands.add_parser(name, help=text, description=text)
         for subject, (metavar, meaning) in subjects.items():
             command.add_argument(subject, metavar=metavar, type=Path, help=meaning)
         if options is None:
             add_budget_arguments(command)
         else:
             add_options(command, options)
+            add_quiet_argument(command)
         add_report_arguments(command)
     parser.set_defaults(command=suite_command)
 
@@ -53,8 +55,8 @@ def suite_command(parsed: argparse.Namespace) -> int:
     options = SUBCOMMANDS[parsed.subcommand][3]
     if options is None:
         return _limited(parsed)
-    with StatusLine() as line:
-        return _report(parsed, {**keywords_of(options, parsed), "progress": line})
+    with Progress(f"suite {parsed.subcommand} {parsed.folder}", quiet=parsed.quiet) as progress:
+        return _report(parsed, {**keywords_of(options, parsed), "progress": progress})
 
 
 @within_budget("worked through")

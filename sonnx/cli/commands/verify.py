@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sonnx.base.files import require_empty, write_whole
-from sonnx.base.progress import status_line
+from sonnx.base.progress import Progress
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
@@ -32,8 +32,8 @@ def verify_command(parsed: argparse.Namespace) -> int:
     options = keywords_of(VerifyOptions, parsed)
     if parsed.witness is not None:
         require_empty(parsed.witness, "file of an older input")
-    with status_line() as line:
-        result = verify_property(parsed.model, parsed.property, **options, progress=line)
+    with Progress(f"verifying {parsed.model}", quiet=parsed.quiet) as progress:
+        result = verify_property(parsed.model, parsed.property, **options, progress=progress)
     if parsed.witness is not None and result.witness:
         result.write_witness(parsed.witness)
     if parsed.certificate is not None and result.certificate is not None:

@@ -201,14 +201,14 @@ def multiplied(
     pair = Operands(A, B, product)
     constant = added if added is not None and scale == added.scale == 1.0 and _is_known(added.value) else None
     added = added if constant is None else None
-    made = _enclosed(context, pair, constant)
+    bounds = _enclosed(context, pair, constant)
     if scale != 1.0:
-        made = _times(context, made, scale)
+        bounds = _times(context, bounds, scale)
     if not pair.a_varies and not pair.follows_b:
-        made = made._replace(fixed=(made.low, made.high))
-    terms, parts, (inputs, pulls) = made.record.terms, [made.record], pair.pulls(scale)
+        bounds = bounds._replace(fixed=(bounds.low, bounds.high))
+    terms, parts, (inputs, pulls) = bounds.record.terms, [bounds.record], pair.pulls(scale)
     if added is not None:
-        made, part = _plus(context, made, added)
+        bounds, part = _plus(context, bounds, added)
         parts, terms = [*parts, part], terms + 1
         if not added.value.is_point:
             inputs.append(added.value)
@@ -217,18 +217,18 @@ def multiplied(
     return finished(
         context,
         Sum(
-            low=made.low,
-            high=made.high,
+            low=bounds.low,
+            high=bounds.high,
             parts=parts,
             terms=terms,
             scalings=max(record.scalings for record in parts),
             depth=depth_of(parts),
             inputs=tuple(inputs),
             pulls=tuple(pulls),
-            pull_terms=product.pull_terms + 1 + (prod(made.low.shape) if added is not None else 0),
-            propagated=made.errors.linear,
-            residual=made.errors.residual,
-            relaxed=None if pair.a_varies and pair.b_varies else Linear(*made.fixed),
+            pull_terms=product.pull_terms + 1 + (prod(bounds.low.shape) if added is not None else 0),
+            propagated=bounds.errors.linear,
+            residual=bounds.errors.residual,
+            relaxed=None if pair.a_varies and pair.b_varies else Linear(*bounds.fixed),
         ),
     )
 
@@ -266,14 +266,14 @@ def _enclosed(context: Context, pair: Operands, constant: Addend | None) -> Prod
     return ProductBounds(low, high, errors, record, (fixed, fixed))
 
 
-def _times(context: Context, made: ProductBounds, scale: float) -> ProductBounds:
+def _times(context: Context, bounds: ProductBounds, scale: float) -> ProductBounds:
     """The product times a number."""
-    record, steps = made.record, _steps(context, scale)
-    reach = unscaled(context, record, grown(magnitude(made.low, made.high) + record.propagated, 1))
+    record, steps = bounds.record, _steps(context, scale)
+    reach = unscaled(context, record, grown(magnitude(bounds.low, bounds.high) + record.propagated, 1))
     absolute, linear, residual, whole = (
-        grown(array * abs(scale), 1) for array in (record.absolute, *made.errors)
+        grown(array * abs(scale), 1) for array in (record.absolute, *bounds.errors)
     )  # fmt: skip
-    low, high = _scaled_range(made.low, made.high, scale)
+    low, high = _scaled_range(bounds.low, bounds.high, scale)
     scaled = SumRecord(
         absolute=absolute,
         terms=record.terms,
@@ -284,12 +284,12 @@ def _times(context: Context, made: ProductBounds, scale: float) -> ProductBounds
         introduced=nothing(low.shape),
         reach=grown(reach * max(1.0, abs(scale)), 1),
     )
-    return ProductBounds(low, high, Errors(linear, residual, whole), scaled, made.fixed)
+    return ProductBounds(low, high, Errors(linear, residual, whole), scaled, bounds.fixed)
 
 
-def _plus(context: Context, made: ProductBounds, added: Addend) -> tuple[ProductBounds, SumRecord]:
+def _plus(context: Context, bounds: ProductBounds, added: Addend) -> tuple[ProductBounds, SumRecord]:
     """The product plus a scaled value, and that value as a part of the sum."""
-    value, scale, whole_shape = added.value, added.scale, made.low.shape
+    value, scale, whole_shape = added.value, added.scale, bounds.low.shape
     low, high, error = (array.reshape(added.shape) for array in (value.low, value.high, value.error))
     size, factors, steps, reach = value.computed.reshape(added.shape), factors_of(value), 0, None
     if scale != 1.0:
@@ -303,9 +303,14 @@ def _plus(context: Context, made: ProductBounds, added: Addend) -> tuple[Product
         introduced=nothing(size.shape), reach=reach,
     )  # fmt: skip
     known = (low, high) if value.is_point else (nothing(whole_shape), nothing(whole_shape))
-    fixed = below(made.fixed[0] + spread(known[0], whole_shape)), above(made.fixed[1] + spread(known[1], whole_shape))
-    errors = made.errors._replace(linear=grown(made.errors.linear + error, 1))
-    return made._replace(low=below(made.low + low), high=above(made.high + high), errors=errors, fixed=fixed), part
+    fixed = (
+        below(bounds.fixed[0] + spread(known[0], whole_shape)),
+        above(bounds.fixed[1] + spread(known[1], whole_shape)),
+    )
+    errors = bounds.errors._replace(linear=grown(bounds.errors.linear + error, 1))
+    return bounds._replace(
+        low=below(bounds.low + low), high=above(bounds.high + high), errors=errors, fixed=fixed
+    ), part
 
 
 def _is_known(value: Value) -> bool:

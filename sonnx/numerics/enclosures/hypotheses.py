@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.base.decoding import decoding
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.numerics.enclosures import PREDEFINED
@@ -205,7 +206,8 @@ def hypotheses_named(name: str) -> Hypotheses:
 
 def _read(path: Path) -> dict[str, Hypotheses]:
     tables, _ = toml_files.read_value(path)
-    return {name: _table(name, table, quote(path.name)) for name, table in tables.items()}
+    with decoding(path, "a file of hypotheses"):
+        return {name: _table(name, table, quote(path.name)) for name, table in tables.items()}
 
 
 def _table(name: str, table: Any, file: str) -> Hypotheses:

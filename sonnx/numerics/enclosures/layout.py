@@ -40,7 +40,9 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
 
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         places = range(len(inputs)) if moved is None else moved
-        held = [(index, value) for index in places if index < len(inputs) and (value := inputs[index]) is not None]
+        moved_values = [
+            (index, value) for index in places if index < len(inputs) and (value := inputs[index]) is not None
+        ]
         arguments: list[Any] = []
         for index, value in enumerate(inputs):
             if index not in places and value is not None and value.exact is None:
@@ -52,20 +54,22 @@ def moving(define: Definition, moved: Sequence[int] | None = (0,), *, one_to_one
             else (operand.exact.tobytes(), operand.shape)
             for index, operand in enumerate(inputs)
         )
-        shapes = tuple(operand.shape for _, operand in held)
+        shapes = tuple(operand.shape for _, operand in moved_values)
         attributes = tuple(context.application.attributes.items())
         key = context.application.operator, attributes, parameters, shapes, context.outputs
         sources = context.cache.get(key)
         if sources is None:
             start = 0
-            for index, value in held:
+            for index, value in moved_values:
                 arguments[index] = np.arange(start, start + prod(value.shape), dtype=np.int64).reshape(value.shape)
                 start += prod(value.shape)
             sources = context.cache[key] = [
                 np.asarray(array, order="C") for array in define(context.application, arguments)
             ]
         return [
-            replace(taken(source, [operand for _, operand in held], one_to_one), element=held[0][1].element)
+            replace(
+                taken(source, [operand for _, operand in moved_values], one_to_one), element=moved_values[0][1].element
+            )
             for source in sources
         ]
 
@@ -184,7 +188,7 @@ def padding(define: Definition) -> TransferFunction:
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         if context.parameter("amounts") is None:
             raise NotExecutable("Pad has a bound for constant pads only")
-        if str(context.parameter("mode", "constant")) != "constant":
+        if str(context.parameter("mode")) != "constant":
             return moving(define)(context, inputs)
         [X], [filling] = required(inputs, 1), optional(inputs, 2)
         if filling is not None and (not filling.is_point or filling.low is not filling.high):

@@ -165,10 +165,10 @@ def finite(
         tops["partial sums before a scale"] = float(np.max(reach, initial=0.0)) * slack + off
         tops["products of constants"] = factors.constants * slack
         tops["scaled operands"] = factors.operand * slack
-    held = {what: top * (1 + 2.0**-40) < largest * (1 - unit) for what, top in tops.items()}
-    what = next((what for what, holds in held.items() if not holds), "partial sums")
+    fits = {what: top * (1 + 2.0**-40) < largest * (1 - unit) for what, top in tops.items()}
+    what = next((what for what, holds in fits.items() if not holds), "partial sums")
     text = f"{what} up to {tops[what]:.3g}, the format ends at {largest:.3g}"
-    return context.require(FINITE, all(held.values()), text)
+    return context.require(FINITE, all(fits.values()), text)
 
 
 def centred(value: Value) -> tuple[Array, Array]:
