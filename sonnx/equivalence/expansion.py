@@ -79,7 +79,7 @@ class Expansion:
         self.results: list[PassedOn] = []
 
     def before(self, node: Node) -> Node:
-        """The node itself."""
+        """The node, unchanged."""
         return node
 
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
@@ -139,7 +139,7 @@ class Expansion:
         place.define(result.node.outputs[0], term)
 
     def _ideal(self, result: PassedOn, term: Term) -> Term:
-        """What a term is over the reals; of an operator on elements, below a movement."""
+        """The term of the value over the reals; an operator on elements is applied below a movement."""
         sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
         if not result.elementwise or not sources or any(source.is_constant for source in sources):
             return self.store.ideal(result.ideal, term)

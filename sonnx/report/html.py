@@ -78,7 +78,7 @@ def page(template: str, **context: Any) -> str:
 
 def code(text: str) -> Markup:
     """Text of a file, or an expression of a rule; `text` is printable."""
-    return Markup("<code>{}</code>").format(text)
+    return Markup(f"<code>{Markup.escape(text)}</code>")  # noqa: S704  escaped; `Markup.format` takes ten times as long
 
 
 def slug(text: str) -> str:
@@ -433,7 +433,7 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
 
 
 def _case_place(case: CaseResult) -> Markup:
-    return Markup("{}").format(place(case.where)) if case.where else code(case.name)
+    return Markup.escape(place(case.where)) if case.where else code(case.name)
 
 
 def _case_text(message: str, details: Sequence[tuple[str, str]]) -> Markup:
@@ -442,5 +442,5 @@ def _case_text(message: str, details: Sequence[tuple[str, str]]) -> Markup:
 
 def _terms(pairs: Sequence[tuple[str, str]]) -> Markup:
     """Terms with their texts, nothing for none."""
-    listed = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(term, code(text)) for term, text in pairs)
-    return Markup("<dl>{}</dl>").format(listed) if pairs else Markup("")
+    listed = "".join([f"<dt>{Markup.escape(term)}</dt><dd>{code(text)}</dd>" for term, text in pairs])
+    return Markup(f"<dl>{listed}</dl>") if pairs else Markup("")  # noqa: S704  escaped above

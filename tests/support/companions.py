@@ -72,18 +72,20 @@ COMPANIONS: Mapping[str, Companion] = {
     ),
     "table of a project": Companion("check ../wrong.onnx", "project/pyproject.toml", "toml", REPORTS, "project"),
     "journal": Companion("check wrong.onnx --jobs 1 --resume journal", "journal", "text"),
-    "property": Companion("verify m.onnx property.toml --search 1", "property.toml", "toml", REPORTS),
+    "property": Companion("verify m.onnx property.toml --search 1 --unchecked", "property.toml", "toml", REPORTS),
     "property in VNN-LIB": Companion(
         "verify controller.onnx controller.vnnlib --search 1", "controller.vnnlib", "text", REPORTS
     ),
     "certificate": Companion(
         "audit controller.onnx --output new --property controller.vnnlib", "controller.json", "json"
     ),
-    "hypotheses": Companion("bound m.onnx --input x=[-1,1] --hypotheses target.toml", "target.toml", "toml", REPORTS),
-    "array": Companion("run m.onnx --input x=x.npy", "x.npy", "bytes"),
-    "archive of arrays": Companion("run m.onnx --input inputs.npz", "inputs.npz", "bytes"),
-    "tensor": Companion("run m.onnx --input x=input_0.pb", "input_0.pb", "bytes"),
-    "box": Companion("bound m.onnx --input x=x.npy+-0.5", "x.npy", "bytes"),
+    "hypotheses": Companion(
+        "bound m.onnx --unchecked --box x=[-1,1] --hypotheses target.toml", "target.toml", "toml", REPORTS
+    ),
+    "array": Companion("run m.onnx --unchecked --input x=x.npy", "x.npy", "bytes"),
+    "archive of arrays": Companion("run m.onnx --unchecked --input inputs.npz", "inputs.npz", "bytes"),
+    "tensor": Companion("run m.onnx --unchecked --input x=input_0.pb", "input_0.pb", "bytes"),
+    "box": Companion("bound m.onnx --unchecked --box x=x.npy+-0.5", "x.npy", "bytes"),
     "suite": Companion("suite report suite", "suite/suite.json", "json", REPORTS),
     "archive of a suite": Companion("suite report suite", "suite/Relu.zip", "bytes"),
     "archive of a suite that is judged": Companion("suite judge suite outputs", "suite/Relu.zip", "bytes"),
@@ -99,8 +101,8 @@ COMPANIONS: Mapping[str, Companion] = {
 }
 
 
-REBUILDING = ("pack", "run of a pack", "earlier pack", "proofs")
-"""Of which each copy costs the making of a pack."""
+COSTLY = ("pack", "run of a pack", "earlier pack", "proofs", "journal")
+"""Of which each copy costs the making of a pack, or a process."""
 
 
 def quietly(arguments: Sequence[str]) -> tuple[int, str, str]:

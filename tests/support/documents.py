@@ -205,7 +205,7 @@ def run_documents() -> list[str]:
 
 def comparison_documents() -> list[str]:
     """Three comparisons, two of them with reasons for their exit codes."""
-    reasons = (["y is 7 ulp away", "t fails"], [], ["u fails"])
+    reasons: list[list[str]] = [["y is 7 ulp away", "t fails"], [], ["u fails"]]
     comparisons = [
         replace(filled(Comparison, number), conditions=conditions)
         for number, conditions in enumerate((FULL, OTHER, PLAIN))
