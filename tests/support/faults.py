@@ -110,7 +110,7 @@ class Faults:
             for name in names:
                 setattr(os, name, self._counted(sort, getattr(os, name)))
         mapped = mmap.mmap
-        mmap.mmap = lambda *given, **named: self.point("map", "") or mapped(*given, **named)  # type: ignore
+        mmap.mmap = lambda *given, **named: self.point("map", "") or mapped(*given, **named)
         opened = self._opener()
         builtins.open = io.open = opened  # type: ignore
 
@@ -153,7 +153,7 @@ class Faults:
                 return raw
             wide = {"+": io.BufferedRandom, "r": io.BufferedReader}
             kind = wide.get("+" if "+" in mode else mode[0], io.BufferedWriter)
-            buffered = kind(raw)  # type: ignore
+            buffered = kind(raw)
             if "b" in mode:
                 return buffered
             return io.TextIOWrapper(buffered, encoding, errors, newline, line_buffering=buffering == 1)
