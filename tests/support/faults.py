@@ -110,9 +110,9 @@ class Faults:
             for name in names:
                 setattr(os, name, self._counted(sort, getattr(os, name)))
         mapped = mmap.mmap
-        mmap.mmap = lambda *given, **named: self.point("map", "") or mapped(*given, **named)
+        mmap.mmap = lambda *given, **named: self.point("map", "") or mapped(*given, **named)  # type: ignore
         opened = self._opener()
-        builtins.open = io.open = opened  # type: ignore
+        builtins.open = io.open = opened
 
     def _counted(self, sort: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*given: Any, **named: Any) -> Any:
