@@ -157,7 +157,8 @@ class Rewritten(NamedTuple):
 
     def __str__(self) -> str:
         before, after = self.found.before.coverage.nodes, self.found.after.coverage.nodes
-        confirmed = self.found.validation.for_all_inputs
+        confirmed = str(self.found.validation.for_all_inputs)
+        confirmed += ", before the approximation" if self.found.validation.approximated else ""
         grade = self.grade or "does not conform"
         return f"| {self.name} | {before} | {after} | {grade} | {confirmed} | {left(self.found)} |\n"
 
@@ -190,8 +191,8 @@ def share(found: Sequence[Rewritten]) -> str:
     announced = sum(each.is_announced for each in found)
     return (
         f"\nOf {len(found)} networks {len(conform)} conform ({100 * len(conform) // len(found)} %): {named}. The "
-        f"comparison for all inputs confirms {confirmed} of them, and a check announces what is left of {announced} of "
-        f"{len(found)}.\n"
+        f"comparison for all inputs confirms {confirmed} of them, before approximations, and a check announces what is "
+        f"left of {announced} of {len(found)}.\n"
     )
 
 

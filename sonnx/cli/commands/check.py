@@ -86,7 +86,7 @@ def check_command(parsed: argparse.Namespace) -> int:
     whole = has_format(outputs, {"text"}) and not (parsed.quiet or parsed.statistics)
     forecast = announced_forecast(results.reports, files[0]) if whole and len(files) == 1 else None
     run = CheckRun(
-        results.reports, results.without_report, code, parsed.accept_assumptions, parsed.new_only, forecast, parsed.docs
+        results.reports, results.without_report, code, parsed.accept_assumptions, parsed.new_only, parsed.docs, forecast
     )
     deliver_reports(run, outputs, parsed)
     if results.interrupted:

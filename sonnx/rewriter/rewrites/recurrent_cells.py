@@ -58,8 +58,9 @@ def _backwards(site: Site, gates: int) -> bool | None:
     values: Mapping[str, Any] = {name: each.value for name, each in site.attributes.items()}
     if any(each.reference for each in site.attributes.values()):
         return None
-    activations = values.get("activations") or (("Sigmoid", "Tanh") if gates > 1 else ("Tanh",))
-    if [str(each).lower() for each in activations] != (["sigmoid", "tanh"] if gates > 1 else ["tanh"]):
+    meant = [OperatorName.SIGMOID, OperatorName.TANH] if gates > 1 else [OperatorName.TANH]
+    written = [str(name).lower() for name in values.get("activations") or meant]
+    if written != [name.lower() for name in meant]:
         return None
     if values.get("layout", 0) or any(name in values for name in ("clip", "activation_alpha", "activation_beta")):
         return None
