@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -61,6 +63,9 @@ def test_each_manipulation_is_found(
     for name in ("conforming", "controller"):
         shutil.copy(ROOT / "examples" / f"{name}.onnx", tmp_path)
     assert run(["audit", "conforming.onnx", "--output", "evidence"]) == 0
+    links = {unquote(link) for link in re.findall(r'href="([^"#]+)"', Path("evidence/index.html").read_text("ascii"))}
+    files = {path.relative_to("evidence").as_posix() for path in Path("evidence").rglob("*") if path.is_file()}
+    assert links == files - {"index.html"}, "the first page leads to every file"
     for name in spread([*MANIPULATIONS], 2):
         manipulate, model, said = MANIPULATIONS[name]
         shutil.rmtree("copy", ignore_errors=True)
