@@ -25,4 +25,6 @@ def __getattr__(name: str) -> object:
         return tool_version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    from sonnx.base.options import with_signature
+
+    return with_signature(getattr(import_module(_MODULES[name]), name))

@@ -41,6 +41,7 @@ from sonnx.report.comparison import ComparisonReport as ComparisonReport
 from sonnx.report.edition_difference import EditionDifferenceReport as EditionDifferenceReport
 from sonnx.report.equivalence import EquivalenceReport as EquivalenceReport
 from sonnx.report.explain import Explanation as Explanation
+from sonnx.report.load import load_report as load_report
 from sonnx.report.model_changes import ModelChangesReport as ModelChangesReport
 from sonnx.report.model_proof import ProofReport as ProofReport
 from sonnx.report.rules import RuleList as RuleList

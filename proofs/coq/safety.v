@@ -186,11 +186,16 @@ Fixpoint operators_are_right (k : known_values) (l : list node) : Prop :=
       end /\ operators_are_right (fst (step k n)) rest
   end.
 
+(* The names whose values are asked for at the end: the outputs of the graph. *)
+Variable wanted : list string.
+
 (* A run is safe: each call finds its arguments, which complete what the walk knows of them; it meets every rule of its operator,
-   whatever completes its facts; it gives an output; and whatever it gives, the rest is safe. *)
+   whatever completes its facts; it gives an output; and whatever it gives, the rest is safe.  At the end each wanted value is there,
+   and completes what is declared and computed of it. *)
 Fixpoint safe (k : known_values) (run : known_values) (l : list node) : Prop :=
   match l with
-  | [] => True
+  | [] => forall x, In x wanted -> is_named x = true ->
+      exists t, Names.find x run = Some t /\ tensor_le (declares (value_named k x)) t
   | n :: rest =>
       (forall x, In x (inputs n) -> is_named x = true ->
          exists t, Names.find x run = Some t /\ tensor_le (declares (value_named k x)) t) /\
@@ -204,17 +209,17 @@ Fixpoint safe (k : known_values) (run : known_values) (l : list node) : Prop :=
 Definition agrees (k run : known_values) : Prop :=
   forall x t, is_named x = true -> Names.find x run = Some t -> tensor_le (declares (value_named k x)) t.
 
-(* Every name that a node uses is one of the run's at its start, or an output of a node before it. *)
+(* Every name that a node uses, or that is wanted, is one of the run's at its start, or an output of a node before it. *)
 Fixpoint in_order (run : string -> Prop) (l : list node) : Prop :=
   match l with
-  | [] => True
+  | [] => forall x, In x wanted -> is_named x = true -> run x
   | n :: rest => (forall x, In x (inputs n) -> is_named x = true -> run x) /\ in_order (fun x => run x \/ In x (outputs n)) rest
   end.
 Definition in_run (run : known_values) (x : string) : Prop := exists t, Names.find x run = Some t.
 
 Lemma in_order_weaker l : forall p q : string -> Prop, (forall x, is_named x = true -> p x -> q x) -> in_order p l -> in_order q l.
 Proof.
-  induction l as [|n l IH]; intros p q H; [auto|]. intros [A B]. split; [eauto|]. eapply IH; [|exact B]. cbn. intros x N [P|P]; auto.
+  induction l as [|n l IH]; intros p q H; [intros A x W N; auto|]. intros [A B]. split; [eauto|]. eapply IH; [|exact B]. cbn. intros x N [P|P]; auto.
 Qed.
 
 Lemma bind_other names : forall ts run x, ~ In x names -> Names.find x (bind names ts run) = Names.find x run.
@@ -279,7 +284,8 @@ Qed.
 Theorem holding_is_safe l : forall k run, all_hold e m numbers_of k l -> Forall (fun n => resolved e m n <> None) l ->
   operators_are_right k l -> in_order (in_run run) l -> agrees k run -> safe k run l.
 Proof.
-  induction l as [|n l IH]; intros k run H R O I A; [exact Logic.I|].
+  induction l as [|n l IH]; intros k run H R O I A.
+  { intros x W N. destruct (I x W N) as [t T]. exists t. split; [exact T|apply A; auto]. }
   destruct H as [H1 H2], O as [O1 O2], I as [I1 I2]. inversion R as [|? ? R1 R2]; subst. cbn [safe]. split.
   - intros x X N. destruct (I1 x X N) as [t T]. exists t. split; [exact T|apply A; auto].
   - destruct (resolved e m n) as [[v s]|] eqn:E; [|congruence]. exists v, s. split; [reflexivity|]. intros f' L.
@@ -299,7 +305,7 @@ Notation step := (step e m of_call).
 
 (* The rules without an expression that the theorem rests on; every edition has them. *)
 Definition structural : list string :=
-  ["names-defined-before-use"; "operator-named"; "operator-in-profile"; "operator-exists"; "operator-set-imported";
+  ["names-defined-before-use"; "outputs-produced"; "operator-named"; "operator-in-profile"; "operator-exists"; "operator-set-imported";
    "operator-set-imported-once"; "imports-since-ir-version-3"].
 Definition has_structural_rules : bool := forallb (in_force e) structural.
 
@@ -418,17 +424,24 @@ Qed.
 (* In a model whose names are defined before they are used, the nodes are in order. *)
 Definition given (x : string) : Prop := In x (input_names (main m)) \/ In x (constant_names (main m)).
 
-Lemma nodes_in_order : names_defined_before_use (main m) (defined_at (main m)) = true -> in_order given (nodes (main m)).
+Lemma nodes_in_order : names_defined_before_use (main m) (defined_at (main m)) = true ->
+  outputs_produced (main m) (defined_at (main m)) = true -> in_order (output_names (main m)) given (nodes (main m)).
 Proof.
-  unfold names_defined_before_use, early_uses. intros H.
+  unfold names_defined_before_use, early_uses. intros H P.
   match type of H with (match ?l with [] => _ | _ => _ end) = _ => destruct l eqn:E; [|discriminate] end. clear H.
   apply early_found in E as [_ U]. rewrite numbered_ok in U.
   set (p i x := given x \/ exists j n, (j < i)%Z /\ In (j, n) (numbered_from 0 (nodes (main m))) /\ In x (outputs n)).
   assert (forall i n x, In (i, n) (numbered_from 0 (nodes (main m))) -> In x (inputs n) -> is_named x = true -> p i x) as W.
   { intros i n x I X N. destruct (U i n x I X N) as [d [F D]]. apply defined_found in F. rewrite numbered_ok in F.
     unfold p, given. destruct F as [F|[F|[n' [F G]]]]; eauto 8. }
-  assert (forall l i, (forall j n, In (j, n) (numbered_from i l) -> In (j, n) (numbered_from 0 (nodes (main m)))) -> in_order (p i) l) as Q.
-  { induction l as [|n l IH]; intros i S; [exact I|]. cbn [in_order]. split.
+  assert (forall l i, (forall j n, In (j, n) (numbered_from i l) -> In (j, n) (numbered_from 0 (nodes (main m)))) ->
+      (forall j n, In (j, n) (numbered_from 0 (nodes (main m))) -> (j < i + Z.of_nat (List.length l))%Z) ->
+      in_order (output_names (main m)) (p i) l) as Q.
+  { induction l as [|n l IH]; intros i S B; [|cbn [in_order]; split].
+    - intros x X N. unfold outputs_produced in P. rewrite forallb_forall in P. specialize (P x X). rewrite N in P. cbn [negb orb] in P.
+      unfold has in P. rewrite NameFacts.mem_find_b in P. destruct (Names.find x (defined_at (main m))) as [d|] eqn:F; [|discriminate].
+      apply defined_found in F. rewrite numbered_ok in F. unfold p, given.
+      destruct F as [F|[F|[n' [F G]]]]; [tauto|tauto|]. right. exists d, n'. repeat split; auto. apply B in F. cbn in F. lia.
     - intros x X N. apply (W i n x); auto. apply S. now left.
     - eapply in_order_weaker; [|apply (IH (i + 1)%Z)].
       + intros x N [G|(j & n' & J & K & O)]; [left; left; exact G|].
@@ -436,7 +449,11 @@ Proof.
         * right. assert (In (i, n) (numbered_from 0 (nodes (main m)))) as K' by (apply S; now left).
           apply numbered_nth in K as [_ K], K' as [_ K']. congruence.
         * left. right. exists j, n'. repeat split; auto. lia.
-      + intros j n' J. apply S. now right. }
+      + intros j n' J. apply S. now right.
+      + intros j n' J. apply B in J. cbn [List.length] in J. lia. }
+  assert (forall j n, In (j, n) (numbered_from 0 (nodes (main m))) -> (j < 0 + Z.of_nat (List.length (nodes (main m))))%Z) as L.
+  { intros j n J. apply numbered_nth in J as [G J].
+    assert (nth_error (nodes (main m)) (Z.to_nat (j - 0)) <> None) as D by congruence. apply nth_error_Some in D. lia. }
   eapply in_order_weaker; [|apply (Q (nodes (main m)) 0%Z); auto].
   intros x N [G|(j & n & J & K & _)]; [exact G|]. apply numbered_nth in K. lia.
 Qed.
@@ -452,15 +469,50 @@ Theorem conforming_is_safe run : conforms e m numbers_of = true -> has_structura
   let k := initial m (declared (main m)) numbers_of in
   (forall x, given x -> is_named x = true -> in_run run x) -> agrees numbers_of rho k run ->
   operators_are_right e m numbers_of rho computes k (nodes (main m)) ->
-  safe e m numbers_of rho computes k run (nodes (main m)).
+  safe e m numbers_of rho computes (output_names (main m)) k run (nodes (main m)).
 Proof.
   intros C S k G A O. assert (all_hold e m numbers_of k (nodes (main m))) as H by (apply conforms_all_hold; exact C).
   apply holding_is_safe; auto.
   - eapply all_resolved; eauto.
   - eapply in_order_weaker; [|apply nodes_in_order].
     + intros x N X. apply G; auto.
-    + apply (conforms_graph_rules e m numbers_of C "names-defined-before-use"); [cbn; tauto|].
-      unfold has_structural_rules in S. rewrite forallb_forall in S. apply S. cbn. tauto.
+    + unfold has_structural_rules in S. rewrite forallb_forall in S.
+      apply (conforms_graph_rules e m numbers_of C "names-defined-before-use"); [cbn; tauto|]. apply S. cbn. tauto.
+    + unfold has_structural_rules in S. rewrite forallb_forall in S.
+      apply (conforms_graph_rules e m numbers_of C "outputs-produced"); [cbn; tauto|]. apply S. cbn. tauto.
+Qed.
+
+(* In a model that conforms a caller knows the types and shapes of all inputs and outputs. *)
+Theorem interface_is_known : conforms e m numbers_of = true -> in_force e "interface-declared" = true ->
+  forall x t, In (x, t) (graph_inputs (main m) ++ graph_outputs (main m)) ->
+  is_stated t = true /\ (with_shape_kind t = true -> exists s, type_shape t = Some s).
+Proof.
+  intros C F x t I. assert (interface_declared m = true) as D.
+  { apply (conforms_file_rules e m numbers_of C "interface-declared"); [|exact F]. apply in_or_app. right. cbn. tauto. }
+  unfold interface_declared in D. rewrite <- forallb_app, forallb_forall in D. specialize (D (x, t) I). cbn [snd] in D.
+  apply andb_true_iff in D as [D T]. split; [exact D|]. intros W. rewrite W in T. cbn [negb orb] in T.
+  destruct (type_shape t) as [s|]; [eauto|discriminate].
+Qed.
+
+(* In a model that conforms each call meets the rules about its operands: their kinds are those that the operator takes. *)
+Fixpoint operands_are_taken (k : known_values) (l : list node) : Prop :=
+  match l with
+  | [] => True
+  | n :: rest =>
+      match resolved e m n with
+      | None => True
+      | Some (_, s) => Forall (fun r => settled (snd r) = true) (operand_results (about_operands e) s (facts_of numbers_of k s n))
+      end /\ operands_are_taken (fst (step k n)) rest
+  end.
+Theorem conforming_operands : conforms e m numbers_of = true ->
+  operands_are_taken (initial m (declared (main m)) numbers_of) (nodes (main m)).
+Proof.
+  intros C. apply conforms_all_hold in C. revert C. generalize (initial m (declared (main m)) numbers_of) as k.
+  induction (nodes (main m)) as [|n l IH]; intros k H; [exact I|]. destruct H as [H1 H2]. cbn [operands_are_taken]. split; [|auto].
+  destruct (resolved e m n) as [[v s]|] eqn:R; [|exact I]. unfold walk.step in H1. rewrite R in H1. cbn [snd] in H1.
+  apply Forall_app in H1 as [_ H1]. apply Forall_app in H1 as [H1 _]. apply Forall_map in H1. apply Forall_app in H1 as [_ H1].
+  unfold call.call in H1. cbn [general] in H1. fold (facts_of numbers_of k s n) in H1. apply Forall_app in H1 as [_ H1].
+  eapply Forall_impl; [|exact H1]. intros [p w]. cbn. destruct w; auto.
 Qed.
 
 End Conforming.
@@ -507,7 +559,7 @@ Proof.
   subst b. destruct (String.eqb x a); [|auto]. injection T as ->. inversion W as [|t' u H|]; subst. exact H.
 Qed.
 
-Theorem is_safe : safe one_edition one_model no_numbers five gives_its_input
+Theorem is_safe : safe one_edition one_model no_numbers five gives_its_input (output_names (main one_model))
   (initial one_model (declared (main one_model)) no_numbers) (Names.add "x" input (Names.empty tensor)) (nodes (main one_model)).
 Proof.
   assert (forall s, equal (five s) (five s) = VBool true) as R by reflexivity.

@@ -100,12 +100,16 @@ def _concluded(reports: Sequence[Report], options: CheckOptions) -> list[Report]
     settings = settings_of(options)
     if settings:
         reports = [replace(each, conditions=replace(each.conditions, settings=settings)) for each in reports]
-    if options.deviations is None or options.date is None:
-        return list(reports)
-    from sonnx.checker import deviation_records  # most checks have none
-    from sonnx.checker.deviations import apply
+    if options.deviations is not None and options.date is not None:
+        from sonnx.checker import deviation_records  # most checks have none
+        from sonnx.checker.deviations import apply
 
-    return list(apply(reports, deviation_records.read(options.deviations), options.date))
+        reports = list(apply(reports, deviation_records.read(options.deviations), options.date))
+    if options.baseline is not None:
+        from sonnx.checker.baseline import compared  # most checks have none
+
+        reports = compared(reports, options.baseline)
+    return list(reports)
 
 
 def _discharged(report: Report, model: Model, path: Path | None, options: CheckOptions) -> Report:

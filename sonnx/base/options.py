@@ -208,10 +208,54 @@ def keyword_arguments(kind: Callable[Keywords, OptionsOf], subjects: int = 1) ->
             return copy_context().run(function, *positional[:subjects], options)
 
         del public.__wrapped__  # its signature is not that of the public function
+        public.takes = (function, kind, subjects)  # type: ignore[attr-defined]  # for `with_signature`
         public.__doc__ = f"{function.__doc__}\n\n{documentation(kind)}"
         return public
 
     return decorate
+
+
+def with_signature(public: Any) -> Any:
+    """A public function with the signature that `help` and editors show: its subjects, then each option by its name.
+
+    The signature is made when a program first takes the function from the package, because `inspect` takes a tenth of a
+    short command to load.  Anything else is returned as it is.
+    """
+    if not hasattr(public, "takes") or hasattr(public, "__signature__"):
+        return public
+    from inspect import Parameter, signature
+
+    function, kind, subjects = public.takes
+    own = signature(function)
+    positional = [part.replace(kind=Parameter.POSITIONAL_ONLY) for part in list(own.parameters.values())[:subjects]]
+    options = [
+        Parameter(
+            option.name, Parameter.KEYWORD_ONLY, default=_shown_default(option), annotation=_shown_type(option.type)
+        )
+        for option in fields(kind)
+    ]
+    public.__signature__ = own.replace(parameters=[*positional, *options])
+    return public
+
+
+LONG_DEFAULT = 40
+"""Characters of a default that a signature shows as `...`."""
+
+
+class _NotShown:
+    """Stands for a default that is a function without effect, or long."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _shown_default(option: FieldInfo) -> Any:
+    default = default_of(option)
+    return _NotShown() if callable(default) or len(repr(default)) > LONG_DEFAULT else default
+
+
+def _shown_type(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def documentation(kind: Callable[..., Options]) -> str:

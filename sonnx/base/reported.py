@@ -268,11 +268,31 @@ def as_written(kind: Any) -> Any:
         return Union[tuple(map(as_written, get_args(kind)))]  # noqa: UP007  (the members are known at run time only)
     if get_origin(kind) is tuple:
         return tuple[tuple(part if part is ... else as_written(part) for part in get_args(kind))]  # type: ignore[misc]
+    if get_origin(kind) is Mapping:
+        return Mapping[tuple(map(as_written, get_args(kind)))]  # type: ignore[misc]
     if not (isinstance(kind, type) and issubclass(kind, Struct)):
         return kind
     keys = ((key.name, as_written(key.type), _default(key.type)) for key in json_keys(kind))
     shown = [(name, written, field(**default)) for name, written, default in keys]
     return defstruct(kind.__name__, shown, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+def from_written(kind: Any, written: Any) -> Any:
+    """The value whose JSON was read with the type `as_written(kind)`; what JSON does not have gets its default."""
+    if get_origin(kind) is Annotated:
+        return (
+            "" if written is None and ABSENT_IF_EMPTY in kind.__metadata__ else from_written(kind.__origin__, written)
+        )
+    parts = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        [part] = [part for part in parts if part is not NoneType] if NoneType in parts else [None]
+        return written if written is None or part is None else from_written(part, written)
+    if get_origin(kind) is tuple and parts[-1:] == (...,):
+        return tuple([from_written(parts[0], each) for each in written])
+    if not (isinstance(kind, type) and issubclass(kind, Struct)):
+        return written
+    keys = [key for key in json_keys(kind) if key.attribute in kind.__struct_fields__]
+    return kind(**{key.attribute: from_written(key.type, getattr(written, key.name)) for key in keys})
 
 
 def _default(kind: Any) -> dict[str, Any]:

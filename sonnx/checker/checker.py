@@ -136,7 +136,9 @@ class _Check:
         for visit in visited.visits if quiet.total() < len(visited.visits) else ():
             if visit.result.reported:
                 node, call = visit.node, visit.call
-                place = Where(scope.node_place(visit.position), "node", node.name, node.operator, call.operator_set)
+                output = next(filter(None, node.outputs), "")
+                at = scope.node_place(visit.position)
+                place = Where(at, "node", node.name, node.operator, call.operator_set, output)
                 self.builder.add(visit.result, place, node, call.signature)
 
     # Values: by their declarations

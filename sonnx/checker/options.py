@@ -203,6 +203,11 @@ class CheckOptions(ConformanceOptions, frozen=True, kw_only=True):
     """Read the whole file once, check these bytes and state their SHA-256; implied by deviations and a box."""
     drawn: Annotated[bool, WHAT_IS_SHOWN] = False
     """The page of the report draws the graph."""
+    baseline: Annotated[
+        Path | None,
+        Argument("a JSON report: the findings that it has are unchanged, others are new", metavar="FILE", read=Path),
+        WHAT_IS_SHOWN,
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -27,6 +27,10 @@ if TYPE_CHECKING:  # most checks load none of them
     from sonnx.checker.tailoring import Tailoring
 
 
+NEW, UNCHANGED = "new", "unchanged"
+"""The states of a finding since a baseline."""
+
+
 class Finding(Struct, frozen=True):
     """A result that is neither pass nor not-applicable."""
 
@@ -54,6 +58,8 @@ class Finding(Struct, frozen=True):
     """The record that justifies the failure, null where the verdict is not deviated."""
     errata: Annotated[tuple[ErratumId, ...], ADDED] = ()
     """The errata of the texts up to the one in force that bear on the rule."""
+    state: Annotated[str, ABSENT_IF_EMPTY, ADDED] = ""
+    """new, or unchanged since the baseline; null where there is no baseline."""
 
     @property
     @reported_as("operands")
@@ -105,6 +111,34 @@ class Coverage(Struct, frozen=True):
     """Of these the nodes of operators whose rules are not written yet."""
 
 
+class GoneFinding(Struct, frozen=True):
+    """A finding of the baseline that the report no longer has."""
+
+    rule: Slug
+    """The slug of the rule."""
+    verdict: Verdict
+    """The result of the rule in the baseline."""
+    where: Where
+    """The subject, as the baseline names it."""
+    message: Text
+    """What the model stated."""
+
+
+class Baseline(Struct, frozen=True):
+    """An earlier report, and what became of its findings."""
+
+    file: Text
+    """The file of the earlier report."""
+    sha256: Sha256
+    """The hash of its bytes."""
+    new: Number
+    """Findings that it does not have, those included that are counted only."""
+    unchanged: Number
+    """Findings that it has."""
+    gone: tuple[GoneFinding, ...]
+    """Findings that it has and the report does not; with a selection of rules only those of rules with results."""
+
+
 class Report(Struct, frozen=True):
     """The report on one model."""
 
@@ -131,6 +165,8 @@ class Report(Struct, frozen=True):
     """The file that makes the edition stricter, null where there is none."""
     deviations: Applied | None = None
     """The file of justified failures, null where there is none."""
+    baseline: Annotated[Baseline | None, ADDED] = None
+    """The earlier report with which this one is compared, null where there is none."""
 
     late_types = {
         "Applied": "sonnx.checker.deviation_records",
@@ -209,12 +245,16 @@ class Report(Struct, frozen=True):
         """The number of results with a verdict."""
         return sum(count.number for count in self.counts if count.verdict is verdict)
 
-    def exit_code(self, accept_assumptions: bool = False) -> int:
-        """0 conforming, 1 a rule fails, 3 not decided (docs/versioning.md)."""
-        if self.verdict is Verdict.FAIL:
+    def exit_code(self, accept_assumptions: bool = False, new_only: bool = False) -> int:
+        """0 conforming, 1 a rule fails, 3 not decided (docs/versioning.md); with `new_only` of the new findings."""
+        verdict = self.verdict
+        if new_only and self.baseline is not None:
+            unlisted = {own for _, own in self.unlisted}
+            verdict = overall({finding.verdict for finding in self.findings if finding.state == NEW} | unlisted)
+        if verdict is Verdict.FAIL:
             return 1
-        open_assumption = self.verdict is Verdict.ASSUMED and not accept_assumptions
-        return 3 if self.partial or open_assumption or self.verdict in _OPEN else 0
+        open_assumption = verdict is Verdict.ASSUMED and not accept_assumptions
+        return 3 if self.partial or open_assumption or verdict in _OPEN else 0
 
 
 _OPEN = (Verdict.UNDECIDED, Verdict.NOT_CHECKED)
@@ -295,9 +335,9 @@ class BatchResult(Struct):
             verb = "was" if len(names) == 1 else "were"
             yield f"{', '.join(map(repr, names[:MAX_NAMED_FILES]))}{more} {verb} not checked: {reason}"
 
-    def exit_code(self, accept_assumptions: bool) -> int:
+    def exit_code(self, accept_assumptions: bool, new_only: bool = False) -> int:
         """The worst exit code of all models."""
-        codes = {report.exit_code(accept_assumptions) for report in self.reports}
+        codes = {report.exit_code(accept_assumptions, new_only) for report in self.reports}
         return worst_exit_code(codes | {int(sentence.why) for sentence in self.without_report.values()})
 
 

@@ -3,7 +3,7 @@
 The shape expression of the operator and its rules decide; a search over finitely many values stands for all of them:
 
 * `axes`: an axis counted from the last one names one counted from the first, so lists over 0 to rank - 1 do;
-* `shape`, `sizes`: each entry is the declared extent, or one of the numbers that stand for another (0, 1 and -1);
+* `shape`: each entry is the declared extent, or one of the numbers that stand for another (0, 1 and -1);
 * `split`: each entry is an extent of the declared part;
 * `pads`: the declared growth of an axis, all of it at one end or in equal parts, which is the least at both ends;
 * `starts`, `ends`, `steps`: the number of elements on an axis decides, and each number that a step of 1 or the known
@@ -155,10 +155,8 @@ def _axes(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
 
 
 def _shape(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
-    (parameter,), declared = call.parameters, call.declared[0]
-    lasts = [
-        declared[len(declared) - length :] for length in _lengths(call, parameter) or () if length <= len(declared)
-    ]
+    declared = call.declared[0]
+    lasts = [declared[len(declared) - length :] for length in _lengths(call, "shape") or () if length <= len(declared)]
     entries = ([_distinct(extent, *STANDING_FOR_OTHERS) for extent in last] for last in lasts)
     return ((value,) for each in entries for value in product(*each))
 
@@ -237,7 +235,6 @@ def _distinct(*numbers: int) -> tuple[int, ...]:
 _SEARCHES: Mapping[tuple[str, ...], Search] = {
     ("axes",): _axes,
     ("shape",): _shape,
-    ("sizes",): _shape,
     ("split",): _split,
     ("pads",): _pads,
     **{names: _sliced for number in (1, 2, 3, 4) for names in combinations(SLICE, number) if names != ("axes",)},

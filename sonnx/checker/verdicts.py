@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from sonnx.base.reported import ADDED, OptionalText
+from sonnx.base.reported import ABSENT_IF_EMPTY, ADDED, OptionalText
 from sonnx.profile.text_types import Text
 
 PlaceKind = Literal["node", "value", "graph", "function", "tensor", "model", "deviation"]
@@ -38,6 +38,9 @@ class Where(Struct, frozen=True):
     """The operator of a node, null for anything else."""
     version: Annotated[int | None, ADDED] = field(default=None, name="operator_set")
     """The imported version of the node's operator set, null where there is none."""
+    output: Annotated[str, ABSENT_IF_EMPTY, ADDED] = ""
+    """The first output of a node that is the subject of rules about nodes, null for anything else: it names a node
+    without a name."""
 
 
 class Violation(NamedTuple):

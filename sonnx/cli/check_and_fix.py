@@ -23,6 +23,7 @@ SHARED = ("edition", "bind", "input_shapes", "select", "strict_versions")
 JUDGED = ("edition", "strict_versions", "tailoring", "ignore")
 """The options of the check of a rewritten model; it has the numbers of its symbols."""
 EXCLUDED = (
+    "baseline", "new_only",
     "box", "ignore", "tailoring", "deviations", "date", "output", "pages", "docs", "facts", "resume", "cluster", "jobs",
     "timeout", "memory", "limits", "statistics", "quiet", "full", "verified",
 )  # fmt: skip
@@ -42,7 +43,7 @@ def check_and_fix(parsed: argparse.Namespace, options: Mapping[str, Any], projec
     without_effect += ["format"] if {*(parsed.format or ["text"])} != {"text"} else []
     without_effect += ["color"] if parsed.color != "auto" else []
     if without_effect:
-        flag = "limit" if without_effect[0] == "limits" else without_effect[0]
+        flag = "limit" if without_effect[0] == "limits" else without_effect[0].replace("_", "-")
         raise UsageError(f"--fix excludes --{flag}; use sonnx fix, then sonnx check")
     codes = {0}
     for name in models_of(parsed.models):

@@ -141,7 +141,9 @@ def has_formula(operator: str) -> bool:
 def formula_of(store: Store, application: Application, inputs: Sequence[Term | None], output: str) -> Formula | None:
     """The nodes that compute a call; None where there are none for it."""
     build, first = _FORMULAS.get(application.operator), inputs[0] if inputs else None
-    if build is None or first is None or first.is_constant or first.facts.type not in FLOATS:
+    if build is None or first is None or first.facts.type not in FLOATS:
+        return None
+    if first.is_constant != (application.operator == "Gather"):
         return None
     if not first.shape or 0 in first.shape or prod(first.shape) > MAX_ELEMENTS:
         return None
@@ -276,12 +278,12 @@ def _transposed(builder: _Builder) -> Formula | None:
     """Conv, with the kernels turned round, over X with stride - 1 zeros between its elements."""
     application, first, shape = builder.application, builder.first, builder.shape
     weights = builder.inputs[1].array if len(builder.inputs) > 1 and builder.inputs[1] is not None else None
-    if weights is None or len(shape) != PLANE + 2 or application.attribute("group", 1) != 1 or not weights.size:
+    if weights is None or len(shape) != PLANE + 2 or application.parameter("group") != 1 or not weights.size:
         return None
     if not np.isfinite(weights.astype(np.float64)).all():
         return None
     extents, cut = convtranspose.places(application, shape, weights.shape)
-    strides, dilations = (application.attribute(name, [1] * PLANE) for name in ("strides", "dilations"))
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     spread = tuple([(extent - 1) * stride + 1 for extent, stride in zip(shape[2:], strides, strict=True)])
     if prod((*shape[:2], *spread)) > MAX_ELEMENTS:
         return None
@@ -329,6 +331,8 @@ def _on_planes(builder: _Builder) -> Formula | None:
     """
     shape, names = builder.shape, builder.application.names
     axes = len(shape) - 2
+    if axes == PLANE and builder.application.operator == "Conv":
+        return _with_repeated_channels(builder)
     if axes not in (1, 3) or names.get("ceil_mode") or "pads" not in names:
         return None
     kernel, strides, dilations, pads = (
@@ -345,6 +349,23 @@ def _on_planes(builder: _Builder) -> Formula | None:
     return _on_depths(builder, slid) if is_conv else _maxima(builder, slid)
 
 
+def _with_repeated_channels(builder: _Builder) -> Formula | None:
+    """With m kernels for each channel: one for each, of a tensor with each channel m times."""
+    weights, (_, channels, *plane), names = builder.inputs[1], builder.shape, builder.application.names
+    if weights is None or weights.shape is None or builder.application.parameter("group") != channels:
+        return None
+    times, rest = divmod(weights.shape[0], channels)
+    lists = [tuple(names.get(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")]
+    if times < 2 or rest or weights.shape[1] != 1 or [len(each) for each in lists] != [PLANE] * 3 + [2 * PLANE]:
+        return None
+    kernel, strides, dilations, pads = lists
+    slid = Windows(tuple(plane), kernel, strides, dilations, pads[:PLANE], pads[PLANE:])
+    numbered = np.arange(prod(builder.shape), dtype=np.int32).reshape(builder.shape).repeat(times, 1)
+    source = builder.term(moved(builder.store, [builder.first], numbered.reshape(-1), numbered.shape))
+    value = builder.conv_of(source, builder.term(weights), slid, group=weights.shape[0], bias=builder.bias)
+    return builder.formula(value)
+
+
 def _on_a_line(builder: _Builder, slid: Windows, *, is_conv: bool) -> Formula | None:
     shape = builder.shape
     plane = Windows((1, *slid.extents), (1, *slid.kernel), (1, *slid.strides), (1, *slid.dilations),
@@ -357,13 +378,13 @@ def _on_a_line(builder: _Builder, slid: Windows, *, is_conv: bool) -> Formula | 
     if weights is None or weights.shape is None:
         return None
     wide = builder.term(moved(builder.store, [weights], None, (*weights.shape[:2], 1, weights.shape[2])))
-    value = builder.conv_of(source, wide, plane, group=builder.application.attribute("group", 1), bias=bias)
+    value = builder.conv_of(source, wide, plane, group=builder.application.parameter("group"), bias=bias)
     return builder.formula(builder.reshape(value, (shape[0], weights.shape[0], *slid.places)))
 
 
 def _on_depths(builder: _Builder, slid: Windows) -> Formula | None:
     weights, shape = builder.inputs[1], builder.shape
-    if weights is None or weights.array is None or builder.application.attribute("group", 1) != 1:
+    if weights is None or weights.array is None or builder.application.parameter("group") != 1:
         return None
     numbered = np.arange(prod(shape), dtype=np.int32).reshape(shape)
     plane = Windows(slid.extents[1:], slid.kernel[1:], slid.strides[1:], slid.dilations[1:], slid.begins[1:],
@@ -447,3 +468,32 @@ def _hard_sigmoid(builder: _Builder) -> Formula | None:
     line = builder.conv(row, np.full((1, 1, 1, 1), alpha), _windows((1, 1)), group=1, bias=builder.number([beta]))
     value = builder.node("Clip", (line, builder.number(0.0), builder.number(1.0)))
     return builder.formula(builder.reshape(value, builder.shape))
+
+
+@formula_for("Gather")
+def _looked_up(builder: _Builder) -> Formula | None:
+    """By indices that vary, in a constant table along its first axis: the product with a row of zeros and one 1."""
+    table, indices = builder.first.array, builder.inputs[1]
+    if table is None or indices is None or indices.array is not None or indices.shape is None or not table.size:
+        return None
+    if builder.application.parameter("axis") not in (0, -table.ndim) or table.dtype.kind != "f":
+        return None
+    whole, rows = ELEMENTS.get(str(indices.facts.type)), table.shape[0]
+    count = prod(indices.shape)
+    if whole is None or not count or count * rows > MAX_WEIGHTS:
+        return None
+    if not np.isfinite(table).all() or (np.signbit(table) & (table == 0)).any():
+        return None
+
+    def constant(values: Any, kind: Any = whole) -> str:
+        return builder.term(constant_of(builder.store, np.array(values).astype(kind)))
+
+    column = builder.term(moved(builder.store, [indices], None, (count, 1)))
+    negative = builder.node("Less", (column, constant(0)))
+    index = builder.node("Where", (negative, builder.node("Add", (column, constant(rows))), column))
+    places = constant(np.broadcast_to(np.arange(rows), (count, rows)))
+    every = builder.node("Max", (index, constant(np.full((count, rows), np.iinfo(whole).min))))
+    above = builder.node("Where", (builder.node("Less", (places, every)), builder.number(0.0), builder.number(1.0)))
+    chosen = builder.node("Where", (builder.node("Less", (every, places)), builder.number(0.0), above))
+    product = builder.node("MatMul", (chosen, builder.number(table.reshape(rows, -1))))
+    return builder.formula(builder.reshape(product, (*indices.shape, *table.shape[1:])))

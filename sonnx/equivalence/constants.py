@@ -18,29 +18,18 @@ import numpy as np
 from sonnx.equivalence import movements
 from sonnx.equivalence.movements import collapsed
 from sonnx.equivalence.terms import Store, Term
+from sonnx.numerics.enclosures import midpoints
 from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, UNIT
+from sonnx.numerics.enclosures.midpoints import GROWTH, Enclosure
 from sonnx.numerics.formats import Array
 
 MAX_MONOMIALS = 64
 """Terms of a polynomial that is kept as one."""
 
+ZERO = np.zeros(())
+
 Monomial = tuple[Hashable, ...]
 Polynomial = Mapping[Monomial, int]
-
-
-class Enclosure(NamedTuple):
-    """Arrays of float64: the numbers lie within `radius` of `middle`; `size` is at least the formula with absolute
-    values.
-    """
-
-    middle: Array
-    radius: Array
-    size: Array
-
-    @property
-    def low(self) -> Array:
-        """At most the numbers."""
-        return np.asarray(np.nextafter(self.middle - self.radius, -np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +52,7 @@ class Real:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The shape, broadcast."""
+        """The shape to which the parts broadcast."""
         if self.array is not None:
             return tuple(self.array.shape)
         return tuple(map(int, np.broadcast_shapes(*(part.shape for part in self.parts))))
@@ -116,10 +105,10 @@ class Real:
                 return Enclosure(values, ZERO, np.abs(values))
             enclosures = [part.enclosure for part in self.parts]
             if self.kind == "inverse":
-                return _inverse(enclosures[0])
+                return midpoints.inverse(enclosures[0])
             if self.kind == "root":
-                return _root(enclosures[0])
-            return reduce(_sum if self.kind == "sum" else _product, enclosures)
+                return midpoints.root(enclosures[0])
+            return reduce(midpoints.add if self.kind == "sum" else midpoints.multiply, enclosures)
 
     @property
     def is_finite(self) -> bool:
@@ -128,7 +117,7 @@ class Real:
         return bool(np.isfinite(middle).all() and np.isfinite(radius).all())
 
     def mapped(self, change: Callable[[Array], Array]) -> Real:
-        """The same on constants whose elements are moved, each constant broadcast to the shape of the whole first."""
+        """The numbers after `change` has moved the elements of each constant, broadcast to the shape before."""
         return self._mapped(self.shape, change)
 
     def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
@@ -137,7 +126,7 @@ class Real:
         return Real(self.kind, tuple([part._mapped(shape, change) for part in self.parts]), self.store)
 
     def least(self) -> Real:
-        """The same with each constant in its collapsed form."""
+        """Equal numbers, with each constant in its collapsed form."""
         if self.array is not None:
             return leaf(self.store, collapsed(self.array))
         return Real(self.kind, tuple([part.least() for part in self.parts]), self.store)
@@ -196,61 +185,6 @@ def inverse(value: Real) -> Real:
 def root(value: Real) -> Real:
     """The square root."""
     return Real("root", (value,), value.store)
-
-
-# ------------------------------------------------------------------ enclosures
-
-
-ZERO = np.zeros(())
-GROWTH = 1 + 16 * UNIT
-"""Makes a bound computed in float64 with a few roundings at least the exact one."""
-
-
-def _sum(first: Enclosure, second: Enclosure) -> Enclosure:
-    middle = first.middle + second.middle
-    radius = (first.radius + second.radius + np.abs(middle) * UNIT) * GROWTH + TINY
-    exact = _exact_sum(first.middle, second.middle, middle) & (first.radius == 0) & (second.radius == 0)
-    return Enclosure(middle, np.where(exact, 0.0, radius), (first.size + second.size) * GROWTH)
-
-
-def _exact_sum(x: Array, y: Array, total: Array) -> Array:
-    """Where x + y = total over the reals (Knuth's error of a sum is 0)."""
-    part = total - x
-    error = (x - (total - part)) + (y - part)
-    return np.asarray((error == 0) & np.isfinite(total))
-
-
-def _product(first: Enclosure, second: Enclosure) -> Enclosure:
-    middle, size = first.middle * second.middle, first.size * second.size * GROWTH + TINY
-    radius = np.abs(middle) * UNIT
-    if first.radius.any():
-        radius = radius + first.radius * (np.abs(second.middle) + second.radius)
-    if second.radius.any():
-        radius = radius + np.abs(first.middle) * second.radius
-    return Enclosure(middle, radius * GROWTH + TINY, size)
-
-
-def _inverse(divisor: Enclosure) -> Enclosure:
-    """1 / x; |1 / x - 1 / m| is at most r / (|m| (|m| - r))."""
-    magnitude = np.abs(divisor.middle)
-    least = (magnitude - divisor.radius) * (1 - 4 * UNIT)
-    certain = least > 0
-    least = np.where(certain, least, 1.0)
-    middle = 1 / np.where(certain, divisor.middle, 1.0)
-    radius = (divisor.radius / least / np.where(certain, magnitude, 1.0) + np.abs(middle) * UNIT) * GROWTH + TINY
-    size = divisor.size / least / least * GROWTH  # how far a relative error of a rounding is magnified
-    return Enclosure(middle, np.where(certain, radius, np.inf), np.where(certain, size, np.inf))
-
-
-def _root(radicand: Enclosure) -> Enclosure:
-    """The root of x; |root x - root m| is at most r / root m."""
-    certain = radicand.middle > radicand.radius
-    argument = np.where(certain, radicand.middle, 1.0)
-    middle = np.sqrt(argument)
-    radius = (radicand.radius / middle + middle * UNIT) * GROWTH + TINY
-    return Enclosure(
-        middle, np.where(certain, radius, np.inf), np.where(certain, radicand.size / middle * GROWTH, np.inf)
-    )
 
 
 # ------------------------------------------------------------------ comparison
@@ -351,7 +285,7 @@ def _distance(a: Enclosure, b: Enclosure) -> Array:
 
 
 def _allowed(a: Enclosure, b: Enclosure, count: int, unit_of: str) -> Array:
-    """What so many roundings explain."""
+    """The distance that `count` roundings of a type explain."""
     if not count:
         return ZERO
     return np.asarray(np.maximum(a.size, b.size) * rounded(count, unit_of) + FORMATS[unit_of].tiny * (1 + count))
@@ -364,7 +298,7 @@ def rounded(count: int, element: str) -> float:
 
 
 def total(parts: Sequence[Real | None]) -> Real | None:
-    """The sum of what is there."""
+    """The sum of the parts that are not None."""
     listed = [part for part in parts if part is not None]
     if not listed:
         return None

@@ -7,6 +7,7 @@ atom of its inputs, of the values that its graphs use, and of the graphs as they
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,10 @@ from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
+from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
+from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.written_out import written_out
 from sonnx.executor.control_flow import Inlining
@@ -35,6 +38,9 @@ from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import is_executable, operator_facts
 
 MICROSOFT = "com.microsoft"
+CHAINS = frozenset({("", "Sum"), ("", "Mean")})
+"""Operators of any number of inputs that are a chain of Add."""
+LINEAR = ("ai.onnx.ml", "LinearRegressor")
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
@@ -73,7 +79,7 @@ class Expansion:
         self.results: list[PassedOn] = []
 
     def before(self, node: Node) -> Node:
-        """The node itself."""
+        """The node, unchanged."""
         return node
 
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
@@ -89,6 +95,16 @@ class Expansion:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
         if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
             return None
+        if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
+            return self._chain(visit, place)
+        if operator == LINEAR:
+            return self._linear(visit, place)
+        if operator == ("", "Gemm"):
+            return self._scaled_product(visit, place)
+        if operator == ("", "Einsum"):
+            return self._index_sum(visit, place)
+        if not operator[0] and node.operator in GATES:
+            return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
@@ -123,7 +139,7 @@ class Expansion:
         place.define(result.node.outputs[0], term)
 
     def _ideal(self, result: PassedOn, term: Term) -> Term:
-        """What a term is over the reals; of an operator on elements, below a movement."""
+        """The term of the value over the reals; an operator on elements is applied below a movement."""
         sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
         if not result.elementwise or not sources or any(source.is_constant for source in sources):
             return self.store.ideal(result.ideal, term)
@@ -241,6 +257,130 @@ class Expansion:
         places = np.where(found == ZERO, movements.size(first), found).reshape(-1)
         term = movements.moved(self.store, [first, zero] if (found == ZERO).any() else [first], places, found.shape)
         place.define(visit.node.outputs[0], term)
+
+    def _chain(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Sum or Mean of several values: Add for each further one, and Div, over the reals."""
+        node, terms = visit.node, place.values(visit.inputs)
+        is_mean = node.operator == "Mean"
+        if not node.inputs or not all(node.inputs) or any(term is None or not term.is_float for term in terms):
+            return None
+        if len(node.inputs) == 1:
+            return [Node(node.name, "Identity", "", "", node.inputs, node.outputs, ())]
+        nodes, value = [], node.inputs[0]
+        for index, name in enumerate(node.inputs[1:]):
+            result = f"{node.outputs[0]} (sum {index})"
+            nodes.append(Node("", "Add", "", "", (value, name), (result,), ()))
+            value = result
+        if is_mean:
+            number = self._number(str(len(node.inputs)), {}, terms[0], place)
+            if number is None:
+                return None
+            nodes.append(Node("", "Div", "", "", (value, number), (f"{node.outputs[0]} (mean)",), ()))
+            value = nodes[-1].outputs[0]
+        self.store.assume(MEANING.format(node.operator))
+        last = Node(node.name, "Identity", "", "", (value,), (node.outputs[0],), ())
+        self.results.append(PassedOn(last, node.operator, elementwise=True))
+        return [*nodes, last]
+
+    def _scaled_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Gemm of varying matrices with factors: products with them over the reals; None without a factor, and where a
+        matrix is constant, whose elements take the factor.
+        """
+        node, terms = visit.node, place.values(visit.inputs)
+        values = {attribute.name: attribute.value for attribute in node.attributes}
+        scaled = any(values.get(name, 1.0) != 1 for name in ("alpha", "beta"))
+        if not scaled or any(values.get(name) for name in ("transA", "transB", "broadcast")):
+            return None
+        if any(term is None or term.is_constant or not term.is_float for term in terms[:2]):
+            return None
+        attributes, output = {attribute.name: attribute for attribute in node.attributes}, node.outputs[0]
+        factors = [self._number(f"${name}|1.0", attributes, terms[0], place) for name in ("alpha", "beta")]
+        nodes = [Node("", "MatMul", "", "", node.inputs[:2], (f"{output} (product)",), ())]
+        value = nodes[-1].outputs[0]
+        if values.get("alpha", 1.0) != 1:
+            nodes.append(Node("", "Mul", "", "", (value, factors[0] or ""), (f"{output} (scaled)",), ()))
+            value = nodes[-1].outputs[0]
+        if len(node.inputs) > 2 and node.inputs[2]:
+            bias = node.inputs[2]
+            if values.get("beta", 1.0) != 1:
+                nodes.append(Node("", "Mul", "", "", (bias, factors[1] or ""), (f"{output} (bias)",), ()))
+                bias = nodes[-1].outputs[0]
+            nodes.append(Node("", "Add", "", "", (value, bias), (f"{output} (sum)",), ()))
+            value = nodes[-1].outputs[0]
+        last = Node(node.name, "Identity", "", "", (value,), (output,), ())
+        self.results.append(PassedOn(last, "Gemm"))
+        return [*nodes, last]
+
+    def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """GRU or RNN: the steps by their formulas, over the reals."""
+        node = visit.node
+        if not any(node.outputs):
+            return None
+        found = cell_nodes(node, place.values(visit.inputs), lambda label, array: self._constant(label, array, place))
+        if found is None:
+            return None
+        nodes, results = found
+        self.store.assume(MEANING.format(node.operator))
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                last = Node("", "Identity", "", "", (result,), (name,), ())
+                self.results.append(PassedOn(last, node.operator))
+                nodes.append(last)
+        return nodes
+
+    def _index_sum(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Einsum of two operands: Transpose, Reshape and MatMul."""
+        node, terms = visit.node, place.values(visit.inputs)
+        equation = next((attribute.value for attribute in node.attributes if attribute.name == "equation"), None)
+        shapes = [term.shape for term in terms if term is not None and term.shape is not None]
+        form = product_form(str(equation), shapes) if len(terms) == 2 and len(shapes) == 2 else None
+        if form is None:
+            return None
+        factors, output = [], node.outputs[0]
+        for index, (term, shape, operand) in enumerate(zip(terms, shapes, form.operands, strict=True)):
+            assert term is not None  # noqa: S101  its shape is known
+            places = np.arange(prod(shape), dtype=np.int32).reshape(shape).transpose(operand.order).reshape(-1)
+            factors.append(f"{output} (factor {index})")
+            place.define(factors[-1], movements.moved(self.store, [term], places, operand.shape))
+        extents = self._constant(f"{output} (shape)", np.array(form.result, np.int64), place)
+        perm = Attribute("perm", "ints", form.order, fields=("ints",))
+        self.store.assume(MEANING.format("Einsum"))
+        product, apart = f"{output} (product)", f"{output} (apart)"
+        return [
+            Node("", "MatMul", "", "", tuple(factors), (product,), ()),
+            Node("", "Reshape", "", "", (product, extents), (apart,), ()),
+            Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
+        ]
+
+    def _linear(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """LinearRegressor: Gemm with the coefficients and the intercepts, over the reals."""
+        node, inputs = visit.node, place.values(visit.inputs)
+        values: dict[str, Any] = {attribute.name: attribute.value for attribute in node.attributes}
+        targets, coefficients = values.get("targets", 1), values.get("coefficients")
+        first = inputs[0] if len(inputs) == 1 else None
+        if (
+            type(targets) is not int
+            or first is None
+            or first.shape is None
+            or len(first.shape) != 2
+            or first.facts.type != "float"
+        ):
+            return None
+        if values.get("post_transform", "NONE") != "NONE" or not isinstance(coefficients, tuple):
+            return None
+        intercepts: Any = values.get("intercepts") or (0.0,) * int(targets)
+        if len(coefficients) != targets * first.shape[1] or len(intercepts) != targets:
+            return None
+        matrix = np.array(coefficients, np.float32).reshape(targets, first.shape[1]).T
+        names = [
+            self._constant(f"{node.outputs[0]} ({role})", array, place)
+            for role, array in (("coefficients", matrix), ("intercepts", np.array(intercepts, np.float32)))
+        ]
+        product = f"{node.outputs[0]} (product)"
+        self.store.assume(MEANING.format("ai.onnx.ml.LinearRegressor"))
+        last = Node(node.name, "Identity", "", "", (product,), (node.outputs[0],), ())
+        self.results.append(PassedOn(last, "ai.onnx.ml.LinearRegressor"))
+        return [Node("", "Gemm", "", "", (*node.inputs, *names), (product,), ()), last]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""

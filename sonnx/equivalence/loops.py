@@ -6,7 +6,9 @@ where that input is a constant, the condition holds at the start, and the body n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -43,6 +45,8 @@ class Loops:
         """The nodes of all iterations; None where their number is not known, or they are too many."""
         node = visit.node
         body = next((attribute.value for attribute in node.attributes if attribute.name == "body"), None)
+        if node.operator == "Scan" and not canonical_domain(node.domain) and isinstance(body, Graph):
+            return self._scanned(body, visit, place)
         if node.operator != "Loop" or canonical_domain(node.domain) or not isinstance(body, Graph):
             return None
         times, carried = self._iterations(body, visit, place), node.inputs[2:]
@@ -73,6 +77,57 @@ class Loops:
         for name, every in zip(node.outputs[count:], stacked, strict=False):
             unrolled += self._stack(every, name, visit, place) if name else []
         return unrolled
+
+    def _scanned(self, body: Graph, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The nodes of a Scan over first axes, forwards; None for another one."""
+        node, terms = visit.node, place.values(visit.inputs)
+        values: dict[str, Any] = {attribute.name: attribute.value for attribute in node.attributes}
+        scanned = values.get("num_scan_inputs")
+        others = ("scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions")
+        if type(scanned) is not int or scanned < 1 or any(any(values.get(name) or ()) for name in others):
+            return None
+        count = len(node.inputs) - scanned
+        if count < 0 or len(body.inputs) != len(node.inputs) or not all(node.inputs) or body.sparse_initializers:
+            return None
+        sources = [term for term in terms[count:] if term is not None and term.shape]
+        if len(sources) < scanned or len({source.shape[0] for source in sources if source.shape}) != 1:
+            return None
+        times = (sources[0].shape or (0,))[0]
+        if not times or self.nodes + times * len(body.nodes) > MAX_NODES:
+            return None
+        self.nodes += times * len(body.nodes)
+        stacked: list[list[str]] = [[] for _ in body.outputs[count:]]
+        unrolled, state = list[Node](), list(node.inputs[:count])
+        for number in range(times):
+            parts = []
+            for source in sources:
+                shape = (source.shape or ())[1:]
+                places = np.arange(number * prod(shape), (number + 1) * prod(shape), dtype=np.int32)
+                parts.append(unused(f"{node.outputs[0]}@part{number}", self.taken))
+                place.define(parts[-1], movements.moved(self.store, [source], places, shape))
+            given = dict(zip((operand.name for operand in body.inputs), [*state, *parts], strict=True))
+            written, texts = self._nodes(body, number, given, place)
+            unrolled += written
+            state = texts[:count]
+            for every, name in zip(stacked, texts[count:], strict=True):
+                every.append(name)
+        results = dict(zip(node.outputs, state, strict=False))
+        unrolled += [Node("", "Identity", "", "", (own,), (name,), ()) for name, own in results.items() if name]
+        for name, every in zip(node.outputs[count:], stacked, strict=False):
+            unrolled += self._stack(every, name, visit, place) if name else []
+        return unrolled
+
+    def _nodes(
+        self, body: Graph, number: int, given: Mapping[str, str], place: Place[Term, str]
+    ) -> tuple[list[Node], list[str]]:
+        """The nodes of one iteration for these inputs, and the names of the outputs of the body."""
+        names = {name: unused(f"{name}@scan{number}", self.taken) for name in dict.fromkeys(_own(body))}
+        for tensor in body.initializers:
+            new = names[tensor.name]
+            place.define(new, self.domain.constant(replace(tensor, name=new), False))
+        names |= given
+        nodes = [renamed(node, names, outputs=True) for node in body.nodes]
+        return nodes, [names.get(value.name, value.name) for value in body.outputs]
 
     def _iterations(self, body: Graph, visit: Visit[Term, str], place: Place[Term, str]) -> int | None:
         most, holds = (*place.values(visit.inputs), None, None)[:2]

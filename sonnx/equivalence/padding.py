@@ -53,12 +53,12 @@ def without_pad(store: Store, call: TermCall) -> TermCall | None:
 def averaged_without_pad(store: Store, call: TermCall) -> TermCall | None:
     """AveragePool that counts padding, on what its input was padded from; without padding every form is one."""
     application, first = call.application, call.operands[0] if call.operands else None
-    kernel = () if application is None else application.attribute("kernel_shape", ())
+    kernel = None if application is None else application.parameter("kernel_shape")
     is_written = isinstance(call.key, tuple) and call.key[:1] == ("written",)
     if application is None or first is None or not kernel or not is_written or not _is_plain(application):
         return None
-    operands, key, pads = call.operands, call.key, tuple(application.attribute("pads", (0,) * 2 * len(kernel)))
-    counts = application.attribute("count_include_pad", 0) != 0 or not any(pads)
+    operands, key, pads = call.operands, call.key, tuple(application.numbers("pads", 2 * len(kernel)))
+    counts = application.parameter("count_include_pad") != 0 or not any(pads)
     unpadded = _unpadded(store, first, 0) if counts else None
     if unpadded is not None and len(unpadded[1]) == len(pads):
         store.rest_on("averaged-padding")
@@ -75,10 +75,7 @@ def averaged_without_pad(store: Store, call: TermCall) -> TermCall | None:
 
 def _is_plain(application: Application) -> bool:
     """Whether pads alone decide the padding of a pooling: auto_pad and ceil_mode have no effect."""
-    names = application.names
-    rounds_up = names.get("ceil_mode", application.attribute("ceil_mode", 0))
-    fits = names.get("auto_pad", application.attribute("auto_pad", "NOTSET"))
-    return bool(rounds_up == 0 and fits == "NOTSET")
+    return bool(application.parameter("ceil_mode") == 0 and application.parameter("auto_pad") == "NOTSET")
 
 
 def _touches(source: Term, application: Application, pads: Sequence[int], result: Sequence[int]) -> bool:

@@ -10,7 +10,6 @@ import hashlib
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sonnx.base.files import whole_bytes
 from sonnx.checker.extracted_check import (
@@ -21,9 +20,9 @@ from sonnx.checker.extracted_check import (
     extracted_answer,
     program_differences,
     program_digest,
-    required_program,
 )
-from sonnx.checker.report import Report
+from sonnx.checker.request import CheckRequest, check_model
+from sonnx.model.reader import Unreadable, read
 from sonnx.profile.text_types import Sha256
 
 FILE = f"{PROGRAM}.txt"
@@ -43,41 +42,44 @@ class ExtractedVerdict(Struct, frozen=True):
     """Where it says something else than a check without options; none where both agree."""
 
 
-def is_made(stated: ExtractedVerdict | None, again: bool) -> bool:
-    """Whether a pack has a verdict of the program: a new one where the program is there, one made again as before."""
-    return stated is not None if again else built_program() is not None
+def of_pack(
+    model: Path, content: bytes, edition: str | None, stated: ExtractedVerdict | None, folder: Path | None
+) -> tuple[ExtractedVerdict, bytes] | None:
+    """What the program says of the model of a pack, and its output.
 
-
-def verdict_and_output(
-    model: Path, plain: Report, stated: ExtractedVerdict | None, output: bytes
-) -> tuple[ExtractedVerdict, bytes]:
-    """What the program says of a model, and its output.
+    None for a new pack where the program is not there, for one that is made again and has none, and where the limits of
+    a check without options exclude the file.
 
     Args:
         model: the file.
-        plain: the report on it without options.
-        stated: what a pack says that is made again; None for a new pack.
-        output: the output in that pack.
+        content: its bytes.
+        edition: the edition of the pack.
+        stated: what the pack says that is made again.
+        folder: that pack; None for a new one.
 
     Raises:
         UsageError: the program fails.
         Unfinished: it takes too long.
     """
-    if stated is not None and built_program() is None:
-        answer, digest = answer_in(output.decode("ascii", "replace")), stated.program
-    else:
-        program = required_program()
+    program = built_program()
+    if program is None if folder is None else stated is None:
+        return None
+    try:
+        plain = check_model(
+            read(content, str(model), folder=model.parent), "", CheckRequest(edition=edition), model.name
+        )
+    except Unreadable:
+        return None
+    if program is not None:
         answer, digest = extracted_answer(program, model, plain.edition), program_digest(program)
+    elif stated is not None and folder is not None:
+        path = folder / FILE
+        output = whole_bytes(path) if path.is_file() else b""
+        answer, digest = answer_in(output.decode("ascii", "replace")), stated.program
     text = _without_path(answer)
     sentences = tuple(program_differences(answer, plain))
-    about = ExtractedVerdict(digest, hashlib.sha256(text).hexdigest(), answer.code, sentences)
-    return (about if stated is None else replace(about, program=stated.program)), text
-
-
-def recorded_output(folder: Path) -> bytes:
-    """The output in a pack, b"" where it has none."""
-    path = folder / FILE
-    return whole_bytes(path) if path.is_file() else b""
+    digest = digest if stated is None else stated.program  # another program is another environment
+    return ExtractedVerdict(digest, hashlib.sha256(text).hexdigest(), answer.code, sentences), text
 
 
 def other_program(stated: ExtractedVerdict | None) -> str:

@@ -170,11 +170,7 @@ def pack(
     if record is not None:
         pack_parts.require_about(record, name, digest)
     report = check_model(model, digest, check, name, drawn=True)
-    second = None
-    if own is not None and extracted_verdict.is_made(extracted, again=folder is not None):
-        plain = check_model(model, digest, CheckRequest(edition=check.edition), name)
-        output = b"" if folder is None else extracted_verdict.recorded_output(folder)
-        second = extracted_verdict.verdict_and_output(own, plain, extracted, output)
+    second = None if own is None else extracted_verdict.of_pack(own, data, check.edition, extracted, folder)
     boxed = _boxed(report, model, own, check, options, folder) if options.box else None
     report = boxed.report if boxed is not None else report
     if options.deviations is not None and options.date is not None:

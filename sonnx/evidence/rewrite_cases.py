@@ -19,7 +19,7 @@ from sonnx.evidence.data_files import entries
 from sonnx.model.reader import read
 from sonnx.model.text_form import from_text, from_textproto
 
-OPTIONS = ("bind", "select", "strict_versions", "fold_batch_normalization", "within_bound")
+OPTIONS = ("bind", "select", "strict_versions", "fold_batch_normalization", "within_bound", "approximate")
 """The fields of a case that are options of `fix`."""
 BEFORE, AFTER, RECORD = "before.onnx", "after.onnx", "record.json"
 
@@ -41,6 +41,7 @@ class RewriteCase(Struct, frozen=True, forbid_unknown_fields=True):
     strict_versions: bool = False
     fold_batch_normalization: bool = False
     within_bound: bool = False
+    approximate: bool = False
 
     def model_bytes(self) -> bytes:
         """The encoded model before."""

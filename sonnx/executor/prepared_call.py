@@ -25,6 +25,7 @@ from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.application import Application, Constants, Definition, ExactPathCounts, Kernel
 from sonnx.numerics.formats import ELEMENTS, Array, TensorSpec, has_array
 from sonnx.operators import Operator, find_operator
+from sonnx.profile.definitions import at
 from sonnx.profile.signature import Signature
 
 NO_TEXT = "onnx"
@@ -165,7 +166,23 @@ class PreparedCall:
             ExactPathCounts() if counts is None else counts,
             len(self.call.outputs),
             Constants() if constants is None else constants,
+            absent=self._absent(),
         )
+
+    def _absent(self) -> Mapping[str, Any]:
+        """What the absence of attributes means that `names` does not have.
+
+        Of an operator without a data file its object states them.  Before the version that adds an attribute, the
+        operator does what the absence of the attribute means in that version.
+        """
+        definition, signature, operator = self.call.definition, self.call.signature, self.operator
+        if signature is None or definition is None:
+            if operator is None:
+                return {}
+            return {name: operator.absent_value(name, self.call.operator_set or 0) for name in operator.absent}
+        later = [parameter for parameter in definition.parameters if parameter.since > signature.version]
+        meanings = [(parameter.name, at(parameter.absent, parameter.since)) for parameter in later]
+        return {name: evaluate(meaning, self.names) for name, meaning in meanings if meaning is not None}
 
     def node(
         self, specs: tuple[TensorSpec, ...] | None, application: Application, *, definitions_only: bool = False

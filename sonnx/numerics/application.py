@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from sonnx.base.errors import NotExecutable
 from sonnx.language.builtins import Undefined
+from sonnx.language.evaluator import first_unknown
 from sonnx.model.ir import Attribute
 from sonnx.numerics.formats import Array
 
@@ -78,6 +79,8 @@ class Application:
     that the node states.  `text` is the text of the profile that applies, "onnx" where none does.  Without a data
     file `version` is the operator set.  `outputs` is the number the node has.  `constants` are those of the model.
     `block_elements` limits how many elements a kernel works on at a time, which changes no value; None means no limit.
+    `absent` is what the absence of an attribute means where `names` does not have it: of an operator without a data
+    file, and of an attribute that only a later version has.
     """
 
     operator: str
@@ -89,14 +92,22 @@ class Application:
     outputs: int = 1
     constants: Constants = field(default_factory=Constants, compare=False)
     block_elements: int | None = field(default=None, compare=False)
+    absent: Mapping[str, Any] = field(default_factory=dict)
 
     def block(self, usual: int) -> int:
         """How many elements a kernel works on at a time that usually works on this many; a `BlockSize`."""
         return usual if self.block_elements is None else min(usual, self.block_elements)
 
-    def attribute(self, name: str, absent: Any) -> Any:
-        """The value of an attribute as written, or what its absence means."""
-        return self.attributes[name].value if name in self.attributes else absent
+    def parameter(self, name: str) -> Any:
+        """The value of a parameter: as written, or what its absence means; None where absence means no value."""
+        if name in self.names and first_unknown(self.names[name]) is None:
+            return self.names[name]
+        return self.attributes[name].value if name in self.attributes else self.absent.get(name)
+
+    def numbers(self, name: str, count: int) -> Sequence[int]:
+        """The numbers of a list parameter; where its absence means "ones" or "zeros", `count` of them."""
+        value = self.parameter(name)
+        return (int(value == "ones"),) * count if value in ("ones", "zeros") else value
 
     def count(self, elements: int, exact: int) -> None:
         """Count elements that a kernel approximated, and those of them that took the exact path."""

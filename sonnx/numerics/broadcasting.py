@@ -59,7 +59,7 @@ def along_axis(application: Application, A: Sequence[int], B: Sequence[int]) -> 
     Raises:
         NotExecutable: the version does not broadcast these shapes.
     """
-    broadcast, axis = application.attribute("broadcast", 0), application.attribute("axis", None)
+    broadcast, axis = application.parameter("broadcast"), application.parameter("axis")
     if application.version >= NUMPY_SINCE:
         if AXIS_ATTRIBUTES.keys() & application.attributes.keys():
             raise NotExecutable(f"{application.operator} has no attributes axis and broadcast from operator set 7 on")

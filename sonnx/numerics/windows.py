@@ -79,19 +79,19 @@ def stated_windows(application: Application, shape: Sequence[int], kernel: Seque
         NotExecutable: an attribute has the wrong length, or a window does not fit.
     """
     extents, axes = shape[2:], len(shape) - 2
-    strides = application.attribute("strides", [1] * axes)
-    dilations = application.attribute("dilations", [1] * axes)
-    pads = list(application.attribute("pads", [0] * 2 * axes))
+    strides = application.numbers("strides", axes)
+    dilations = application.numbers("dilations", axes)
+    pads = list(application.numbers("pads", 2 * axes))
     if axes < 1 or {len(kernel), len(strides), len(dilations), len(pads) // 2} != {axes} or len(pads) % 2:
         raise NotExecutable(f"kernel_shape, strides, dilations or pads does not fit {axes} spatial axes")
     if min((*kernel, *strides, *dilations)) < 1 or min(pads) < 0:
         raise NotExecutable("kernel_shape, strides or dilations has a number below 1, or pads one below 0")
     spans = [window(size, dilation) for size, dilation in zip(kernel, dilations, strict=True)]
-    how = application.attribute("auto_pad", "NOTSET")
+    how = application.parameter("auto_pad")
     pads = _derived(how, extents, spans, strides, pads)
     if any(e + b + a < s for e, b, a, s in zip(extents, pads[:axes], pads[axes:], spans, strict=True)):
         raise NotExecutable("the window is larger than the padded input")
-    if application.attribute("ceil_mode", 0):
+    if application.parameter("ceil_mode"):
         pads = _rounded_up(how, extents, spans, strides, pads)
     return windows(extents, kernel, strides, dilations, pads)
 

@@ -103,8 +103,6 @@ def approximate_hard_swish(x: Array, out: Array) -> None:
     np.multiply(x, factor, out=out)
 
 
-ALPHA, BETA = float(np.float32(0.2)), 0.5
-"""What the absence of the attributes of HardSigmoid means; they are of type float."""
 LINE_BOUND = Bound(2.0**-52)
 
 
@@ -121,7 +119,7 @@ def hard_sigmoid(alpha: float, beta: float) -> ElementFunction:
 
 def alpha_and_beta(application: Application) -> tuple[float, float]:
     """The slope and the height of a call of HardSigmoid."""
-    return application.attribute("alpha", ALPHA), application.attribute("beta", BETA)
+    return application.parameter("alpha"), application.parameter("beta")
 
 
 def define_hard_sigmoid(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
@@ -190,7 +188,7 @@ OPERATORS = (
         continuous=True,
         versions=(1, 6, 22),
         changes=(1,),
-        absent={"alpha": ALPHA, "beta": BETA},
+        absent={"alpha": float(np.float32(0.2)), "beta": 0.5},
         output_element="first",
         keeps_shape=True,
         may_overflow_inside=True,

@@ -49,12 +49,12 @@ def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
 
 
 def slid_over(application: Application, shape: Sequence[int]) -> Windows:
-    """The windows.
+    """The windows of a node over the spatial axes of an input of this shape.
 
     Raises:
         NotExecutable: kernel_shape is not written.
     """
-    kernel = application.attribute("kernel_shape", None)
+    kernel = application.parameter("kernel_shape")
     if kernel is None:
         raise NotExecutable("kernel_shape is not written")
     return stated_windows(application, shape, kernel)
@@ -73,13 +73,13 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 def counted(application: Application, slid: Windows) -> Limits:
-    """What counts as an element."""
+    """For each spatial axis the range of places that count in the mean."""
     axes = range(len(slid.extents))
-    if not application.attribute("count_include_pad", 0):
+    if not application.parameter("count_include_pad"):
         return tuple((0, slid.extents[d]) for d in axes)
-    if application.attribute("auto_pad", "NOTSET") != "NOTSET":
+    if application.parameter("auto_pad") != "NOTSET":
         return tuple((-slid.begins[d], slid.extents[d] + slid.ends[d]) for d in axes)
-    pads = application.attribute("pads", [0] * 2 * len(axes))
+    pads = application.numbers("pads", 2 * len(axes))
     return tuple((-pads[d], slid.extents[d] + pads[len(axes) + d]) for d in axes)
 
 

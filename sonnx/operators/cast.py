@@ -53,7 +53,7 @@ def target_type(application: Application) -> np.dtype[Any]:
     Raises:
         NotExecutable: it is absent, or one that Cast does not know.
     """
-    written = application.attribute("to", None)
+    written = application.parameter("to")
     name = written.lower() if isinstance(written, str) else NUMBERS.get(written, "")  # Cast-1 has names
     if name not in NUMBERS.values():
         raise NotExecutable(f"the attribute to is {written}, which is not an element type of Cast")
@@ -96,7 +96,7 @@ def _converted(values: list[Any], X: Array, kind: np.dtype[Any], application: Ap
             require_range(X, kind)
         return integer_array([trunc(x) for x in values], kind, X.shape)
     if is_small_float(kind):
-        saturate, mode = bool(application.attribute("saturate", 1)), application.attribute("round_mode", "up")
+        saturate, mode = bool(application.parameter("saturate")), application.parameter("round_mode")
         return small_floats.rounded(values, kind, X.shape, saturate=saturate, mode=mode)
     unsigned = grid_of(kind).number_format.unsigned
     return np.array([rounded(x, kind) for x in values], unsigned).view(kind).reshape(X.shape)

@@ -75,8 +75,9 @@ def constant_of_shape(application: Application, inputs: Sequence[Array]) -> tupl
     Raises:
         NotExecutable: an extent is negative, or `value` has not one element.
     """
-    value = application.attribute("value", None)
-    fill = decode(value, None) if isinstance(value, Tensor) else np.zeros(1, np.float32)
+    written = application.attributes.get("value")
+    tensor = written.value if written is not None else None
+    fill = decode(tensor, None) if isinstance(tensor, Tensor) else np.zeros(1, np.float32)
     extents = integer_list(inputs[0], "input")
     if fill.size != 1 or min(extents, default=0) < 0:
         raise NotExecutable(f"its extents are {extents} and its value has {fill.size} elements")

@@ -106,7 +106,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         )
     )
     bare = windows(shifted.shape[2:], slid.kernel, slid.strides, slid.dilations, [0] * 2 * axes)
-    transfer = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group", 1))
+    transfer = products.convolved(context, shifted, constant("", kernels), None, bare, context.parameter("group"))
     return [replace(transfer, element="int32")]
 
 

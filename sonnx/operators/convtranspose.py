@@ -45,14 +45,14 @@ def places(application: Application, shape: Sequence[int], weights: Sequence[int
     Raises:
         NotExecutable: the attributes or shapes do not fit.
     """
-    axes, group = len(shape) - 2, application.attribute("group", 1)
-    lists = {"strides": [1] * axes, "dilations": [1] * axes, "output_padding": [0] * axes, "pads": [0] * 2 * axes}
-    strides, dilations, more, pads = (application.attribute(name, absent) for name, absent in lists.items())
+    axes, group = len(shape) - 2, application.parameter("group")
+    lists = ("strides", "dilations", "output_padding", "pads")
+    strides, dilations, more, pads = (application.parameter(name) for name in lists)
     kernel = list(weights[2:])
     if (
         axes < 1
         or {len(weights), len(strides) + 2, len(dilations) + 2, len(more) + 2, len(pads) // 2 + 2} != {axes + 2}
-        or list(application.attribute("kernel_shape", kernel)) != kernel
+        or list(application.parameter("kernel_shape")) != kernel
         or min((*strides, *dilations, *kernel, group)) < 1
         or shape[1] != weights[0]
         or shape[1] % group
@@ -62,7 +62,7 @@ def places(application: Application, shape: Sequence[int], weights: Sequence[int
         s * (extent - 1) + out + window(size, d)
         for s, extent, out, size, d in zip(strides, shape[2:], more, kernel, dilations, strict=True)
     ]
-    wanted, how = application.attribute("output_shape", None), application.attribute("auto_pad", "NOTSET")
+    wanted, how = application.parameter("output_shape"), application.parameter("auto_pad")
     if wanted is not None or how.startswith("SAME"):
         extents = wanted or [extent * s for extent, s in zip(shape[2:], strides, strict=True)]
         cut = [max(0, each - extent) for each, extent in zip(whole, extents, strict=True)]
@@ -76,8 +76,8 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
     """Y, of the type of X."""
     (X, W), [B] = required(inputs, 2), optional(inputs, 2)
     extents, begins = places(application, X.shape, W.shape)
-    group, axes = application.attribute("group", 1), X.ndim - 2
-    strides, dilations = (application.attribute(name, [1] * axes) for name in ("strides", "dilations"))
+    group, axes = application.parameter("group"), X.ndim - 2
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     channels, kernels = X.shape[1] // group, W.shape[1]
     Y = np.empty((X.shape[0], kernels * group, *extents), X.dtype)
     addends: dict[tuple[int, ...], list[Number]] = {at: [] for at in np.ndindex(Y.shape)}
@@ -156,10 +156,10 @@ def kernel(application: Application) -> Kernel:
     def conv_transpose(inputs: Sequence[Array], out: Array) -> Array:
         (X, W), [B] = required(inputs, 2), optional(inputs, 2)
         extents, begins = places(application, X.shape, W.shape)
-        strides, gaps = (application.attribute(name, [1] * len(extents)) for name in ("strides", "dilations"))
+        strides, gaps = (application.parameter(name) for name in ("strides", "dilations"))
         lists = (X.shape[2:], W.shape[2:], strides, gaps, begins, extents)
         spread = Spread(*[tuple(items) for items in lists])
-        group = application.attribute("group", 1)
+        group = application.parameter("group")
         channels, count, exact = X.shape[1] // group, W.shape[1], 0
         for n, g in np.ndindex(len(X) if out.size else 0, group):
             read, piece = slice(g * channels, (g + 1) * channels), slice(g * count, (g + 1) * count)
@@ -294,9 +294,9 @@ def _sums(left: Array, right: Array, there: Array, kind: np.dtype[Any]) -> tuple
 def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """The transfer function of ranges and errors."""
     (X, W), [B] = required(inputs, 2), optional(inputs, 2)
-    application, axes = context.application, len(X.shape) - 2
+    application = context.application
     extents, begins = places(application, X.shape, W.shape)
-    strides, dilations = (application.attribute(name, [1] * axes) for name in ("strides", "dilations"))
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     spans = [window(size, dilation) for size, dilation in zip(W.shape[2:], dilations, strict=True)]
     reached = [stride * (count - 1) + span for stride, count, span in zip(strides, X.shape[2:], spans, strict=True)]
     # the places of X: what a window reaches behind Y is padding, and what is behind the last window is left out
@@ -304,7 +304,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     if min(begins, default=0) < 0 or min((*X.shape, *extents)) < 1:
         raise NotExecutable("ConvTranspose has a bound for pads of at least 0 and elements to add only")
     slid = windows(extents, W.shape[2:], strides, dilations, [*begins, *ends])
-    return [products.transposed_convolution(context, X, W, B, slid, application.attribute("group", 1))]
+    return [products.transposed_convolution(context, X, W, B, slid, application.parameter("group"))]
 
 
 OPERATOR = Operator(

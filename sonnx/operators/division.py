@@ -82,7 +82,7 @@ def remainder(application: Application, inputs: Sequence[Array]) -> tuple[Array]
         NotExecutable: no text gives a remainder.
     """
     A, B = broadcast(application.operator, *inputs)
-    truncated = application.attribute("fmod", 0)
+    truncated = application.parameter("fmod")
     floats = format_of(A.dtype) is not None
     if truncated not in (0, 1) or (truncated == 0 and floats and application.version < FLOATS_SINCE):
         raise NotExecutable(f"fmod is {truncated}, which has no meaning for {A.dtype.name}")

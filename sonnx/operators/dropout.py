@@ -38,7 +38,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
         NotExecutable: the node trains.
     """
     [data], (ratio, training) = required(inputs, 1), optional(inputs, 1, 2)
-    trains = application.version <= IS_TEST_UNTIL and application.attribute("is_test", 0) == 0
+    trains = application.version <= IS_TEST_UNTIL and application.parameter("is_test") == 0
     drops = ratio is None or bool(ratio != 0)
     if trains or (training is not None and bool(training) and drops):
         raise NotExecutable("it drops elements at random, in training")

@@ -19,6 +19,7 @@ from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
+    BOUNDS,
     EXACT_STEPS,
     ArraySteps,
     J,
@@ -35,6 +36,9 @@ from sonnx.operators.recurrent_cells import (
 )
 from sonnx.operators.recurrent_sequences import gru_sequence, gru_weights, intervals_decide, kept
 
+SPELT_SINCE = 3
+"""The version from which the text spells the direction forward."""
+
 
 def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
     """Y and Y_h, of the type of X, as many as the node has."""
@@ -49,9 +53,8 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: ArraySt
         NotExecutable: the shapes do not fit, or the executor does not know an activation or direction.
     """
     (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
-    layout = application.attribute("layout", 0)
-    backwards = directions_of(application.attribute("direction", "forward"))
-    activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
+    layout = application.parameter("layout")
+    backwards, activations = _directions(application), application.parameter("activations")
     if len(activations) != 2 * len(backwards):
         raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 2")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
@@ -62,12 +65,10 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: ArraySt
     for d, back in enumerate(backwards):
         state = np.zeros((X.shape[1], R.shape[2]), X.dtype) if h is None else h[d]
         step = _step(application, W[d], R[d], None if B is None else B[d], activations[2 * d : 2 * d + 2], steps)
-        usual = (
-            list(activations[2 * d : 2 * d + 2]) == ["Sigmoid", "Tanh"] and application.attribute("clip", None) is None
-        )
+        usual = list(activations[2 * d : 2 * d + 2]) == ["Sigmoid", "Tanh"] and application.parameter("clip") is None
         own_B = None if B is None else B[d]
         if steps.intervals and usual and intervals_decide(X.dtype, X, state, W[d], R[d], own_B):
-            before = application.attribute("linear_before_reset", 0) != 0
+            before = application.parameter("linear_before_reset") != 0
             make = partial(gru_weights, W[d], R[d], own_B, before)
             weights = kept(application, f"GRU, direction {d}, {before}", (W, R, B), make)
             of_direction, last_states = gru_sequence(application, X, (state,), weights, step, back)
@@ -76,6 +77,17 @@ def gru(application: Application, inputs: Sequence[Array | None], steps: ArraySt
         Y.append(of_direction)
         last.append(last_states)
     return arranged(layout, Y, last)[: application.outputs]
+
+
+def _directions(application: Application) -> list[bool]:
+    """For each direction whether it goes backwards; version 1 spells forward "foward" (erratum gru-direction-misspelt).
+
+    Raises:
+        NotExecutable: an unknown direction.
+    """
+    direction = application.parameter("direction")
+    misspelt = application.version < SPELT_SINCE and direction == "foward"
+    return directions_of("forward" if misspelt else direction)
 
 
 def _require_shapes(directions: int, X: Array, W: Array, R: Array, B: Array | None, h: Array | None) -> None:
@@ -103,8 +115,8 @@ def _step(
     """One step of a direction; the weights are those of the gates z, r and h."""
     weights, inputs = np.split(np.hstack([W, R]), 3), W.shape[1]
     wide, narrow = (None, None) if B is None else (np.split(part, 3) for part in np.split(B, 2))
-    clip, first, second = application.attribute("clip", None), *activations
-    before = application.attribute("linear_before_reset", 0) != 0
+    clip, first, second = application.parameter("clip"), *activations
+    before = application.parameter("linear_before_reset") != 0
 
     def bias(number: int, *which: Sequence[Array] | None) -> list[Array]:
         return [arrays[number] for arrays in which if arrays is not None]
@@ -142,12 +154,11 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h) = required(inputs, 3), optional(inputs, 3, 3)
-    application, cell = context.application, RecurrentCell(context)
+    application, cell = context.application, RecurrentCell(context, BOUNDS)
     *weights, constant_lengths = constants("GRU", (W, R, B, lengths))
     (own_W, own_R), own_B = required(weights, 2), weights[2]
-    backwards = directions_of(application.attribute("direction", "forward"))
-    activations = application.attribute("activations", ["Sigmoid", "Tanh"] * len(backwards))
-    layout = application.attribute("layout", 0)
+    backwards, activations = _directions(application), application.parameter("activations")
+    layout = application.parameter("layout")
     if len(activations) != 2 * len(backwards):
         raise NotExecutable("GRU has a bound for 2 activations for each direction only")
     X = X if layout == 0 else cell.swapped(X)

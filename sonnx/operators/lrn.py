@@ -36,9 +36,6 @@ from sonnx.operators.stated_signature import StatedSignature, same_as_input
 
 ATTRIBUTES = {"alpha": "float", "beta": "float", "bias": "float", "size": "int"}
 
-ABSENT = {name: float(np.float32(value)) for name, value in (("alpha", 0.0001), ("beta", 0.75), ("bias", 1.0))}
-"""What the absence of an attribute means: the float nearest to it."""
-
 FAST_BETA = 0.75
 
 
@@ -56,8 +53,8 @@ def parameters(application: Application, X: Array) -> tuple[float, float, float,
     Raises:
         NotExecutable: they give no value, or X has no channels.
     """
-    size = application.attribute("size", 0)
-    alpha, beta, bias = (application.attribute(name, absent) for name, absent in ABSENT.items())
+    size = application.parameter("size") or 0
+    alpha, beta, bias = (application.parameter(name) for name in ("alpha", "beta", "bias"))
     if X.ndim < 2 or size < 1:
         raise NotExecutable(f"size is {size} for a tensor of rank {X.ndim}; it is at least 1, for a rank from 2 on")
     if not (0 <= alpha < inf and 0 <= beta < inf and 0 < bias < inf):
@@ -79,7 +76,7 @@ def element(X: Array, index: tuple[int, ...], alpha: float, beta: float, bias: f
         return x
 
     def magnitude(down: Any, up: Any) -> Any:
-        """Of x over the power, rounded down; `up` rounds the divisor up."""
+        """A lower bound of the magnitude of x over the power, if `down` rounds down and `up` up; else an upper one."""
         squares = reduce(up.add, [up.mul(each, each) for each in around])
         divisor = up.add(bias, up.div(up.mul(alpha, squares), size))
         return down.div(abs(x), up.pow(divisor, to_mpfr(beta)))
@@ -156,7 +153,7 @@ OPERATOR = Operator(
     may_overflow_inside=True,
     versions=(1, 13),
     changes=(1,),
-    absent={"alpha": 0.0001, "beta": 0.75, "bias": 1.0},
+    absent={"alpha": float(np.float32(0.0001)), "beta": 0.75, "bias": 1.0},
     output_element="first",
     keeps_shape=True,
     define=define,

@@ -20,6 +20,7 @@ from sonnx.numerics.enclosures.values import Context, Transfer, Value
 from sonnx.numerics.formats import Array
 from sonnx.operators.operator import Operator
 from sonnx.operators.recurrent_cells import (
+    BOUNDS,
     EXACT_STEPS,
     ArraySteps,
     J,
@@ -53,9 +54,9 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
         NotExecutable: the executor does not know an activation or direction.
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
-    layout = application.names.get("layout", 0)
-    backwards = directions_of(application.names["direction"])
-    activations = application.names["activations"]
+    layout = application.parameter("layout")
+    backwards = directions_of(application.parameter("direction"))
+    activations = application.parameter("activations")
     if len(activations) != 3 * len(backwards):
         raise NotExecutable(f"{len(activations)} activations for {len(backwards)} directions, each of which has 3")
     X = X if layout == 0 else np.swapaxes(X, 0, 1)
@@ -66,9 +67,9 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
         zeros = np.zeros((X.shape[1], R.shape[2]), X.dtype)
         states = tuple(zeros if array is None else array[d] for array in (h, c))
         weights = [None if array is None else array[d] for array in (W, R, B, P)]
-        functions, coupled = list(activations[3 * d : 3 * d + 3]), application.names["input_forget"] == 1
+        functions, coupled = list(activations[3 * d : 3 * d + 3]), application.parameter("input_forget") == 1
         step = _step(application, weights, functions, steps)
-        plain = P is None and not coupled and application.attribute("clip", None) is None
+        plain = P is None and not coupled and application.parameter("clip") is None
         usual = plain and functions == ["Sigmoid", "Tanh", "Tanh"]
         if steps.intervals and usual and intervals_decide(X.dtype, X, *states, *weights):
             make = partial(lstm_weights, W[d], R[d], weights[2])
@@ -90,7 +91,7 @@ def _step(
         [[]] * 4 if B is None else [list(part) for part in np.split(B.reshape(2, -1), 4, axis=1)]
     )
     peepholes = None if P is None else [steps.row(part) for part in np.split(P, 3)]
-    coupled, clip = application.names["input_forget"] == 1, application.attribute("clip", None)
+    coupled, clip = application.parameter("input_forget") == 1, application.parameter("clip")
     first, second, third = activations
     gates = [steps.gate(part, added, clip) for part, added in zip(np.split(np.hstack([W, R]), 4), biases, strict=True)]
 
@@ -124,10 +125,10 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         NotExecutable: the weights vary, or the attributes are not those of the executor.
     """
     (X, W, R), (B, lengths, h, c, P) = required(inputs, 3), optional(inputs, 3, 5)
-    application, cell = context.application, RecurrentCell(context)
+    application, cell = context.application, RecurrentCell(context, BOUNDS)
     *weights, constant_lengths = constants("LSTM", (W, R, B, P, lengths))
-    layout, activations = application.names.get("layout", 0), application.names["activations"]
-    backwards = directions_of(application.names["direction"])
+    layout, activations = application.parameter("layout"), application.parameter("activations")
+    backwards = directions_of(application.parameter("direction"))
     if len(activations) != 3 * len(backwards):
         raise NotExecutable("LSTM has a bound for 3 activations for each direction only")
     X = X if layout == 0 else cell.swapped(X)

@@ -133,7 +133,7 @@ class Operator(StatedOperator):
 
     Attributes:
         define: the outputs, as the text defines them.
-        kernel: makes the kernel of a node with one output of known shape and type.
+        kernel: makes the kernel of a node with one output of known shape and type: the same values, faster.
         fast_path: the same outputs as `define`, faster, for any number of outputs.
         signature: of an operator that has no data file in restrictions/operators; else None.
         error_conditions: the slugs of the rules that `define`, `kernel` and `fast_path` decide element by element.
@@ -142,7 +142,7 @@ class Operator(StatedOperator):
         explicit_attributes: brings a node outside the profile into a form that the data file describes.
         result_type: the element type of the output where no input has it.
         passes_input_on: the output is the first input, which needs no step of a run.
-        bound: the transfer function of ranges and errors; None where the operator has none.
+        bound: the transfer function of ranges and errors.
         precomputed: where its inputs are known before the first node runs, so is the output, which takes no memory.
     """
 
@@ -162,7 +162,7 @@ class Operator(StatedOperator):
     def implementation(
         self, application: Application, *, single: bool, definitions_only: bool
     ) -> tuple[Definition, Kernel | None]:
-        """What computes all outputs of a node, and its kernel if there is one.
+        """The definition, or fast path, that computes all outputs of a node, and its kernel if there is one.
 
         Args:
             application: the operator as the node applies it.
@@ -192,7 +192,7 @@ def copying_kernel(define: Definition) -> KernelFactory:
 
 
 def _aligned(definition: Definition) -> Definition:
-    """The same on inputs that NumPy broadcasts as the version does."""
+    """A definition on inputs that are reshaped so that NumPy broadcasts them as the version does."""
     return lambda application, inputs: definition(application, aligned(application, inputs))
 
 

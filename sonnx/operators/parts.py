@@ -77,7 +77,9 @@ def gather(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 def _axis(application: Application, data: Array) -> int:
-    axis: int = application.attribute("axis", 0)
+    axis: int | None = application.parameter("axis")
+    if axis is None:
+        raise NotExecutable("the axis is not written, and no text says which it is")
     if not -data.ndim <= axis < data.ndim:
         raise NotExecutable(f"a tensor of rank {data.ndim} has no axis {axis}")
     return axis
@@ -111,11 +113,11 @@ def split(application: Application, inputs: Sequence[Array | None]) -> tuple[Arr
     """The pieces, of the type of input.
 
     Raises:
-        NotExecutable: the input does not have the axis, or the extents do not add up to it.
+        NotExecutable: the input does not have the axis, no text says which it is, or the extents do not add up to it.
     """
     [data], [lengths] = required(inputs, 1), optional(inputs, 1)
     axis = _axis(application, data)
-    stated = integer_list(lengths, "split") if lengths is not None else application.attribute("split", None)
+    stated = integer_list(lengths, "split") if lengths is not None else application.parameter("split")
     extents = list(stated) if stated is not None else _equal(application, data.shape[axis])
     if len(extents) != application.outputs or min(extents) < 0 or sum(extents) != data.shape[axis]:
         text = f"{application.outputs} outputs of extents {extents}, from an axis of extent {data.shape[axis]}"
@@ -124,7 +126,7 @@ def split(application: Application, inputs: Sequence[Array | None]) -> tuple[Arr
 
 
 def _equal(application: Application, extent: int) -> list[int]:
-    count = application.attribute("num_outputs", application.outputs)
+    count = application.parameter("num_outputs") or application.outputs
     if application.version < SMALLER_LAST_SINCE:
         return [extent // count] * count
     piece = -(-extent // count)

@@ -38,6 +38,9 @@ ACTIVATIONS: dict[str, Operator] = {name: operator_of(name, "") for name in ("Si
 None of them has a factor, so that the lists activation_alpha and activation_beta mean nothing.
 """
 
+BOUNDS = {name: operator.bound for name, operator in ACTIVATIONS.items() if operator.bound is not None}
+"""Their transfer functions."""
+
 Pairs = Sequence[tuple[Array, Array]]
 
 Gate = Callable[[Array, Pairs], Array]

@@ -35,6 +35,7 @@ FAMILIES = {
 OTHER_MODULES = frozenset(
     {
         "__init__",
+        "facts_in_words",
         "operator",
         "recurrent_cells",
         "recurrent_sequences",

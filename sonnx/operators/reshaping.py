@@ -55,7 +55,7 @@ def squeeze(application: Application, inputs: Sequence[Array | None]) -> tuple[A
         NotExecutable: data does not have a named axis, or it is named twice or has another extent than 1.
     """
     [data], [axes_input] = required(inputs, 1), optional(inputs, 1)
-    stated = integer_list(axes_input, "axes") if axes_input is not None else application.attribute("axes", None)
+    stated = integer_list(axes_input, "axes") if axes_input is not None else application.parameter("axes")
     if stated is None:
         return (np.squeeze(data),)
     inside = [axis for axis in stated if -data.ndim <= axis < data.ndim]
@@ -79,7 +79,7 @@ def transpose(application: Application, inputs: Sequence[Array]) -> tuple[Array]
         NotExecutable: perm does not name each axis once.
     """
     rank = inputs[0].ndim
-    perm: Sequence[int] = application.attribute("perm", tuple(reversed(range(rank))))
+    perm: Sequence[int] = application.parameter("perm")
     if sorted(perm) != list(range(rank)):
         raise NotExecutable(f"perm is {list(perm)}, which is not an order of {rank} axes")
     return (np.transpose(inputs[0], perm),)

@@ -38,7 +38,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
         ErrorCondition: two indices name one place and nothing combines the updates.
     """
     data, indices, updates = inputs
-    reduction = application.attribute("reduction", "none")
+    reduction = application.parameter("reduction")
     if reduction not in REDUCTIONS:
         raise NotExecutable(f"reduction is {reduction!r}, none of {', '.join(REDUCTIONS)}")
     if updates.dtype == np.bool_ and reduction != "none":
@@ -91,7 +91,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     Raises:
         NotExecutable: the updates are combined with the elements.
     """
-    if context.parameter("reduction", "none") != "none":
+    if context.parameter("reduction") != "none":
         raise NotExecutable("ScatterND has a bound without a reduction only")
     return layout.moving(define, (0, 2))(context, inputs)
 

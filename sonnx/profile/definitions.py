@@ -253,7 +253,8 @@ class OperatorDefinition(Struct, frozen=True, dict=True):
         requirement.  The name is that of the first of the tensors that share a variable in every version.
         """
         variables: dict[str, dict[int, str]] = {}
-        for formal in (*self.inputs, *self.outputs):
+        formals: tuple[Formal, ...] = (*self.inputs, *self.outputs)
+        for formal in formals:
             variable = formal.type if formal.type in self.types else f"of {formal.name}"
             spanned = {version: variable for version in self.versions if covers(formal, version)}
             variables[formal.name] = variables.get(formal.name, {}) | spanned

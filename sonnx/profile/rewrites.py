@@ -17,8 +17,10 @@ FILE = "rewrites.toml"
 
 WITHIN_BOUND: Literal["within-bound"] = "within-bound"
 """The option of `sonnx fix` for rewrites that keep the ideal values and round in another way."""
-Option = Literal["", "fold-batch-normalization", "within-bound"]
-OPTIONS: tuple[Option, ...] = ("", "fold-batch-normalization", WITHIN_BOUND)
+APPROXIMATE: Literal["approximate"] = "approximate"
+"""The option for rewrites whose ideal value differs by a certified bound."""
+Option = Literal["", "fold-batch-normalization", "within-bound", "approximate"]
+OPTIONS: tuple[Option, ...] = ("", "fold-batch-normalization", WITHIN_BOUND, APPROXIMATE)
 
 
 class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

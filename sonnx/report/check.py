@@ -24,6 +24,12 @@ class CheckReport(Report, ShownInNotebooks, frozen=True):
         """A report of the checker with its renderings."""
         return cls(*astuple(report))
 
+    def one_line(self) -> str:
+        """The verdict, with the number of findings."""
+        from sonnx.report.check_text import brief
+
+        return brief(self)
+
     def to_text(self) -> str:
         """The report as `sonnx check` prints it."""
         return self.to_format("text")

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sonnx.base.escaping import escape, plural, quote
+from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.reported import json_data
-from sonnx.checker.report import Finding, Report, reason_without_verdict
+from sonnx.checker.report import UNCHANGED, Finding, Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile import catalogue
 from sonnx.report.check_run import CheckRun
@@ -51,7 +51,7 @@ def document_of(run: CheckRun, declared: bool = False) -> Document:
         headline=headline(reports[0]) if len(names) == len(reports) == 1 else plural(len(names), "file"),
         code=run.code,
         criteria={slug: rule_criterion(rule, edition, run.docs) for slug, rule in sorted(rules.items())},
-        sections=tuple(map(_section, reports)),
+        sections=tuple(_section(report, run.new_only) for report in reports),
         hashes={report.name: report.sha256 for report in reports},
         overview=(OVERVIEW, *map(_row, reports), *(_row_without_report(*item) for item in unreadable.items())),
         unreadable=unreadable,
@@ -81,15 +81,21 @@ def _row_without_report(name: str, reason: str) -> tuple[str, ...]:
     return (escape(name), reason_without_verdict(reason).word, *("" for _ in OVERVIEW[2:]))
 
 
-def _section(report: Report) -> Section:
+def _section(report: Report, new_only: bool) -> Section:
+    gone = report.baseline.gone if report.baseline is not None else ()
     return Section(
         escape(report.name),
         report.name,
-        (*(_finding_case(report, finding) for finding in report.findings), *_other_cases(report)),
+        (*(_finding_case(report, finding, new_only) for finding in report.findings), *_other_cases(report)),
         headline=verdict_phrase(report),
         facts=tuple(_facts(report)),
         notes=report.notes,
-    )
+        gone=tuple(
+            CaseResult(each.rule, each.rule, str(each.verdict), Standing.NOTE, escape_once(each.message),
+                       where=each.where, state="gone")
+            for each in gone
+        ),
+    )  # fmt: skip
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
@@ -99,6 +105,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     if report.sha256:
         yield "SHA-256", report.sha256
     yield "results", verdict_counts(report)
+    since = report.baseline
+    if since is not None:
+        yield "since", f"{since.file}: {since.new} new, {since.unchanged} unchanged, {len(since.gone)} gone"
     yield "applicable rules evaluated everywhere", f"{coverage.evaluated} of {coverage.applicable}"
     if coverage.nodes_not_checked:
         yield (
@@ -113,7 +122,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     yield from ((f"bound {escape(symbol)}", str(number)) for symbol, number in report.bound.items())
 
 
-def _finding_case(report: Report, finding: Finding) -> CaseResult:
+def _finding_case(report: Report, finding: Finding, new_only: bool) -> CaseResult:
+    """The case of a finding; where new ones are judged only, another one is a note."""
+    standing = Standing.NOTE if new_only and finding.state == UNCHANGED else STANDINGS[finding.verdict]
     records = report.deviations.records if report.deviations else ()
     texts = [
         f"{record.id}: {record.reason} Risk: {record.risk} Approved by {record.approver} until {record.expires}."
@@ -121,10 +132,10 @@ def _finding_case(report: Report, finding: Finding) -> CaseResult:
         if record.id == finding.deviation
     ]
     return CaseResult(
-        finding.rule, finding.rule, str(finding.verdict), STANDINGS[finding.verdict], finding.actual,
+        finding.rule, finding.rule, str(finding.verdict), standing, finding.actual,
         (*_details(finding, report.rules[finding.rule].statement), *justifications([finding], report)), finding.where,
         command=explain_command(finding, report.rules[finding.rule], report.edition),
-        folded=bool(finding.cause), grave=finding.breaks_onnx, justification="".join(texts),
+        folded=bool(finding.cause), grave=finding.breaks_onnx, justification="".join(texts), state=finding.state,
         properties={
             "verdict": finding.verdict,
             "breaks_onnx": finding.breaks_onnx,
@@ -138,6 +149,8 @@ def _finding_case(report: Report, finding: Finding) -> CaseResult:
 
 
 def _details(finding: Finding, statement: str) -> Iterator[tuple[str, str]]:
+    if finding.state:
+        yield "since the baseline", finding.state
     if finding.breaks_onnx:
         yield "meaning", "not valid ONNX"
     if finding.operands:

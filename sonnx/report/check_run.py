@@ -21,6 +21,8 @@ class CheckRun(Struct, frozen=True):
     """The exit code of the run."""
     accept_assumptions: bool = False
     """Whether assumptions on run-time values count as holding."""
+    new_only: bool = False
+    """Whether the code is that of the findings that the baseline does not have."""
     forecast: Forecast | None = None
     """What `sonnx fix` leaves of the model, where there is one and a dry run was asked for."""
     docs: str = ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sonnx.base.escaping import escape, plural, quote
-from sonnx.checker.report import ACCEPTED_LIKE, Finding, NoVerdict, Report, reason_without_verdict
+from sonnx.base.escaping import escape, escape_once, plural, quote
+from sonnx.checker.report import ACCEPTED_LIKE, UNCHANGED, Finding, NoVerdict, Report, reason_without_verdict
 from sonnx.checker.report_builder import edition_notes
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
@@ -34,6 +34,8 @@ MORE_PLACES = 3
 """Further places shown for one rule; the JSON report has all."""
 TABLE_FROM = 3
 """Rules with findings from which a table stands before the findings."""
+MAX_GONE = 10
+"""Findings of the baseline that are gone, each in a line."""
 LABEL_WIDTH = 14
 
 
@@ -51,7 +53,9 @@ def render_in(style: Style, run: CheckRun) -> str:
 
 def render_full(run: CheckRun, style: Style = PLAIN, *, complete: bool = True) -> str:
     """The report of each model, and a line of totals if there are several files; see `one_report`."""
-    text = "\n".join(one_report(report, style, run.forecast, complete=complete) for report in run.reports)
+    text = "\n".join(
+        one_report(report, style, run.forecast, complete=complete, new_only=run.new_only) for report in run.reports
+    )
     return f"{text}\n{total_line(run)}" if len(run.reports) + len(run.unreadable) > 1 else text
 
 
@@ -70,15 +74,24 @@ def brief(report: Report, style: Style = PLAIN) -> str:
     for (_, verdict), number in report.unlisted.items():
         counts[verdict] += number
     listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    listed += f"; {report.baseline.new} new" if report.baseline is not None else ""
     return _headline(report, style) + (f": {listed}" if listed else "")
 
 
-def one_report(report: Report, style: Style = PLAIN, forecast: Forecast | None = None, *, complete: bool = True) -> str:
+def one_report(
+    report: Report,
+    style: Style = PLAIN,
+    forecast: Forecast | None = None,
+    *,
+    complete: bool = True,
+    new_only: bool = False,
+) -> str:
     """The report of one model, with what `sonnx fix` leaves of it, ending in a line feed.
 
-    If it is `complete`, with the notes on every model.
+    If it is `complete`, with the notes on every model.  With `new_only` the findings are those that the baseline does
+    not have.
     """
-    groups = grouped(report.roots)
+    groups = grouped([each for each in report.roots if not new_only or each.state != UNCHANGED])
     failures = [finding for group in groups if group[0].verdict is Verdict.FAIL for finding in group]
     dry_run = None if forecast is None else forecast.forecast
     corrected = _correctable(failures, report.number_unlisted(Verdict.FAIL), dry_run) if failures else ""
@@ -105,6 +118,9 @@ def _overview(
     style: Style,
     dry_run: FixForecast | None,
 ) -> Iterator[str]:
+    since = report.baseline
+    if since is not None:
+        yield style.bold(f"  {since.new} new, {since.unchanged} unchanged, {len(since.gone)} gone since {since.file}")
     if failures:
         yield f"  {corrected}"
     outside = operators_outside(failures)
@@ -173,20 +189,21 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
-    yield from _places(findings, style)
+    yield from _places(sorted(findings, key=lambda finding: finding.state), report, style)
 
 
 def _line(label: str, text: str, style: Style) -> str:
     return style.wrapped(f"    {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
+def _places(findings: Sequence[Finding], report: Report, style: Style) -> Iterator[str]:
     """The places of a rule with what the model states there, those of equal results together."""
-    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Where]] = {}
+    alike: dict[tuple[str, tuple[tuple[str, str], ...], str], list[Where]] = {}
     for finding in findings:
-        alike.setdefault((finding.actual, finding.operands), []).append(finding.where)
-    shown, label = 0, "at"
-    for (actual, operands), places in list(alike.items())[:MORE_PLACES]:
+        alike.setdefault((finding.actual, finding.operands, finding.state), []).append(finding.where)
+    shown = 0
+    for (actual, operands, state), places in list(alike.items())[:MORE_PLACES]:
+        label = state or ("" if shown else "at")
         listed = places[:MORE_PLACES]
         shown += len(listed)
         for number, where in enumerate(listed):
@@ -195,8 +212,11 @@ def _places(findings: Sequence[Finding], style: Style) -> Iterator[str]:
             label = ""
         if operands:
             yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in operands), style)
-    if shown < len(findings):
-        yield _line("", f"and {plural(len(findings) - shown, 'more place')} (--format concise lists all)", style)
+    unlisted = report.unlisted.get((findings[0].rule, findings[0].verdict), 0)
+    number = len(findings) + unlisted
+    if shown < number:
+        options = f"--limit findings={number} --format concise" if unlisted else "--format concise"
+        yield _line("", f"and {plural(number - shown, 'more place')} ({options} lists all)", style)
 
 
 # ------------------------------------------------------------------ after the findings
@@ -238,6 +258,10 @@ def _summary(
         causes = sorted({finding.cause for finding in report.findings if finding.cause})
         yield style.wrapped(f"{plural(folded, 'more result waits', 'more results wait')} for {', '.join(causes)} and "
             f"{_agrees(folded, 'is', 'are')} not listed", 2)  # fmt: skip
+    for gone in report.baseline.gone[:MAX_GONE] if report.baseline is not None else ():
+        yield style.wrapped(f"gone: {gone.verdict} {gone.rule}, {place(gone.where)}: {escape_once(gone.message)}", 6)
+    if report.baseline is not None and len(report.baseline.gone) > MAX_GONE:
+        yield f"gone: {len(report.baseline.gone) - MAX_GONE} more"
     for label, text in project_files(report):
         yield f"{label}: {text}"
     usual = () if complete else [note for note in report.notes if note in _on_every_model(report)]

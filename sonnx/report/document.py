@@ -80,6 +80,8 @@ class CaseResult(Struct, frozen=True):
     """The figures of the case, one for each of the heads of its section."""
     shown: bool = False
     """Text lists it although it passes."""
+    state: str = ""
+    """new, unchanged or gone since a baseline; "" where there is none."""
 
     @property
     def at(self) -> str:
@@ -105,6 +107,8 @@ class Section(Struct, frozen=True):
     cases: tuple[CaseResult, ...]
     note: str = ""
     """A remark on all its cases."""
+    gone: tuple[CaseResult, ...] = ()
+    """Cases of a baseline that are no more."""
     heads: tuple[str, ...] = ()
     """The heads of the figures of its cases; a head that begins with # is one of numbers."""
     headline: str = ""

@@ -38,14 +38,15 @@ class EditionDifferenceReport(EditionDifference, Rendered, frozen=True):
         rules = {slug: rule for report in reports for slug, rule in report.rules.items()}
         after = catalogue.editions().editions[self.after]
         changes = sum(model.changes for model in self.models)
+        said = f"{plural(len(self.changed), 'statement')} changed"
+        if self.models:
+            verdicts = plural(changes, "verdict changes", "verdicts change")
+            said = f"{verdicts}, of {plural(len(self.models), 'model')}"
         return Document(
             command="rules",
             title="difference of two editions",
             subject=f"edition {self.before} -> {self.after}",
-            headline=self.conditions.limited(
-                f"{plural(changes, 'verdict changes', 'verdicts change')}, of {plural(len(self.models), 'model')}" if self.models
-                else f"{plural(len(self.changed), 'statement')} changed"
-            ),
+            headline=self.conditions.limited(said),
             code=self.exit_code,
             criteria={slug: rule_criterion(rule, after) for slug, rule in rules.items()}
             | {name: Criterion(text, "edition") for name, text in CRITERIA.items()},

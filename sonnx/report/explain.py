@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import NotExecutable, UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.deviations import RULES
@@ -209,6 +209,7 @@ def _outside(name: str) -> Iterator[str]:
     yield from ("", *_wrapped("near", near or "no operator of the profile"))
     titles = "; ".join(operator_titles(name))
     yield from _wrapped("sonnx fix", titles or "has no rewrite for it")
+    yield from _value_facts(name)
     yield from _wrapped("more", f"sonnx explain {OUTSIDE}; sonnx rules lists the operators of the profile")
 
 
@@ -359,8 +360,8 @@ def _operator(described: OperatorDefinition) -> str:
                 f"{stated.formula}  ({stated.place}: {why}; theorem {stated.theorem})",
             )
             lines += _wrapped("", f"sonnx bound: {stated.ours}", 12) if stated.ours else []
-    lines += ["  rules", *_table(every_rule(described))]
-    errata = list(_errata_of(described))
+    lines += ["  rules", *_table(every_rule(described)), *_value_facts(described.name)]
+    errata = list(errata_of_operator(described))
     if errata:
         lines.append("  errata: sonnx explain NAME has the whole text")
         for name in errata:
@@ -368,7 +369,22 @@ def _operator(described: OperatorDefinition) -> str:
     return "\n".join(lines)
 
 
-def _errata_of(described: OperatorDefinition) -> Iterator[str]:
+def _value_facts(name: str) -> Iterator[str]:
+    """What run, bound, equivalent, fix and suite know of an operator."""
+    from sonnx.operators import facts_in_words, operator_facts  # they load numpy
+
+    try:
+        operator = operator_facts(name)
+    except NotExecutable as error:  # without the package of exact values
+        yield from _wrapped("values", str(error))
+        return
+    yield f"  values: what is known of them ({facts_in_words.source_of(operator)})"
+    for fact in facts_in_words.facts_in_words(operator):
+        value = f" ({fact.value})" if fact.value else ""
+        yield from _wrapped("", f"{fact.name}{value}: {fact.meaning}", 4)
+
+
+def errata_of_operator(described: OperatorDefinition) -> Iterator[str]:
     """The errata that bear on an operator or on a part of it, each once."""
     rules, outputs, parameters = every_rule(described), described.outputs, described.parameters
     listed = [*described.errata]

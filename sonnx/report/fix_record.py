@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct, field
@@ -140,6 +141,18 @@ class OutputDifference(Struct, frozen=True):
     """At least the difference in any implementations of both models on the box; null where no bound is known."""
 
 
+FOLDED = "folded-batch-normalization"
+"""The rewrite that rounds constants, so that the ideal value is another one."""
+
+
+class Grade(StrEnum):
+    """How the values of a rewritten model are related to those of the original."""
+
+    SAME_BITS = "same bits"
+    SAME_IDEAL_VALUE = "same ideal value"
+    APPROXIMATED = "approximated"
+
+
 class Validation(Struct, frozen=True):
     """What was compared between both models."""
 
@@ -175,12 +188,24 @@ class Validation(Struct, frozen=True):
     """What is assumed of the implementations in the differences; null without a box."""
     bounds: Annotated[Mapping[str, float | None], HIDDEN] = {}
     """At least the difference of each output on the box; None where no bound is known."""
+    approximated: Annotated[tuple[str, ...], ADDED] = ()
+    """Of the rewrites that change values those whose ideal value differs by a certified bound, made after what was
+    compared as terms.
+    """
 
     @property
     @reported_as("done")
     def complete(self) -> bool:
         """Whether the values of the original were compared in full, for all inputs that were requested."""
         return self.inputs > 0 and not self.missing and not (self.after or self.left_out or self.changing_values)
+
+    @property
+    @reported
+    def grade(self) -> Annotated[Grade | None, ADDED]:
+        """How the values of the rewritten model are related to those of the original; null in an older record."""
+        if self.approximated or FOLDED in self.changing_values:
+            return Grade.APPROXIMATED
+        return Grade.SAME_IDEAL_VALUE if self.changing_values else Grade.SAME_BITS
 
     @property
     @reported_as("summary")
@@ -196,7 +221,8 @@ class Validation(Struct, frozen=True):
             return f"not shown for all inputs: {self.stopped}"
         if self.for_all_inputs.at_any_size is not self.for_all_inputs:
             return f"shown for all inputs of some sizes only: {self.for_all_inputs}{self.stopped}"
-        return f"shown for all inputs: {self.for_all_inputs}{self.stopped}"
+        before = f", before {', '.join(self.approximated)}" if self.approximated else ""
+        return f"shown for all inputs: {self.for_all_inputs}{self.stopped}{before}"
 
     @property
     def _bounds(self) -> str:

@@ -16,18 +16,19 @@ class JudgedReport(Report, frozen=True):
     """The report on one model."""
 
     accept_assumptions: Annotated[bool, HIDDEN] = False
+    new_only: Annotated[bool, HIDDEN] = False
 
     @classmethod
-    def of(cls, report: Report, accept_assumptions: bool) -> JudgedReport:
-        """A report in a run that accepts assumptions on run-time values, or not."""
+    def of(cls, report: Report, accept_assumptions: bool, new_only: bool = False) -> JudgedReport:
+        """A report in a run that accepts assumptions on run-time values, or judges new findings only, or not."""
         values = {name: getattr(report, name) for name in Report.__struct_fields__}
-        return cls(**values, accept_assumptions=accept_assumptions)
+        return cls(**values, accept_assumptions=accept_assumptions, new_only=new_only)
 
     @property
     @reported
     def exit(self) -> Literal[0, 1, 3]:
         """The exit code of a run on this model alone."""
-        return self.exit_code(self.accept_assumptions)  # type: ignore[return-value]
+        return self.exit_code(self.accept_assumptions, self.new_only)  # type: ignore[return-value]
 
 
 class UncheckedFile(Struct, frozen=True):
@@ -55,7 +56,7 @@ class CheckDocument(Result, frozen=True):
 
 def render(run: CheckRun) -> str:
     """All reports of one run, in the order given, as one document ending in a line feed."""
-    whole = tuple([JudgedReport.of(report, run.accept_assumptions) for report in run.reports])
+    whole = tuple([JudgedReport.of(report, run.accept_assumptions, run.new_only) for report in run.reports])
     without = [(name, str(reason), int(reason_without_verdict(reason))) for name, reason in run.unreadable.items()]
     files = tuple([UncheckedFile(*file) for file in without])  # type: ignore[arg-type]
     return json_text(CheckDocument(run.code, whole, files))  # type: ignore[arg-type]

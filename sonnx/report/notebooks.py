@@ -8,6 +8,18 @@ class ShownInNotebooks:
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **keywords: object) -> None:
+        """A structure has a `repr` of its own, with all its fields; the one line stands before it."""
+        super().__init_subclass__(**keywords)
+        cls.__repr__ = ShownInNotebooks.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.one_line()}>"
+
+    def one_line(self) -> str:
+        """What the result says, in one line."""
+        raise NotImplementedError
+
     def to_format(self, name: str) -> str:
         """The result in a format, html among them."""
         raise NotImplementedError

@@ -44,6 +44,10 @@ class Rendered(ShownInNotebooks):
         """The result as a document."""
         raise NotImplementedError
 
+    def one_line(self) -> str:
+        """The headline."""
+        return self.document().headline
+
     def to_json(self) -> str:
         """One JSON document, by the schema of the command."""
         return json_text(self)

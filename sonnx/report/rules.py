@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from sonnx.base.escaping import plural
 from sonnx.base.reported import HIDDEN, Result
 from sonnx.checker.rules import ActiveRules, signatures_in_force
 from sonnx.profile import catalogue
@@ -42,6 +43,10 @@ class RuleList(Result, Rendered, frozen=True):
     """Every operator the edition names, with its status."""
     unwritten: Annotated[tuple[str, ...], HIDDEN]
     """The operators whose rules are not written yet."""
+
+    def one_line(self) -> str:
+        """The edition and the number of its rules."""
+        return f"edition {self.edition.name}, {plural(len(self.rules), 'rule')}"
 
     def to_text(self) -> str:
         """A table of the rules, and the list of operators."""

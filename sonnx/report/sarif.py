@@ -27,6 +27,7 @@ STANDINGS = {
     Standing.JUSTIFIED: ("fail", "error"),
 }
 """Kind and level of a case; passing cases have no result."""
+BASELINE_STATES = {"new": "new", "unchanged": "unchanged", "gone": "absent"}
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LOGICAL = {"node": "element", "value": "variable", "tensor": "variable", "function": "function", "model": "module"}
 """The kind of a logical location for each kind of place; a graph is an object."""
@@ -63,8 +64,8 @@ def _results(document: Document) -> Iterator[dict[str, Any]]:
     seen: Counter[tuple[str, str]] = Counter()
     for section in document.sections:
         uri = _uri(section.file)
-        for case in section.cases:
-            if case.standing in STANDINGS:
+        for case in (*section.cases, *section.gone):
+            if case.standing in STANDINGS and case.criterion in index:  # a rule that is no more has no alerts
                 where = case.where or Where(case.name, "model")
                 print_of = _fingerprint(case, where)
                 seen[section.file, print_of] += 1
@@ -82,6 +83,7 @@ def _result(uri: str, case: CaseResult, where: Where, index: int, numbered: str)
         "level": level,
         "message": _message(case.sentence),
         "locations": [_location(uri, where)],
+        **({"baselineState": BASELINE_STATES[case.state]} if case.state else {}),
         "partialFingerprints": {"primaryLocationLineHash": numbered},
         **({"suppressions": [suppression]} if case.justification else {}),
         "properties": case.properties or {"verdict": case.verdict, "message": case.message, "details": details},

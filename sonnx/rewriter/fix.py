@@ -35,12 +35,14 @@ from sonnx.model.writer import Unwritable, write
 from sonnx.numerics.constant_data import with_external_data
 from sonnx.profile import catalogue
 from sonnx.profile.index import slugs_named
+from sonnx.profile.rewrites import APPROXIMATE
 from sonnx.report.check import CheckReport
 from sonnx.report.fix_record import AppliedRewrite, Validation
 from sonnx.report.phrases import place
 from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.cost import cost_of
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.rewriter.gate import require_sound
 from sonnx.rewriter.options import FixOptions
@@ -64,7 +66,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         Broken: the rewritten model is not valid ONNX though the original is, or has another interface; a defect.
         Differs: the rewritten model gives another value; a defect of sonnx.
     """
-    if options.box and not options.within_bound:
+    if options.box and not (options.within_bound or options.approximate):
         raise UsageError("--box requires --within-bound; without it no value changes")
     file = path_or_bytes(source)
     chosen = catalogue.edition_named(options.edition).name
@@ -118,7 +120,10 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     digest = sha256(file if isinstance(file, bytes) else Path(file))
     box = {"hypotheses": HYPOTHESES} if options.box else {}
     conditions = Conditions.of(options, digests={MODEL: digest}, **box)
-    return FixResult(before, after, applied, result.unknown_shapes, validation, conditions, data, values, sources)
+    costs = cost_of(bound, walk(context, ()).facts), cost_of(result.model, result.facts)
+    return FixResult(
+        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, sources
+    )
 
 
 class _Checks:
@@ -151,7 +156,8 @@ class _Checks:
 def _enabled(options: FixOptions) -> frozenset[str]:
     """The options of rewrites that are asked for."""
     named = {rewrite.option for rewrite in passes.every_rewrite().values()} - {""}
-    return frozenset([name for name in named if getattr(options, name)])
+    implied = {"within_bound"} if options.approximate else set()
+    return frozenset([name for name in named if getattr(options, name)]) | implied
 
 
 def _kept(model: Model, operators: Collection[str]) -> frozenset[str]:
@@ -248,6 +254,10 @@ def _validated(
         *map(_rules_of_validity, reports),
     )
     validation = replace(validation, changing_values=changing_values)
+    approximated = tuple(name for name in changing_values if known[name].option == APPROXIMATE)
+    if approximated:
+        exactly = _rewritten(replace(context, options=context.options - {APPROXIMATE}))
+        validation, rewritten = replace(validation, approximated=approximated), written.again(exactly.model)
     if not samples:
         return validation
     return compared_as_terms(validation, context.model, rewritten, context.run_domain)

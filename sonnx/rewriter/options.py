@@ -29,6 +29,10 @@ class FixOptions(EditionOptions, frozen=True, kw_only=True):
     within_bound: Annotated[
         bool, Argument("also make rewrites that keep the ideal values and round in another way")
     ] = False
+    approximate: Annotated[
+        bool,
+        Argument("also replace Erf and Gelu by functions that differ by a certified bound; implies --within-bound"),
+    ] = False
     box: Annotated[
         Collection[str],
         Argument(

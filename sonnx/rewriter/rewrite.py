@@ -71,6 +71,8 @@ class Replacement(Struct, frozen=True):
     after: str
     constants: tuple[Tensor, ...] = ()
     same: tuple[tuple[str, str], ...] = ()
+    changes: str = ""
+    """What happens to values, where the option of the rewrite does not say it all."""
 
 
 ModelRewriting: TypeAlias = Callable[[RewriteContext], ModelChange | None]

@@ -25,7 +25,8 @@ from sonnx.graph.interpreter import Place, Visit, interpret
 from sonnx.language.evaluator import TensorFacts, Unknown, first_unknown
 from sonnx.model import value_names
 from sonnx.model.ir import Graph, Model, Node, Tensor
-from sonnx.model.scopes import captured
+from sonnx.model.scopes import canonical_domain, captured
+from sonnx.profile.onnx_schemas import schema_at
 from sonnx.report.fix_record import AppliedRewrite
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
@@ -136,6 +137,11 @@ class _Rewriting(Struct, dict=True):
         return {*_read_by(self.graph.nodes), *self.graph_outputs}
 
     @cached_property
+    def present(self) -> frozenset[tuple[str, str]]:
+        """The operators that the model has, whether or not its operator set has them."""
+        return frozenset((node.domain, node.operator) for node in self.graph.nodes)
+
+    @cached_property
     def hidden(self) -> frozenset[str]:
         """The values of the main graph that a graph inside a node hides: there no other value can take their names."""
         own = {value.name for value in self.graph.inputs} | {tensor.name for tensor in self.graph.initializers}
@@ -197,9 +203,19 @@ class _Rewriting(Struct, dict=True):
                 replacement = rewrite.apply(site)
             except NoReplacement:
                 continue
-            if replacement is not None and self._keeps_graph_outputs(replacement) and self._is_seen(replacement):
+            if replacement is None or not self._keeps_graph_outputs(replacement) or not self._is_seen(replacement):
+                continue
+            if all(self._exists(node) for node in replacement.nodes):
                 return rewrite, replacement
         return None
+
+    def _exists(self, node: Node) -> bool:
+        """Whether the operator set of the model has the operator of a node, where it is of the standard domain."""
+        operator_set = self.context.operator_set
+        if canonical_domain(node.domain) or operator_set is None or (node.domain, node.operator) in self.present:
+            return True
+        schema = schema_at("", node.operator, operator_set)
+        return schema is not None and not schema.deprecated
 
     def _triggered(self, site: Site) -> tuple[Rewrite[NodeRewriting], ...]:
         """The rewrites that are tried on a node: they follow from its operator and from the rules that fail there."""
@@ -281,7 +297,9 @@ class _Rewriting(Struct, dict=True):
         node = self.graph.nodes[index]
         where = Where(f"graph/node[{index}]", "node", node.name, node.operator, self.context.operator_set)
         value = node.outputs[0] if rewrite.option else ""
-        self.applied.append(rewrite.record(rules, where, replacement.before, replacement.after, value=value))
+        self.applied.append(
+            rewrite.record(rules, where, replacement.before, replacement.after, replacement.changes, value)
+        )
 
     def _keep(self, site: Site, place: Place[TensorFacts, SubjectResults]) -> None:
         node = site.node

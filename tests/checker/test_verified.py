@@ -15,7 +15,7 @@ import pytest
 from sonnx.profile import catalogue
 from tests.support.cases import spread
 from tests.support.paths import ROOT
-from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program
+from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program, write_weights
 
 PROGRAM = ROOT / "build" / "verified" / "sonnx-verified"
 EDITION = catalogue.editions().default
@@ -30,6 +30,7 @@ def test_the_check_says_what_the_program_said_of_the_cases(tmp_path: Path) -> No
     known = answers.keys() & recorded.keys()
     assert len(known) > len(answers) * 0.8, "tests/data/verified.toml is old: make verified recorded-verdicts"
     path = tmp_path / "model.onnx"
+    write_weights(tmp_path)
     for name in sorted(known):
         path.write_bytes(answers[name])
         found = of_check(path, EDITION)
@@ -82,3 +83,14 @@ MANY_ATTRIBUTES = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1, 1, 4, 4] x, float[1, 1, 2, 2] w, float[4, 4] a) => (float[1, 1, 3, 3] y, float[4, 4] b)
 { y = Conv (x, w) b = Gemm (a, a) }
 """
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "group", [b"\x9b\x06\x00\x10\x9c\x06", b"\x42\x04\x0b\x00\x10\x0c", b"\x9b\x06\x10\x9c\x06", b"\x00\x10"]
+)
+def test_field_numbers_of_unknown_groups(group: bytes, tmp_path: Path) -> None:
+    """A field with the number 0 makes a file unreadable, but not inside a group that is skipped."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(MANY_ATTRIBUTES).SerializeToString() + group)
+    assert of_program(PROGRAM, [path], EDITION) == [of_check(path, EDITION)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -119,4 +120,6 @@ def test_the_program_says_the_same_of_files_of_all_kinds(
     damaged.write_bytes(CONFORMING.read_bytes()[:-7])
     code, err = _run(capsys, "--quiet", "--edition", edition, str(ROOT / "examples"), str(damaged))
     assert code == 2, err  # one file is not readable
-    assert "says the same of 5 of 5 files" in err
+    said = re.search(r"says the same of (\d+) of (\d+) files", err)
+    assert said is not None
+    assert said[1] == said[2]

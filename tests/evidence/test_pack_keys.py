@@ -43,6 +43,7 @@ SAME = {
     "rewrites": "needs a record of sonnx fix (test_audit.py)",
     "box": "needs ranges of the inputs (tests/bounds/test_discharge.py)",
     "limits": "the others are those of rewrites and boxes",
+    "extracted": "needs the program (test_extracted_verdict.py)",
     "derived_from": "needs another model file (test_audit.py)",
     "options.derived_from": "needs another model file",
     "properties": "needs certificates (test_audit.py)",

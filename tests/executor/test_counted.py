@@ -14,7 +14,7 @@ from sonnx.operators import dequantizelinear, find_operator, quantizelinear
 def counted(operator, inputs, kind, names=None, **attributes):
     """The count of one node: elements, and those of the exact path."""
     made = {name: Attribute(name, "float", value) for name, value in attributes.items()}
-    application = Application(operator.name, 22, "onnx", names or {}, made)
+    application = Application(operator.name, 22, "onnx", names or {}, made, absent=operator.absent)
     with numpy.errstate(all="ignore"):
         operator.kernel(application)(inputs, numpy.empty(inputs[0].shape, kind))
     return application.exact_path_counts.by_operator.get(operator.name, (0, 0))

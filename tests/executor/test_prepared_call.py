@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
+import numpy as np
 import onnx.parser
+import pytest
 
+from sonnx.base.errors import NotExecutable
 from sonnx.executor.prepared_call import PreparedCall
 from sonnx.graph.call import Calls
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.reader import read
 from sonnx.model.scopes import Scope, imports_of
+from sonnx.operators import gru
 from sonnx.profile import catalogue
+from tests.support.applications import applied
+from tests.support.oracle import same
 from tests.support.paths import ROOT
 
 BUILDERS = {
@@ -71,3 +78,39 @@ def test_a_call_without_a_data_file_has_no_names() -> None:
     prepared = call_of(HEAD + "g (float[2] x) => (y) { y = Elu (x) }", (2,))
     application = prepared.application()
     assert (prepared.names, application.text, application.version) == ({}, "onnx", 13)
+
+
+X = np.ones((2, 1, 3), np.float32)
+W, R = (np.linspace(-1, 1, 6 * count, dtype=np.float32).reshape(1, 6, count) for count in (3, 2))
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "inputs", "parameter", "meaning"),
+    [
+        ("GRU", 7, [X, W, R], "layout", 0),  # version 14 adds it
+        ("GRU", 1, [X, W, R], "linear_before_reset", 0),
+        ("GRU", 14, [X, W, R], "activations", ("Sigmoid", "Tanh")),
+        ("Cast", 13, [X], "saturate", 1),
+        ("ScatterND", 11, [X, X, X], "reduction", "none"),
+        ("Split", 1, [X], "axis", None),  # no text says it
+        ("ConvTranspose", 11, [X, X], "strides", (1,)),
+        ("HardSigmoid", 6, [X], "alpha", float(np.float32(0.2))),
+        ("HardSigmoid", 6, [X], "beta", 0.5),
+        ("LRN", 13, [X], "size", None),
+        ("Gemm", 13, [X, X], "broadcast", None),  # version 7 removes it
+    ],
+)
+def test_an_absent_attribute_means_what_the_data_say(
+    operator: str, version: int, inputs: list[Any], parameter: str, meaning: object
+) -> None:
+    assert applied(operator, version, inputs).parameter(parameter) == meaning
+
+
+@pytest.mark.parametrize("written", [{}, {"direction": "foward"}, {"direction": "forward"}])
+def test_version_1_of_gru_spells_forward_wrongly(written: dict[str, str]) -> None:
+    version_1, version_3 = (applied("GRU", version, [X, W, R], **written) for version in (1, 3))
+    expected = gru.define(applied("GRU", 14, [X, W, R]), [X, W, R])
+    assert same(gru.define(version_1, [X, W, R])[0], expected[0])
+    if written == {"direction": "foward"}:
+        with pytest.raises(NotExecutable, match="the direction 'foward' is not one of"):
+            gru.define(version_3, [X, W, R])

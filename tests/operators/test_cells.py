@@ -3,8 +3,6 @@
 The fast paths are compared with the definitions, with every function.
 """
 
-from dataclasses import replace
-
 import numpy
 import pytest
 
@@ -17,7 +15,7 @@ from sonnx.operators import recurrent_sequences
 from sonnx.operators.gru import OPERATOR as GRU
 from sonnx.operators.lstm import OPERATOR as LSTM
 from sonnx.operators.recurrent_cells import EXACT_STEPS, fast_steps
-from tests.support.applications import fast_outputs, written
+from tests.support.applications import applied, fast_outputs
 from tests.support.cases import crossed, each_case, spread
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.nodes import by_definition
@@ -56,10 +54,9 @@ def test_lstm(name, direction, coupled):
     X, W, R = some(name, (STEPS, BATCH, INPUTS), 1), some(name, (1, 8, INPUTS), 2), some(name, (1, 8, HIDDEN), 3)
     B, P = some(name, (1, 16), 4), some(name, (1, 6), 5)
     h, c = some(name, (1, BATCH, HIDDEN), 6), some(name, (1, BATCH, HIDDEN), 7)
-    names = {"direction": direction, "activations": ["Relu"] * 3, "input_forget": coupled, "layout": 0}
-    clip = {"clip": Attribute("clip", "float", 16.0)}
-    made = Application("LSTM", 14, "onnx", names, clip, outputs=3)
-    Y, Y_h, Y_c = LSTM.define(made, [X, W, R, B, None, h, c, P])
+    inputs = [X, W, R, B, None, h, c, P]
+    attributes = {"direction": direction, "activations": ["Relu"] * 3, "input_forget": coupled, "clip": 16.0}
+    Y, Y_h, Y_c = LSTM.define(applied("LSTM", 14, inputs, outputs=3, **attributes), inputs)
     n, steps = Numbers(X.dtype), range(STEPS) if direction == "forward" else reversed(range(STEPS))
     states = [(decoded(h[0, b]), decoded(c[0, b])) for b in range(BATCH)]
     wanted = {}
@@ -92,9 +89,9 @@ def test_lstm(name, direction, coupled):
 def test_gru(name, before):
     X, W, R = some(name, (STEPS, BATCH, INPUTS), 1), some(name, (1, 6, INPUTS), 2), some(name, (1, 6, HIDDEN), 3)
     B, h = some(name, (1, 12), 4), some(name, (1, BATCH, HIDDEN), 6)
-    made = written("GRU", 14, linear_before_reset=before)
-    made.attributes["activations"] = Attribute("activations", "strings", ["Relu", "Relu"])
-    [Y] = GRU.define(made, [X, W, R, B, None, h])
+    inputs = [X, W, R, B, None, h]
+    made = applied("GRU", 14, inputs, linear_before_reset=before, activations=["Relu", "Relu"])
+    [Y] = GRU.define(made, inputs)
     n, b_ = Numbers(X.dtype), decoded(B[0])
     states, wanted = [decoded(h[0, b]) for b in range(BATCH)], []
     for t in range(STEPS):
@@ -126,15 +123,13 @@ def test_a_shorter_sequence_is_not_run():
     """No rule is about it: the error condition of LSTM is a rule of the profile."""
     X, W, R = (numpy.ones(shape, "f4") for shape in ((2, 1, 1), (1, 3, 1), (1, 3, 1)))
     with pytest.raises(NotExecutable, match=r"\[1\], with 2 steps; the executor runs whole sequences only"):
-        GRU.define(written("GRU", 14), [X, W, R, None, numpy.array([1], "i4")])
+        GRU.define(applied("GRU", 14, [X, W, R]), [X, W, R, None, numpy.array([1], "i4")])
 
 
 def test_special_values_pass_through_the_gates():
     X = hard("float", (1, 4, 1), 3)
-    names = {"direction": "forward", "activations": ["Relu"] * 3, "input_forget": 0}
-    Y = LSTM.define(
-        Application("LSTM", 7, "onnx", names), [numpy.full_like(X, numpy.nan), *[numpy.ones((1, 4, 1), "f4")] * 2]
-    )
+    inputs = [numpy.full_like(X, numpy.nan), *[numpy.ones((1, 4, 1), "f4")] * 2]
+    Y = LSTM.define(applied("LSTM", 7, inputs, activations=["Relu"] * 3), inputs)
     assert numpy.isnan(Y[0]).all()
 
 
@@ -205,7 +200,7 @@ def test_gru_kernel(name, before, optional, source):
     X, W, R, B, h = (
         SOURCES[source](name, draw, shape) for shape in [(5, 2, 4), (1, 9, 4), (1, 9, 3), (1, 18), (1, 2, 3)]
     )
-    made = replace(written("GRU", 14, linear_before_reset=before, clip=0.5), outputs=2)
+    made = applied("GRU", 14, [X, W, R], outputs=2, linear_before_reset=before, clip=0.5)
     agree(GRU, made, [X, W, R, B, None, h] if optional else [X, W, R])
 
 
@@ -279,8 +274,8 @@ def test_whole_steps_in_intervals(which, source, again, monkeypatch):
         made = lstm_application(direction="bidirectional", activations=["Sigmoid", "Tanh", "Tanh"] * 2)
         inputs = [X, W, R, B, None, h, -h]
     else:
-        made = replace(written("GRU", 14, linear_before_reset=before, direction="bidirectional"), outputs=2)
         inputs = [X, W, R, B, None, h]
+        made = applied("GRU", 14, inputs, outputs=2, linear_before_reset=before, direction="bidirectional")
     if again:
         monkeypatch.setattr(recurrent_sequences, "UP", 1 + 2.0**-12)
     counted = agree(operator, made, inputs)

@@ -7,7 +7,7 @@ import numpy
 
 from sonnx.operators import convtranspose
 from sonnx.operators.convtranspose import OPERATOR
-from tests.support.applications import kernel_output, written
+from tests.support.applications import applied, kernel_output
 from tests.support.cases import crossed, each_case, spread
 from tests.support.exact import FORMATS, array, decoded, hard, product, summed
 from tests.support.oracle import KINDS, same
@@ -30,8 +30,8 @@ SHAPES = {
 
 def by_gathering(X, W, B, made, shape):
     """For each element of Y, all elements of X and W with o = m s + k d - p, where the definition scatters them."""
-    axes, group = X.ndim - 2, made.attribute("group", 1)
-    strides, gaps = (made.attribute(key, [1] * axes) for key in ("strides", "dilations"))
+    axes, group = X.ndim - 2, made.parameter("group")
+    strides, gaps = (made.parameter(key) for key in ("strides", "dilations"))
     _, begins = convtranspose.places(made, X.shape, W.shape)
     x, w = (dict(zip(numpy.ndindex(each.shape), decoded(each), strict=True)) for each in (X, W))
     bias, inner, outer, sums = None if B is None else decoded(B), X.shape[1] // group, W.shape[1], []
@@ -51,8 +51,8 @@ def by_gathering(X, W, B, made, shape):
 @each_case(("which", "seed"), crossed(SHAPES, spread(range(4), 2), every=2))
 def test_by_definition_by_kernel_and_by_gathering(name, which, seed):
     shape, weights, given = SHAPES[which]
-    made = written("ConvTranspose", 11, **given)
     X, W = hard(name, shape, seed), hard(name, weights, seed + 30)
+    made = applied("ConvTranspose", 11, [X, W], **given)
     if seed % 2:
         W = numpy.where(numpy.isfinite(W), W, W.dtype.type(1))
     channels = weights[1] * given.get("group", 1)
@@ -69,29 +69,30 @@ def test_by_definition_by_kernel_and_by_gathering(name, which, seed):
 @each_format
 def test_zeros_of_both_signs(name):
     kind = KINDS[FORMATS[name]]
-    made = written("ConvTranspose", 11, strides=[2], dilations=[3])
     for seed in range(20):
         draw = numpy.random.default_rng(seed)
         X, W, B = (draw.choice([0.0, -0.0], shape).astype(kind) for shape in ((1, 2, 3), (2, 2, 2), (2,)))
         X = numpy.where(draw.random(X.shape) < 0.2, kind.type(1), X)
         for inputs in ([X, W], [X, W, B]):
+            made = applied("ConvTranspose", 11, inputs, strides=[2], dilations=[3])
             [wanted] = OPERATOR.define(made, inputs)
             assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
 
 
 @each_format
 def test_nothing_to_add_up(name):
-    made, kind = written("ConvTranspose", 11), KINDS[FORMATS[name]]
+    kind = KINDS[FORMATS[name]]
     for shape, weights in (((1, 0, 3), (0, 2, 2)), ((0, 1, 3), (1, 2, 2)), ((1, 1, 3), (1, 0, 2))):
         inputs = [numpy.ones(each, kind) for each in (shape, weights)]
+        made = applied("ConvTranspose", 11, inputs)
         [wanted] = OPERATOR.define(made, inputs)
         assert same(kernel_output(OPERATOR, made, inputs, wanted), wanted)
 
 
 def test_few_ordinary_elements_take_the_exact_path():
     draw = numpy.random.default_rng(0)
-    made = written("ConvTranspose", 11, strides=[2, 2])
     X, W = (draw.standard_normal(shape).astype("f4") for shape in ((1, 32, 14, 14), (32, 16, 2, 2)))
+    made = applied("ConvTranspose", 11, [X, W], strides=[2, 2])
     OPERATOR.kernel(made)([X, W], numpy.empty((1, 16, 28, 28), "f4"))
     elements, exact = made.exact_path_counts.by_operator["ConvTranspose"]
     assert elements == 16 * 28 * 28
@@ -105,8 +106,8 @@ def test_few_ordinary_elements_take_the_exact_path():
 )  # fmt: skip
 def test_an_odd_padding_for_output_shape(version, how, begin):
     """Of 7 places 6 are wanted: from version 11 on the first is cut, but for SAME_UPPER."""
-    made = written("ConvTranspose", version, strides=[2], output_shape=[6], auto_pad=how)
     X, W = numpy.arange(1, 4, dtype="f4").reshape(1, 1, 3), numpy.array([[[1, 10, 100]]], "f4")
+    made = applied("ConvTranspose", version, [X, W], strides=[2], output_shape=[6], auto_pad=how)
     whole = numpy.array([1, 10, 102, 20, 203, 30, 300], "f4")
     [Y] = OPERATOR.define(made, [X, W, None])
     assert same(Y[0, 0], whole[begin : begin + 6])

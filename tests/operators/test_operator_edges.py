@@ -27,7 +27,7 @@ from sonnx.operators import (
 )
 from sonnx.operators.globalmaxpool import spatial_axes
 from sonnx.operators.stated_signature import UNBOUNDED, common_type
-from tests.support.applications import agreed, written
+from tests.support.applications import agreed, applied, written
 from tests.support.cases import each_case
 from tests.support.nodes import prepared
 from tests.support.oracle import same
@@ -48,7 +48,7 @@ def node(operator, version, **names):
 
 def run(operator, version, inputs, **attributes):
     """The first output by definition, and by kernel and fast path where there are any."""
-    described, made = OPERATORS[operator], written(operator, version, **attributes)
+    described, made = OPERATORS[operator], applied(operator, version, inputs, **attributes)
     return (agreed if described.kernel or described.fast_path else by_definition)(described, made, inputs)
 
 
@@ -198,7 +198,7 @@ def test_padding_that_wraps_around_an_axis_of_one():
 def test_equal_parts():
     """From version 18 on the last part may be smaller."""
     for version, extent, wanted in ((13, 6, [2, 2, 2]), (18, 6, [2, 2, 2]), (18, 7, [3, 3, 1])):
-        made = replace(written("Split", version), outputs=3)
+        made = applied("Split", version, [numpy.arange(extent)], outputs=3)
         parts = OPERATORS["Split"].define(made, [numpy.arange(extent)])
         assert [len(part) for part in parts] == wanted
         assert numpy.concatenate(parts).tolist() == [*range(extent)]
@@ -231,7 +231,8 @@ def test_a_length_is_whole_but_for_the_rounding_of_a_scale():
     """Three elements times a float near 5/3, whose unit is 2^-23: a length of 5 may be off by 5 * 2^-23."""
     for units, whole in ((-3, False), (-1, True), (0, True), (1, True), (3, False)):
         scale = float(numpy.float32(5 / 3)) + units * 2.0**-23
-        names = {"named": [0], "resized": [5], "scales": [scale], "coordinate_transformation_mode": "align_corners"}
+        names = {"named": [0], "resized": [5], "scales": [scale], "sizes": ()}
+        names["coordinate_transformation_mode"] = "align_corners"
         assert resize.whole_lengths(node("Resize", 19, **names), [numpy.zeros(3, "f4"), None]) == whole
 
 
@@ -295,7 +296,7 @@ REFUSED = [
 @each_case(("operator", "version", "inputs", "attributes", "sentence"), REFUSED, ids=lambda each: str(each)[:20])
 def test_a_refusal(operator, version, inputs, attributes, sentence):
     with pytest.raises(NotExecutable, match=sentence):
-        OPERATORS[operator].define(written(operator, version, **attributes), inputs)
+        OPERATORS[operator].define(applied(operator, version, inputs, **attributes), inputs)
 
 
 def test_inputs_of_two_types():

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
+import os
+import pydoc
+import re
 import subprocess
 import sys
 import types
@@ -16,8 +20,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from msgspec.structs import fields, replace
 
 import sonnx
+from sonnx.base.options import default_of
 from sonnx.cli.main import run as command
 from sonnx.report.formats import HASHED
 from tests.support.cases import spread
@@ -203,3 +209,94 @@ def test_public_names_exist_and_load_late() -> None:
     assert done.stdout == "set()\n"
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = sonnx.nothing
+
+
+# ------------------------------------------------------------------ what editors, help and notebooks show
+
+
+def public_functions() -> list[str]:
+    return [name for name in sonnx.__all__ if hasattr(getattr(sonnx, name), "takes")]
+
+
+def test_signatures_have_each_option_with_its_type_and_default() -> None:
+    names = public_functions()
+    assert {"check", "run", "fix", "prove", "bound", "equivalent", "audit"} <= {*names}
+    for name in names:
+        function = getattr(sonnx, name)
+        _, kind, subjects = function.takes
+        parameters = list(inspect.signature(function).parameters.values())
+        assert all(part.kind is part.POSITIONAL_ONLY for part in parameters[:subjects]), name
+        options = {part.name: part for part in parameters[subjects:]}
+        assert list(options) == [option.name for option in fields(kind)]
+        for option in fields(kind):
+            part = options[option.name]
+            assert part.kind is part.KEYWORD_ONLY and part.annotation is not part.empty
+            assert part.default == default_of(option) or repr(part.default) == "..."
+    assert "edition: str | None = None" in pydoc.render_doc(sonnx.check)
+
+
+def test_a_signature_accepts_what_the_function_accepts(fine: Path) -> None:
+    bound = inspect.signature(sonnx.check).bind(fine, edition=NEWEST, select=["Max"])
+    assert sonnx.check(*bound.args, **bound.kwargs) == sonnx.check(fine, edition=NEWEST, select=["Max"])
+    with pytest.raises(TypeError, match="nothing"):
+        inspect.signature(sonnx.check).bind(fine, nothing=1)
+
+
+def test_a_result_is_one_line(fine: Path) -> None:
+    results = [
+        sonnx.check(fine), sonnx.prove(SYMBOLIC), sonnx.run(fine, INPUTS), sonnx.fix(fine, samples=0), sonnx.rules(),
+        sonnx.equivalent(fine, fine), sonnx.diff(fine, fine), sonnx.bound(fine, box=["a=[0,1]"]),
+    ]  # fmt: skip
+    for result in results:
+        assert repr(result).startswith(f"<{type(result).__name__}: ")
+        assert "\n" not in repr(result)
+        assert len(repr(result)) < 250
+    assert repr(results[0]) == f"<CheckReport: fine.onnx: conforms (edition {NEWEST})>"
+
+
+REPORTED = {
+    "as_exported": {"bind": {"N": 1}}, "classifier": {"input_shapes": {"image": [2, 1, 8, 8]}}, "conforming": {},
+    "symbolic": {"select": ["Max"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_report_is_loaded_from_its_json(name: str, tmp_path: Path) -> None:
+    report = sonnx.check(ROOT / "examples" / f"{name}.onnx", **REPORTED[name])
+    text = report.to_json()
+    (tmp_path / "report.json").write_text(text)
+    for source in (text, text.encode(), tmp_path / "report.json"):
+        loaded = sonnx.load_report(source)
+        assert replace(loaded, rules={}) == replace(report, rules={}), "of rules the texts are kept"
+        assert (loaded.to_json(), loaded.to_text()) == (text, report.to_text())
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"reports": []}', "\ud800"])
+def test_what_is_no_report_is_refused(text: str) -> None:
+    with pytest.raises(sonnx.UsageError, match="not the JSON"):
+        sonnx.load_report(text)
+
+
+def test_a_document_of_several_reports_is_refused(tmp_path: Path) -> None:
+    models = [str(ROOT / "examples" / f"{name}.onnx") for name in ("conforming", "symbolic")]
+    assert command(["check", *models, "--format", "json", "--output", str(tmp_path / "two.json")]) == 1
+    with pytest.raises(sonnx.UsageError, match="2 reports"):
+        sonnx.load_report(tmp_path / "two.json")
+
+
+def test_the_programs_of_the_documents_are_typed(tmp_path: Path) -> None:
+    """By mypy --strict, as a client of the installed package sees it."""
+    pages = ["README.md", "docs/library.md", "docs/how-to-engineer.md", "docs/how-to-tool-builder.md"]
+    texts = [(ROOT / page).read_text("utf-8") for page in pages]
+    programs = [part for text in texts for part in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
+    assert len(programs) >= 4
+    files = [tmp_path / f"program_{number}.py" for number in range(len(programs))]
+    for file, program in zip(files, programs, strict=True):
+        file.write_text(program)
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", str(tmp_path)]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    done = subprocess.run(
+        [*mypy, "--follow-imports", "silent", *map(str, files)], capture_output=True, text=True, check=False,
+        env=environment, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout

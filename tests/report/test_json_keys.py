@@ -28,16 +28,6 @@ ABOUT_NODES = {"proof": {"refuted.where.kind", "open.where.kind", "questions.whe
 """By document, kinds of places that are always nodes."""
 OF_A_SUITE = tuple(f"conditions.{name}" for name in Conditions.__struct_fields__)
 """A suite is about no model, so that most of its conditions are empty."""
-OF_CLASS_RUNS = (
-    "rows.classes",
-    "rows.same_as",
-    "rows.ordinary",
-    "rows.faults",
-    "ordinary_runs",
-    "without_classes",
-    "classes",
-)
-"""Keys about class inputs, which tests/executor/test_class_inputs.py asserts."""
 LISTED = tuple(catalogue.editions().editions)
 
 
@@ -107,7 +97,7 @@ def test_every_key_takes_two_values(name: str) -> None:
         for path in keys(described, described["$defs"])
         if len(set(values(found, path.split("."), fields=True))) < 2
     }
-    elsewhere = (*OF_CLASS_RUNS, *(OF_A_SUITE if name.startswith("suite") else ()))
+    elsewhere = OF_A_SUITE if name.startswith("suite") else ()
     assert {path for path in once if not path.startswith(elsewhere)} <= ONE_VALUE | ABOUT_NODES.get(name, set())
 
 

@@ -190,11 +190,11 @@ def test_every_rewrite_names_rules_that_exist():
 
 def test_the_option_of_a_rewrite_is_a_parameter():
     options = {rewrite.option for rewrite in every_rewrite().values()} - {""}
-    assert options == {"fold_batch_normalization", "within_bound"}
+    assert options == {"fold_batch_normalization", "within_bound", "approximate"}
     assert options <= set(FixOptions.__struct_fields__)
 
 
-OUTSIDE = {"Dropout", "Floor", "Size", "Sum", "Upsample"}
+OUTSIDE = {"Dropout", "Floor", "Mean", "RNN", "Size", "Sum", "Upsample"}
 """Operators that the code of rewrites names and the profile does not describe."""
 
 

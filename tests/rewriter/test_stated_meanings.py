@@ -27,7 +27,8 @@ def calls() -> Iterator[tuple[str, int, str, str]]:
     for name, attributes in (
         ("Elu", " <alpha = 0.5>"), ("Elu", ""), ("Selu", ""), ("Selu", " <alpha = 0.5, gamma = 2.0>"), ("Celu", ""),
         ("Celu", " <alpha = 2.0>"), ("HardSwish", ""), ("Softplus", ""), ("Mish", ""), ("Softsign", ""),
-        ("ThresholdedRelu", ""), ("ThresholdedRelu", " <alpha = 0.25>"), ("LogSoftmax", ""),
+        ("ThresholdedRelu", ""), ("ThresholdedRelu", " <alpha = 0.25>"), ("Shrink", " <bias = 0.25, lambd = 1.5>"),
+        ("LogSoftmax", ""),
         ("LogSoftmax", " <axis = 1>"),
     ):  # fmt: skip
         yield name, 18, "2, 4, 3, 5", f"{name}{attributes} (a)"

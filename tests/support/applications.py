@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy
 
-from sonnx.model.ir import Attribute
+from sonnx.executor.prepared_call import PreparedCall
+from sonnx.graph.call import Calls
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
+from sonnx.model.ir import Attribute, Graph, Model, Node
+from sonnx.model.scopes import Scope
 from sonnx.numerics.application import Application
-from sonnx.numerics.formats import Array
-from sonnx.operators import Operator
+from sonnx.numerics.formats import NAMES, Array
+from sonnx.operators import Operator, operator_facts
+from sonnx.profile import catalogue
 from tests.support.oracle import same
 
 ATTRIBUTE_TYPES: dict[type, str] = {int: "int", float: "float", str: "string", list: "ints"}
+EDITION = catalogue.edition_named(None)
 
 
 def application(operator: str, names: Mapping[str, Any] | None = None) -> Application:
@@ -21,10 +27,33 @@ def application(operator: str, names: Mapping[str, Any] | None = None) -> Applic
     return Application(operator, 1, "onnx", dict(names or {}))
 
 
+def attribute(name: str, value: Any) -> Attribute:
+    """An attribute of the kind of its value."""
+    kind = (
+        "strings" if isinstance(value, list) and value and isinstance(value[0], str) else ATTRIBUTE_TYPES[type(value)]
+    )
+    return Attribute(name, kind, tuple(value) if isinstance(value, list) else value)
+
+
 def written(operator: str, version: int = 13, **attributes: Any) -> Application:
-    """An application with these attributes."""
-    made = {name: Attribute(name, ATTRIBUTE_TYPES[type(value)], value) for name, value in attributes.items()}
-    return Application(operator, version, "onnx", {}, made)
+    """An application with these attributes, of an operator without a data file, or where no absent one is read."""
+    made = {name: attribute(name, value) for name, value in attributes.items()}
+    facts = operator_facts(operator)
+    absent = {name: facts.absent_value(name, version) for name in facts.absent}
+    return Application(operator, version, "onnx", {}, made, absent=absent)
+
+
+def applied(
+    operator: str, version: int, inputs: Sequence[Array | None], outputs: int = 1, **attributes: Any
+) -> Application:
+    """The application of a node of operator set `version` to inputs of these types and shapes, as a run prepares it."""
+    names = tuple("" if each is None else f"x{place}" for place, each in enumerate(inputs))
+    written = tuple(attribute(name, value) for name, value in attributes.items())
+    node = Node("", operator, "", "", names, tuple(f"y{place}" for place in range(outputs)), written)
+    graph = Graph("", (), (), (), (), (), (node,))
+    call = Calls(Model(10, (), graph), EDITION, beyond_edition=True).of(Scope("graph", graph, {"": version}), node)
+    facts = [None if each is None else TensorFacts(NAMES[each.dtype], each.shape, RUN_TIME) for each in inputs]
+    return PreparedCall.of(call, facts).application()
 
 
 def kernel_output(operator: Operator, made: Application, inputs: Sequence[Array | None], like: Array) -> Array:

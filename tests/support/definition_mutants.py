@@ -1,7 +1,8 @@
 """Change the definitions of the check in Coq: a proof must break, or what the program says of a model of the tests.
 
-`python -m tests.support.definition_mutants FOLDER`, FOLDER as `make verified` leaves it.  Ends with 1 where a change of
-tests/data/definition_mutants.toml is not detected.
+`python -m tests.support.definition_mutants FOLDER [FILE ...]`, FOLDER as `make verified` leaves it; changes of these
+files of proofs/coq only, without names of all.  Ends with 1 where a change of tests/data/definition_mutants.toml is not
+detected, and does not say why it changes no verdict.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from sonnx.profile import catalogue
 from tests.support.paths import DATA, ROOT
-from tests.support.verified_check import AT_ONCE, digest, models, of_program
+from tests.support.verified_check import AT_ONCE, digest, models, of_program, write_weights
 
 RANDOM = 200
 """Random models beside those of the tests."""
@@ -33,11 +34,14 @@ def makefile_list(name: str) -> list[str]:
 
 
 def said_of_cases(program: Path, folder: Path) -> list[str]:
-    """What the program says of each model."""
-    paths = sorted(folder.glob("*.onnx"))
-    edition = catalogue.editions().default
+    """What the program says of each model, in the default edition and in one that has a rule withdrawn since."""
+    paths, editions = sorted(folder.glob("*.onnx")), catalogue.editions()
+    newest = editions.editions[editions.default].general
+    withdrawn = next(rule for rule in catalogue.graph_rules() if not editions.in_force(rule, newest))
+    older = next(each.name for each in editions.editions.values() if editions.in_force(withdrawn, each.general))
     return [
         digest(answer)
+        for edition in (editions.default, older)
         for start in range(0, len(paths), AT_ONCE)
         for answer in of_program(program, paths[start : start + AT_ONCE], edition)
     ]
@@ -76,19 +80,24 @@ def detected(mutant: dict[str, Any], built: Path, cases: Path, expected: list[st
 
 def main() -> int:
     """Try every change; 0 or 1."""
-    built = Path(sys.argv[1])
+    built, files = Path(sys.argv[1]), sys.argv[2:]
     mutants = tomllib.loads(MUTANTS.read_text("utf-8"))["mutant"]
+    mutants = [mutant for mutant in mutants if not files or mutant["file"] in files]
     results: list[str] = []
     with tempfile.TemporaryDirectory() as temporary:
         cases = Path(temporary)
+        write_weights(cases)
         for index, data in enumerate(dict.fromkeys(models(RANDOM))):
             (cases / f"{index}.onnx").write_bytes(data)
         expected = said_of_cases(built / "sonnx-verified", cases)
         for mutant in mutants:
-            results.append(detected(mutant, built, cases, expected))
+            results.append(detected(mutant, built, cases, expected) or ("equivalent" if "equivalent" in mutant else ""))
             print(results[-1] or "NOT DETECTED", mutant["file"], repr(mutant["new"])[:100], flush=True)
-    by_proof, by_comparison, by_none = (results.count(how) for how in ("proof", "comparison", ""))
-    print(f"{len(results)} changes: {by_proof} break a proof, {by_comparison} change an answer, {by_none} do neither")
+    by_proof, by_comparison, alike, by_none = map(results.count, ("proof", "comparison", "equivalent", ""))
+    print(
+        f"{len(results)} changes: {by_proof} break a proof, {by_comparison} change an answer, {alike} change no "
+        f"verdict for a reason that stands beside them, {by_none} are not detected"
+    )
     return 1 if "" in results else 0
 
 

@@ -22,23 +22,22 @@ from sonnx.bounds.result import Bounds, DecisionBounds, SplitResult, TensorBound
 from sonnx.checker.conditions import MODEL, Conditions, DeviationDay, StatedDeviations, StatedTailoring
 from sonnx.checker.deviation_records import Applied, DeviationRecord
 from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDifference, UnreadableModel
-from sonnx.checker.report import Count, Coverage, Finding, NoVerdict, NoVerdictSentence, Report
+from sonnx.checker.report import Baseline, Count, Coverage, Finding, GoneFinding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.changes import ModelChanges
 from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.evidence.audit_document import AuditDocument, ChangeImpact
 from sonnx.evidence.derivation import ComparedOriginal
-from sonnx.executor.comparison import ACCUMULATED, EQUAL, OUTPUT, Comparison, Optimization, Row
-from sonnx.executor.distance import Difference, Distance, SpecialMismatch
-from sonnx.executor.reach import InputReach, Reach, ReachedClasses, ReachingRun
+from sonnx.executor.comparison import EQUAL, Comparison, Row
+from sonnx.executor.distance import Difference, Distance
 from sonnx.numerics.enclosures.arithmetic import SumOrder
 from sonnx.numerics.enclosures.hypotheses import Accuracy, Hypotheses
 from sonnx.numerics.enclosures.values import Condition
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, Tag
 from sonnx.properties.result import PropertyAnswer, PropertyResult
-from sonnx.prover.model_proof import ModelProof, ModelQuestion, Open, ProofCounts, Refuted
+from sonnx.prover.model_proof import ModelProof
 from sonnx.prover.results import ObligationResult, SolverAnswer, TheoremResult
 from sonnx.prover.theorem import Theorem
 from sonnx.report import (
@@ -58,6 +57,7 @@ from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ExpectedOutput, RunReport
 from sonnx.report.theorems import TheoremReport
+from sonnx.rewriter.cost import Cost
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
 from sonnx.suite.difference import RunDifference
@@ -112,16 +112,21 @@ RULES = {
     "explicit-shape": Rule("explicit-shape", "value", "restriction", "Shapes are stated.", "Memory is planned.",
                            "Declare it.", "Text, GR2", errata=("shape-one", "shape-two")),
 }  # fmt: skip
-NODE = Where("graph/node[4]", "node", "conv1", "Max", 13)
+NODE = Where("graph/node[4]", "node", "conv1", "Max", 13, "c1")
 VALUE = Where("graph/value_info[2]", "value", "")
 FINDINGS = (
     Finding("no-sparse-tensor", Verdict.FAIL, VALUE, "w is sparse", "dense tensors",
             tags=(Tag("2025-10", "GR1", "Transient"), Tag("2025-11", "E1", "Link"))),
     Finding("Max.same-shape", Verdict.UNDECIDED, NODE, "A is [2]", "", True, (), "Max.broadcastable",
-            (("A", "'x'"), ("B", "'y'")), "axes = [1]"),
-    Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7"),
+            (("A", "'x'"), ("B", "'y'")), "axes = [1]", state="new"),
+    Finding("Max.broadcastable", Verdict.DEVIATED, NODE, "B is [3]", "A fits B", deviation="record-7",
+            state="unchanged"),
     Finding("explicit-shape", Verdict.FAIL, VALUE, "x has no shape", "a shape", errata=("dequantize-int32-only",)),
 )  # fmt: skip
+GONE = (
+    GoneFinding("Max.same-shape", Verdict.FAIL, NODE, "A was [7]"),
+    GoneFinding("explicit-shape", Verdict.UNDECIDED, Where("graph/input[0]", "value", "z", "", None), "z had no shape"),
+)
 DEVIATIONS = (
     DeviationRecord(
         "record-7", "Max.broadcastable", digest("b"), (), "It is known.", "None.", "A. Person", date(2027, 1, 2)
@@ -142,6 +147,7 @@ def full_report() -> Report:
         (("b", ("batch", "?", "4")),), None,
         Tailoring("t.toml", digest("e"), "Project", "2025-10", True, (), ()),
         Applied("d.toml", digest("f"), date(2026, 5, 6), DEVIATIONS),
+        Baseline("old.json", digest("a"), 3, 1, GONE),
     )  # fmt: skip
 
 
@@ -158,6 +164,7 @@ def other_report() -> Report:
         "other.onnx", OTHER, Verdict.PASS, (), (), Coverage(0, 0, 0, 0, 0, 0), (), {},
         tailoring=Tailoring("u.toml", digest("1"), "Company", "2026-08", False, (), ()),
         deviations=Applied("g.toml", digest("2"), date(2027, 8, 9), ()),
+        baseline=Baseline("older.json", digest("9"), 0, 2, ()),
     )  # fmt: skip
 
 
@@ -197,40 +204,15 @@ def run_documents() -> list[str]:
 
 
 def comparison_documents() -> list[str]:
-    """A comparison with differences of all kinds, and one of nothing."""
-    specials = (
-        SpecialMismatch("NaN", 2, (3, 1), "nan (7fc00000)", "1 (3f800000)"),
-        SpecialMismatch("infinity", 5, (), "inf", "3e38"),
-    )
-    far = Distance(12, 3, 10, 7, 25.0, 0.5, 2.5, (0, 1), "1.0", "1.5", specials)
-    same = Distance(4, 4, 4, None, 0.0, float("inf"), float("inf"))
-    rows = (
-        Row(OUTPUT, "y", type="float", distance=far),
-        Row(EQUAL, "t", "Max", "graph/node[2]", "int8", same),
-        Row(EQUAL, "u", "Add", "graph/node[3]", "float", Distance(2, 1, 2, 9, 18.0, 4.0, 8.0, (1,), "0", "4")),
-        Row(ACCUMULATED, "v", "Sub", "graph/node[5]", "double", failures=("run 1: no kernel", "run 2: no kernel")),
-    )
-    optimizations = (
-        Optimization("basic", "identical", 6),
-        Optimization("extended", "different", 4, "v", "v0", ("Sub", "FusedGemm"), "two constants differ"),
-    )
-    full = Comparison(
-        "m.onnx", "a runtime 1.2", OTHER, "drawn with seed 5", 3, rows, ("run 4: no value",),
-        without_bounds=("run 2: unbounded",), unusual=("t is far",), optimizations=optimizations,
-        not_measured="It was not.",
-        reach=Reach("inputs of the box 'x=[0,1]'", (ReachingRun("run 1", ("x = [0.0, -0.0]",)),), 7, (
-            InputReach("x", "Relu", "graph/node[0]", (ReachedClasses(0, ("+0 first", "-0 last")),), ("nan first",),
-                       ("+1 last",)),
-        ), "a value is unbounded"),
-    )  # fmt: skip
-    other = Reach("all inputs of finite numbers", (
-        ReachingRun("run 1", ("a = [1.0]",)), ReachingRun("class 'all +0' of a", ("a = [0.0]",)),
-    ), 9, (
-        InputReach("a", "Neg", "graph/node[1]", (ReachedClasses(1, ("+0 alone",)),), (), ()),
-        InputReach("b", "Abs", "graph/node[2]", (), ("-inf alone",), ("nan alone",)),
-    ))  # fmt: skip
-    empty = Comparison("n.onnx", "another", structs.replace(FULL, digests={}), "given", 0, (), reach=other)
-    return [comparison_json.render(full, ["y is 7 ulp away", "t fails"]), comparison_json.render(empty, [])]
+    """Three comparisons, two of them with reasons for their exit codes."""
+    reasons: list[list[str]] = [["y is 7 ulp away", "t fails"], [], ["u fails"]]
+    comparisons = [
+        replace(filled(Comparison, number), conditions=conditions)
+        for number, conditions in enumerate((FULL, OTHER, PLAIN))
+    ]
+    diverging = structs.replace(filled(Row, 1), way=EQUAL, distance=structs.replace(filled(Distance, 1), identical=0))
+    comparisons[0] = replace(comparisons[0], rows=(diverging, *comparisons[0].rows))
+    return [comparison_json.render(each, said) for each, said in zip(comparisons, reasons, strict=True)]
 
 
 def bounds_documents() -> list[str]:
@@ -281,25 +263,12 @@ def bounds_documents() -> list[str]:
 
 
 def proof_documents() -> list[str]:
-    """A proof with results of all kinds, and one of a model that is proved."""
-    other = Where("graph/node[1]", "node", "n", "Add", None)
-    answers = (SolverAnswer("z3", "4", "unsat"), SolverAnswer("cvc5", "1", "unsat"))
-    full = ModelProof(
-        "m.onnx", OTHER, ("N", "M"), ("N >= 1", "M >= 2"), 9, 8, 7, 6, 5, 4,
-        (
-            Refuted("Max.broadcastable", NODE, 2, "N == M", {"N": 1, "M": 2}, "A is [1]", "N == M", False, ("N",)),
-            Refuted("Max.same-shape", other, 3, "one shape", {}, "A differs", "", True),
-        ),
-        (Open("Add.same-type", NODE, 10, "it has no type"), Open("Add.broadcastable", other, 11, "it has no shape")),
-        "N == 3", ("A note.",),
-        (ProofCounts("Max.same-shape", 12, 13), ProofCounts("Add.same-type", 14, 15)), False, ("z3", "cvc5"),
-        (ModelQuestion("Max.same-shape", NODE, 1, "(assert true)", "unsat", answers),
-         ModelQuestion("Add.same-type", other, 1, "(assert false)", "sat", answers)),
-    )  # fmt: skip
-    proved = ModelProof(
-        "n.onnx", structs.replace(FULL, digests={}), (), (), 1, 1, 2, 3, 1, 0, (), (), "", (), sufficient=True
-    )
-    return [json_text(full), json_text(proved)]
+    """Three proofs of models, of which one is proved."""
+    full, plain, other = (conditioned(ModelProof, number) for number in range(3))
+    proved = structs.replace(plain, refuted=(), open=(), nodes=plain.nodes_judged)
+    first, *further = full.questions
+    confirmed = structs.replace(first, answers=(SolverAnswer("cvc5", "1", first.expected),))
+    return [json_text(each) for each in (structs.replace(full, questions=(confirmed, *further)), proved, other)]
 
 
 def theorem_documents() -> list[str]:
@@ -342,6 +311,9 @@ def theorem_documents() -> list[str]:
 # ------------------------------------------------------------------ fix, editions
 
 
+COSTS = Cost(10, 20, 0), Cost(12, 18, 1)
+
+
 def rewrite_documents() -> list[str]:
     """Records of a model that still fails, and of one that was not compared."""
     full_before = structs.replace(full_report(), findings=(*FINDINGS, FINDINGS[2]))
@@ -355,13 +327,14 @@ def rewrite_documents() -> list[str]:
     validation = Validation(
         5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed",
         Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), "ieee-any", {"y": 0.5, "z": None},
+        ("pow-constant",),
     )  # fmt: skip
     failing = CheckReport.of(Report(
         "new.onnx", structs.replace(FULL, deviations=None), Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
         Coverage(0, 0, 0, 0, 0, 0), (), RULES,
     ))  # fmt: skip
-    full = FixResult(before, failing, applied, {}, validation, FULL, b"new")
-    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), OTHER, b"other")
+    full = FixResult(before, failing, applied, {}, validation, FULL, b"new", COSTS)
+    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), OTHER, b"other", COSTS)
     return [full.to_json("folder/out.onnx"), quiet.to_json()]
 
 

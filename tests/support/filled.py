@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from msgspec import Struct, structs
 
 from sonnx.base.reported import HIDDEN, Result
-from sonnx.profile.text_types import Sha256
+from sonnx.profile.text_types import Sha256, Slug
 
 
 def filled(kind: Any, number: int) -> Any:
@@ -28,6 +28,8 @@ def _value(kind: Any, number: int, fresh: Any) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind == Sha256:
         return f"{next(fresh):064x}"
+    if kind == Slug:
+        return f"Max.rule-{next(fresh)}"
     if origin is Annotated:
         return _value(arguments[0], number, fresh)
     if origin in (Union, UnionType):

@@ -8,6 +8,8 @@ from sonnx.base.escaping import plural
 from sonnx.evidence.traceability import Trace
 from sonnx.language.domain import Expression
 from sonnx.language.printer import formula
+from sonnx.operators import operator_facts
+from sonnx.operators.facts_in_words import facts_in_words, source_of
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Formal, OperatorDefinition, Output, Parameter, Rule
 from sonnx.profile.signature import every_rule
@@ -24,9 +26,20 @@ def page(described: OperatorDefinition, traced: Mapping[str, Trace], theorems: I
     lines += ["", "## Rules", ""]
     for rule in every_rule(described):
         lines += _rule(rule, traced[rule.slug])
+    lines += ["## Values", "", *_values(described.name), ""]
     lines += ["## Theorems about all rules", "", *_whole(described, tuple(theorems)), ""]
     lines += _errata(described)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _values(name: str) -> Iterator[str]:
+    """The facts that run, bound, equivalent, fix and suite know of an operator."""
+    operator = operator_facts(name)
+    yield f"What `run`, `bound`, `equivalent`, `fix` and `suite` know of it, from `{source_of(operator)}`."
+    yield ""
+    yield from table("fact", "value", "meaning")
+    for fact in facts_in_words(operator):
+        yield f"| `{fact.name}` | {cell(fact.value)} | {cell(fact.meaning)} |"
 
 
 def index() -> str:

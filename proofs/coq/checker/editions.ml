@@ -158,7 +158,7 @@ let format text =
       let by_number = Array.make (1 + List.fold_left (fun m (n, _) -> max m n) 0 fields) None in
       let by_name = Hashtbl.create 20 in
       List.iter (fun (n, f) -> by_number.(n) <- Some f; Hashtbl.replace by_name f.Wire.name f.Wire.slot) fields;
-      Hashtbl.replace descriptions name { Wire.by_number; by_name; fields = List.map snd fields }
+      Hashtbl.replace descriptions name { Wire.by_number; by_name; fields = List.map snd fields; quick = [] }
     | [Node [Atom "element"; n; Quoted x]] -> Hashtbl.replace elements (atom n) x
     | [Node [Atom "kind"; n; Quoted x]] -> Hashtbl.replace kinds (atom n) x
     | [Node (Atom "unprintable" :: l)] ->

@@ -43,7 +43,7 @@ let printable tables s =
         let middle = (low + high) / 2 in
         let first, last = tables.unprintable.(middle) in
         if c < first then search low middle else if c > last then search (middle + 1) high else ok := false in
-    search 0 (Array.length tables.unprintable) in
+    if c <= 0x20 || c >= 0x7F then search 0 (Array.length tables.unprintable) in
   utf8 test s && !ok
 
 (* What is read of one file: its tables, its bytes, the folder of the model, and the numbers of its constants by serial. *)

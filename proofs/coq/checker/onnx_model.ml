@@ -5,35 +5,44 @@ open Onnx_constants
 open Onnx_nodes
 
 (* The limits of `sonnx check` on the parts of a file; docs/threat-model.md. *)
+let counted_with d =
+  let has x = Hashtbl.mem d.by_name x in
+  let parts what when_ names = if has when_ then List.filter_map (fun x -> Option.map (fun i -> (what, i)) (Hashtbl.find_opt d.by_name x)) names else [] in
+  parts "nodes" "node" ["node"]
+  @ parts "values" "initializer" ["input"; "output"; "value_info"; "initializer"; "sparse_initializer"; "quantization_annotation"]
+  @ parts "values" "attribute_proto" ["input"; "output"; "value_info"]
+  @ parts "entries" "attribute_proto" ["attribute"; "attribute_proto"; "opset_import"]
+  @ parts "entries" "ir_version" ["opset_import"; "functions"; "training_info"; "configuration"; "metadata_props"]
+  @ List.concat_map (fun x -> parts "values" x [x]) ["tensors"; "sparse_tensors"; "type_protos"; "sharding_spec"; "sharded_dim";
+      "index_to_device_group_map"; "simple_sharding"; "quant_parameter_tensor_names"]
+  @ parts "graphs" "graphs" ["graphs"] @ parts "graphs" "g" ["g"]
+
 let limited m =
   let counts = Hashtbl.create 8 in
-  let add what n = Hashtbl.replace counts what (n + try Hashtbl.find counts what with Not_found -> 0) in
+  let add what n = if n > 0 then Hashtbl.replace counts what (n + try Hashtbl.find counts what with Not_found -> 0) in
   let over what n most = if n > most then raise (Malformed (Printf.sprintf "it has %d %s, more than the %d allowed" n what most)) in
-  let count m f = if Hashtbl.mem m.description.by_name f then count m f else 0 in
   let rec depth d m =
     over "levels of nested graphs" d 32;
     Array.iter (List.iter (function
       | Message i -> depth (if Hashtbl.mem i.description.by_name "initializer" then d + 1 else d) i | _ -> ())) m.values in
-  depth 0 m;
+  let nested = ref false in
+  let known = ref [] in
+  let of_description d = try List.assq d !known with Not_found ->
+    let has = Hashtbl.mem d.by_name in
+    let found = (counted_with d, has "op_type", has "dim", has "dims") in
+    known := (d, found) :: !known;
+    found in
   each (fun m ->
-    add "nodes" (count m "node");
-    if Hashtbl.mem m.description.by_name "initializer" then
-      List.iter (fun f -> add "values" (count m f)) ["input"; "output"; "value_info"; "initializer"; "sparse_initializer"; "quantization_annotation"];
-    if Hashtbl.mem m.description.by_name "attribute_proto" then begin
-      List.iter (fun f -> add "values" (count m f)) ["input"; "output"; "value_info"];
-      List.iter (fun f -> add "entries" (count m f)) ["attribute"; "attribute_proto"; "opset_import"] end;
-    if Hashtbl.mem m.description.by_name "ir_version" then
-      List.iter (fun f -> add "entries" (count m f)) ["opset_import"; "functions"; "training_info"; "configuration"; "metadata_props"];
-    if Hashtbl.mem m.description.by_name "op_type" then over "attributes of one node" (count m "attribute") 1000;
-    List.iter (fun f -> add "values" (count m f)) ["tensors"; "sparse_tensors"; "type_protos"; "sharding_spec"; "sharded_dim";
-      "index_to_device_group_map"; "simple_sharding"; "quant_parameter_tensor_names"];
-    add "graphs" (count m "graphs" + (if Hashtbl.mem m.description.by_name "g" && has m "g" then 1 else 0));
-    if Hashtbl.mem m.description.by_name "dim" then over "dimensions" (count m "dim") 1000;
-    if Hashtbl.mem m.description.by_name "dims" then begin
+    let parts, node, shape, tensor = of_description m.description in
+    List.iter (fun (what, i) -> let n = List.length m.values.(i) in if n > 0 then begin add what n; if what = "graphs" then nested := true end) parts;
+    if node then over "attributes of one node" (count m "attribute") 1000;
+    if shape then over "dimensions" (count m "dim") 1000;
+    if tensor then begin
       let n = ref 0 in
       List.iter (function Packed (_, l) -> n := !n + l | _ -> incr n) (all m "dims");
       if !n > 1000 then over "dimensions" !n 1000
     end) m;
+  if !nested then depth 0 m;
   List.iter (fun (what, most) -> over what (try Hashtbl.find counts what with Not_found -> 0) most)
     ["nodes", 200_000; "values", 250_000; "graphs", 5000; "entries", 10_000]
 

@@ -92,6 +92,7 @@ let check_file tables edition name path =
     let source, m = read_model tables path in
     let in_functions = List.concat_map (fun f -> List.map (fun (_, (x, _)) -> x) f.called) m.functions in
     let e = edition (List.rev_append (List.rev_map (fun n -> n.operator) m.main.nodes) in_functions) in
+    if List.length m.functions * List.length m.main.nodes > Budget.most_of_model then raise Budget.Exhausted;
     let numbers = recent source.Onnx_constants.constants in
     let found = findings e m (remembered numbers e.about_groups e.about_operands) numbers in
     let has v = List.exists (fun f -> verdict f.says = v) found in
@@ -108,7 +109,7 @@ let check_file tables edition name path =
 let worst codes = List.find (fun c -> List.mem c codes) [4; 2; 1; 3; 0]
 
 let () =
-  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
+  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 22; space_overhead = 300 };
   let newest = List.fold_left max "" (Editions.names Tables.editions) in
   let rec arguments edition models = function
     | "--edition" :: e :: rest -> arguments e models rest

@@ -10,7 +10,9 @@ exception Malformed of string
 type scalar = Int32 | Int64 | Uint64 | Enum of int list | Single | Double | Text | Data
 type kind = Scalar of scalar | Inner of string
 type field = { name : string; kind : kind; repeated : bool; union : string; slot : int }
-type description = { by_number : field option array; by_name : (string, int) Hashtbl.t; fields : field list }
+(* [quick] has the slots of names that were asked for, by the place of the text in memory: most are constants of the program. *)
+type description = { by_number : field option array; by_name : (string, int) Hashtbl.t; fields : field list;
+                     mutable quick : (string * int) list }
 
 type item =
   | Number of int64
@@ -57,11 +59,12 @@ let length_of b stop position =
   let size = if Int64.compare size 0L < 0 || Int64.compare size 0x3fffffffffffffffL > 0 then -1 else Int64.to_int size in
   (position, within stop position size)
 
-(* The tag at a position: number, wire type, and the position after it. *)
-let tag b stop position =
+(* The tag at a position: number, wire type, and the position after it.  In a group that is skipped protobuf does not look at the
+   number. *)
+let tag ?(skipped = false) b stop position =
   let tag, after = varint b stop position in
   let number = Int64.to_int (Int64.shift_right_logical tag 3) and wire = Int64.to_int (Int64.logand tag 7L) in
-  if number = 0 then raise (Malformed (Printf.sprintf "a field has the number 0 at byte %d" position));
+  if number = 0 && not skipped then raise (Malformed (Printf.sprintf "a field has the number 0 at byte %d" position));
   if number >= 1 lsl 29 then raise (Malformed (Printf.sprintf "a field has a number beyond 2^29 at byte %d" position));
   (number, wire, after)
 
@@ -76,7 +79,7 @@ let rec after_value b stop number wire position depth =
   | _ -> raise (Malformed (Printf.sprintf "a field has the wire type %d at byte %d" wire position))
 and after_group b stop opened position depth =
   if depth > max_depth then raise (Malformed (Printf.sprintf "it is nested deeper than %d levels" max_depth));
-  let number, wire, position = tag b stop position in
+  let number, wire, position = tag ~skipped:true b stop position in
   if wire = 4 then
     if number = opened then position
     else raise (Malformed (Printf.sprintf "the end of a group does not match its start at byte %d" position))
@@ -138,7 +141,13 @@ let rec read descriptions (b : bytes_) (m : message) start stop depth =
   done
 
 (* What a message says, by the names of fields. *)
-let slot m name = try Hashtbl.find m.description.by_name name with Not_found -> failwith ("the format has no field " ^ name)
+let most_quick = 40
+let slot m name =
+  let d = m.description in
+  try List.assq name d.quick with Not_found ->
+    let found = try Hashtbl.find d.by_name name with Not_found -> failwith ("the format has no field " ^ name) in
+    if List.compare_length_with d.quick most_quick < 0 then d.quick <- (name, found) :: d.quick;
+    found
 let all m name = List.rev m.values.(slot m name)
 let has m name = m.values.(slot m name) <> []
 let last m name = match m.values.(slot m name) with v :: _ -> Some v | [] -> None

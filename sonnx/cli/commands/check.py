@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from sonnx.api.checks import check_files, facts_document
-from sonnx.base.errors import TOOL_FAILED
+from sonnx.base.errors import TOOL_FAILED, UsageError
 from sonnx.base.escaping import escape
 from sonnx.base.files import deliver
 from sonnx.base.progress import Progress
@@ -22,6 +22,7 @@ from sonnx.cli.check_reports import (
     require_report_effect,
 )  # fmt: skip
 from sonnx.cli.forecasts import announced_forecast
+from sonnx.cli.next_commands import next_command
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
 from sonnx.cli.reports import has_format
@@ -35,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="+", metavar="MODEL", help="a model file, a folder or a pattern; - is standard input")
     add_options(parser, BatchOptions)
+    add("--new-only", action="store_true",
+        help="with --baseline: print new findings only, and exit by these only")  # fmt: skip
     add("--fix", action="store_true",
         help="rewrite each model into MODEL.fixed.onnx; prints what was done and what is left")  # fmt: skip
     add("--verified", action="store_true",
@@ -53,6 +56,8 @@ def check_command(parsed: argparse.Namespace) -> int:
         from sonnx.cli.check_and_fix import check_and_fix  # most checks rewrite nothing
 
         return check_and_fix(parsed, values, project)
+    if parsed.new_only and parsed.baseline is None:
+        raise UsageError("--new-only requires --baseline, which names an earlier report")
     require_report_effect(parsed)
     files = models_of(parsed.models)
     comparison = None
@@ -70,16 +75,19 @@ def check_command(parsed: argparse.Namespace) -> int:
         results = check_files(parsed.models, files, options, calls)
     about_program, differs = ([], False) if comparison is None else comparison.sentences(results)
     for sentence in results.sentences() if has_format(outputs, {"text"}) else ():
-        print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+        more = next_command(sentence, ["check", *parsed.models]) if len(files) == 1 else ""
+        print(f"sonnx: {escape(sentence + more)}", file=sys.stderr)
     for sentence in about_program:
         print(f"sonnx: {sentence}", file=sys.stderr)
     if calls is not None and results.reports:
         deliver(json_text(facts_document(results.reports[0], calls)), parsed.facts)
     results.reports = project.stated(results.reports)
-    code = TOOL_FAILED if differs else results.exit_code(parsed.accept_assumptions)
+    code = TOOL_FAILED if differs else results.exit_code(parsed.accept_assumptions, parsed.new_only)
     whole = has_format(outputs, {"text"}) and not (parsed.quiet or parsed.statistics)
     forecast = announced_forecast(results.reports, files[0]) if whole and len(files) == 1 else None
-    run = CheckRun(results.reports, results.without_report, code, parsed.accept_assumptions, forecast, parsed.docs)
+    run = CheckRun(
+        results.reports, results.without_report, code, parsed.accept_assumptions, parsed.new_only, forecast, parsed.docs
+    )
     deliver_reports(run, outputs, parsed)
     if results.interrupted:
         raise KeyboardInterrupt

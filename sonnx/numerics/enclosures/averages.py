@@ -31,11 +31,11 @@ def batch_normalization(context: Context, inputs: Sequence[Value | None]) -> lis
     X, *rest = inputs[:5]
     if X is None or any(value is None or not value.is_point for value in rest):
         raise NotExecutable("BatchNormalization has a bound for constant scale, B, mean and var only")
-    if context.parameter("training_mode", 0):
+    if context.parameter("training_mode"):
         raise NotExecutable("BatchNormalization has no bound in training mode")
     spatial = [1] * (len(X.shape) - 2)
     scale, B, mean, var = (value.low.reshape(-1, *spatial) for value in rest if value is not None)
-    epsilon = float(np.float32(context.parameter("epsilon", 1e-5)))
+    epsilon = float(np.float32(context.parameter("epsilon")))
     sum_low, sum_high = below(var + epsilon), above(var + epsilon)
     rounding_format = FORMATS[context.element]
     # epsilon and var + epsilon are numbers of the element type, of which subnormal ones have absolute errors
@@ -64,14 +64,14 @@ def average_pool(context: Context, inputs: Sequence[Value | None]) -> list[Trans
     [X] = required(inputs, 1)
     axes = len(X.shape) - 2
     kernel = context.parameter("kernel_shape")
-    pads = list(context.parameter("pads", [0] * 2 * axes))
-    dilations = context.parameter("dilations", [1] * axes)
-    strides = context.parameter("strides", [1] * axes)
-    if context.parameter("auto_pad", "NOTSET") != "NOTSET" or context.parameter("ceil_mode", 0):
+    pads = list(context.application.numbers("pads", 2 * axes))
+    dilations = context.application.numbers("dilations", axes)
+    strides = context.application.numbers("strides", axes)
+    if context.parameter("auto_pad") != "NOTSET" or context.parameter("ceil_mode"):
         raise NotExecutable("AveragePool has a bound for explicit pads and ceil_mode 0 only")
     patches = Patches(windows(X.shape[2:], kernel, strides, dilations, pads))
     ones = np.ones((1, 1, *X.shape[2:]))
-    counted = context.parameter("count_include_pad", 0)
+    counted = context.parameter("count_include_pad")
     number = patches.columns(ones, 1.0 if counted else 0.0).sum(axis=2).reshape(1, 1, *patches.places)
     return [_mean(context, X, patches, number)]
 
@@ -157,7 +157,7 @@ def reduce_mean_or_sum(*, mean: bool) -> TransferFunction:
     def reduce(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         [X] = required(inputs, 1)
         axes = constant_axes(context)
-        keep = bool(context.parameter("keepdims", 1))
+        keep = bool(context.parameter("keepdims"))
         n = max(1, prod(X.shape[axis] for axis in axes))
         share = float(n) if mean else 1.0
         if mean:

@@ -15,15 +15,11 @@ import numpy as np
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.enclosures import sums
 from sonnx.numerics.enclosures.arithmetic import above, below, grown, magnitude
-from sonnx.numerics.enclosures.elementwise import SIGMOID, TANH, transfer
 from sonnx.numerics.enclosures.layout import taken
 from sonnx.numerics.enclosures.products import matmul, multiply
-from sonnx.numerics.enclosures.rectifiers import between, relu
+from sonnx.numerics.enclosures.rectifiers import between
 from sonnx.numerics.enclosures.values import Context, Transfer, TransferFunction, Value, constant
 from sonnx.numerics.formats import ELEMENTS, Array
-
-FUNCTIONS: Mapping[str, TransferFunction] = {"Sigmoid": transfer(SIGMOID), "Tanh": transfer(TANH), "Relu": relu}
-"""The activation functions."""
 
 States = tuple[Value, ...]
 Ends = tuple[Array, Array]
@@ -34,11 +30,16 @@ Arrange = Callable[[list[Array], list[tuple[Array, ...]]], tuple[Array, ...]]
 
 
 class RecurrentCell:
-    """The steps of a cell in bounds; `context` is that of the operator."""
+    """The steps of a cell in bounds.
 
-    def __init__(self, context: Context) -> None:
+    Args:
+        context: that of the operator.
+        activations: the transfer functions of the activation functions by name.
+    """
+
+    def __init__(self, context: Context, activations: Mapping[str, TransferFunction]) -> None:
         context.require_floats()
-        self.context, self.inner = context, context.inner()
+        self.context, self.inner, self.activations = context, context.inner(), activations
 
     def part(self, X: Value, index: Array) -> Value:
         """The elements of X with these numbers."""
@@ -82,9 +83,9 @@ class RecurrentCell:
 
     def activate(self, name: str, X: Value) -> Value:
         """An activation function."""
-        if name not in FUNCTIONS:
+        if name not in self.activations:
             raise NotExecutable(f"the activation {name!r} has no bounds")
-        return self.context.step(FUNCTIONS[name](self.context, [X])[0])
+        return self.context.step(self.activations[name](self.context, [X])[0])
 
     def scale(self, X: Value, Y: Value) -> Value:
         """The product."""

@@ -188,7 +188,7 @@ def padding(define: Definition) -> TransferFunction:
     def apply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         if context.parameter("amounts") is None:
             raise NotExecutable("Pad has a bound for constant pads only")
-        if str(context.parameter("mode", "constant")) != "constant":
+        if str(context.parameter("mode")) != "constant":
             return moving(define)(context, inputs)
         [X], [filling] = required(inputs, 1), optional(inputs, 2)
         if filling is not None and (not filling.is_point or filling.low is not filling.high):

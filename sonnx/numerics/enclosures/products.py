@@ -73,8 +73,8 @@ def _matmul_shape(a: Sequence[int], b: Sequence[int], batch: Sequence[int]) -> t
 def gemm(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = alpha A' B' + beta C, where A' is A or its transpose."""
     (A, B), [C] = required(inputs, 2), optional(inputs, 2)
-    trans_a, trans_b = bool(context.parameter("transA", 0)), bool(context.parameter("transB", 0))
-    alpha, beta = (float(np.float32(context.parameter(name, 1.0))) for name in ("alpha", "beta"))
+    trans_a, trans_b = bool(context.parameter("transA")), bool(context.parameter("transB"))
+    alpha, beta = (float(np.float32(context.parameter(name))) for name in ("alpha", "beta"))
     if (alpha, beta) != (1.0, 1.0):
         context.require_floats()
 
@@ -109,11 +109,11 @@ def conv(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     slid = windows(
         X.shape[2:],
         W.shape[2:],
-        context.parameter("strides", [1] * axes),
-        context.parameter("dilations", [1] * axes),
-        context.parameter("pads", [0] * 2 * axes),
+        context.application.numbers("strides", axes),
+        context.application.numbers("dilations", axes),
+        context.application.numbers("pads", 2 * axes),
     )
-    return [convolved(context, X, W, B, slid, context.parameter("group", 1))]
+    return [convolved(context, X, W, B, slid, context.parameter("group"))]
 
 
 def convolved(context: Context, X: Value, W: Value, B: Value | None, slid: Windows, group: int) -> Transfer:

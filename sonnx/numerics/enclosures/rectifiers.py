@@ -30,7 +30,7 @@ def relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
 
 def leaky_relu(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = X where X >= 0, else alpha X."""
-    alpha = float(np.float32(context.parameter("alpha", 0.01)))
+    alpha = float(np.float32(context.parameter("alpha")))
     return [_rectified(context, required(inputs, 1)[0], alpha, exact=alpha in (0.0, 1.0))]
 
 
@@ -141,9 +141,7 @@ def hard_sigmoid(context: Context, inputs: Sequence[Value | None]) -> list[Trans
     """
     [X] = required(inputs, 1)
     context.require_floats()
-    alpha, beta = (
-        np.array(float(np.float32(context.parameter(name, absent)))) for name, absent in (("alpha", 0.2), ("beta", 0.5))
-    )
+    alpha, beta = (np.array(float(np.float32(context.parameter(name)))) for name in ("alpha", "beta"))
     inner = context.inner()
     line = scaled(
         inner,

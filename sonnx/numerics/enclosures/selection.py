@@ -119,15 +119,15 @@ def max_pool(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
         raise NotExecutable("MaxPool has a bound for one output only")
     [X] = required(inputs, 1)
     axes = len(X.shape) - 2
-    if context.parameter("auto_pad", "NOTSET") != "NOTSET" or context.parameter("ceil_mode", 0):
+    if context.parameter("auto_pad") != "NOTSET" or context.parameter("ceil_mode"):
         raise NotExecutable("MaxPool has a bound for explicit pads and ceil_mode 0 only")
     patches = Patches(
         windows(
             X.shape[2:],
             context.parameter("kernel_shape"),
-            context.parameter("strides", [1] * axes),
-            context.parameter("dilations", [1] * axes),
-            context.parameter("pads", [0] * 2 * axes),
+            context.application.numbers("strides", axes),
+            context.application.numbers("dilations", axes),
+            context.application.numbers("pads", 2 * axes),
         )
     )
     return [_pooled(context, X, patches)]
@@ -330,7 +330,7 @@ def reduce_max(context: Context, inputs: Sequence[Value | None]) -> list[Transfe
     errors, noise = _parted(chosen, error)
     marks = np.arange(count).reshape(-1, *[1] * len(shape)) == chosen
     out = tuple(1 if axis in axes else X.shape[axis] for axis in range(len(X.shape)))
-    out = out if context.parameter("keepdims", 1) else shape
+    out = out if context.parameter("keepdims") else shape
 
     def pull(rows: Array) -> Array:
         wide = rows.reshape(len(rows), 1, *shape) * marks
@@ -353,7 +353,7 @@ def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     among zeros, whose signs real numbers do not have.
     """
     [X] = required(inputs, 1)
-    axis = int(context.parameter("axis", 0)) % max(1, len(X.shape))
+    axis = int(context.parameter("axis")) % max(1, len(X.shape))
     count = X.shape[axis]
     if not count:
         raise NotExecutable("ArgMax of no element has no bound")
@@ -377,7 +377,7 @@ def argmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     moving = (off > 0).any(axis=0) | zeros
     error = np.where(moving, last - first, 0.0)
     decided(context, error > 0)
-    keep = bool(context.parameter("keepdims", 1))
+    keep = bool(context.parameter("keepdims"))
     least, most, error = (np.expand_dims(array, axis) if keep else array for array in (least, most, error))
     return [Transfer(least, most, error, element="int64", saturates=True)]
 
@@ -397,7 +397,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     [X] = required(inputs, 1)
     context.require_floats()
     rank = len(X.shape)
-    axis = int(context.parameter("axis", -1 if context.application.version >= 13 else 1))
+    axis = int(context.parameter("axis"))
     before = context.application.version < 13
     axis %= max(1, rank)
     X = context.refine(X, lambda value: value.error > 0)

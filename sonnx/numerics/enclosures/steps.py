@@ -127,7 +127,7 @@ def mod(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     A - q B.  Elsewhere it is between 0 and the largest |B|, on the side of its sign, and so is the computed one.
     """
     A, B = required(inputs, 2)
-    truncated = bool(context.parameter("fmod", 0))
+    truncated = bool(context.parameter("fmod"))
     shape = np.broadcast_shapes(A.shape, B.shape)
     off_a, off_b = context.off(A), context.off(B)
     a_low, a_high = below(A.low - off_a), above(A.high + off_a)

@@ -15,7 +15,7 @@ lines enclose it, the relaxation follows the same maps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from sonnx.base.errors import NotExecutable, Stop
-from sonnx.language.evaluator import RUN_TIME, TensorFacts, first_unknown
+from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.numerics.application import Application
 from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.enclosures.arithmetic import (
@@ -398,12 +398,9 @@ class Context:
         """The introduced error of an operator that chooses elements: a subnormal one may become zero."""
         return np.full(shape, self.flushed) if self.flushed else nothing(shape)
 
-    def parameter(self, name: str, absent: Any = None) -> Any:
-        """A parameter of the node by its effective value."""
-        names: Mapping[str, Any] = self.application.names
-        if name in names and first_unknown(names[name]) is None:
-            return names[name]
-        return self.application.attribute(name, absent)
+    def parameter(self, name: str) -> Any:
+        """See `Application.parameter`."""
+        return self.application.parameter(name)
 
 
 TransferFunction: TypeAlias = Callable[[Context, Sequence["Value | None"]], list[Transfer]]

@@ -21,6 +21,8 @@ MAX_BROADCASTS = 8
 """The operator set from which Max broadcasts (ONNX Max-8)."""
 MAX_TAKES_INTEGERS = 13
 """The operator set from which Max accepts every number type, not only these (ONNX Max-12, Max-13)."""
+BIAS = 2
+"""The place of the bias among the inputs of Gemm."""
 EARLIER_TYPES_OF_MAX = ("float16", "float", "double")
 
 
@@ -40,6 +42,8 @@ def broadcast_by_maximum(site: Site) -> Replacement | None:
         return None
     if site.node.operator == OperatorName.EXPAND:
         return _max_for_expand(site, shape) if site.only_first_input_varies else None
+    if site.failing_of("bias-not-broadcast"):
+        return _max_for_operands(site, shape, first=BIAS)
     return _max_for_operands(site, shape) if site.failing_of("same-shape") else None
 
 
@@ -52,11 +56,18 @@ def _max_for_expand(site: Site, shape: Shape) -> Replacement | None:
     return Replacement((node,), descriptions.call(site.node), descriptions.call(node), (smallest,))
 
 
-def _max_for_operands(site: Site, shape: Shape) -> Replacement | None:
+def _max_for_operands(site: Site, shape: Shape, first: int = 0) -> Replacement | None:
+    """Max for each operand of another shape, from one of them on."""
     inputs, nodes, constants = list(site.node.inputs), [], list[Tensor]()
     for index, name in enumerate(site.node.inputs):
         known, output = site.shape(index), f"{site.node.outputs[0]}.input{index}"
-        if known is None or known == shape or not expands_to([*known], [*shape]) or site.constant(index):
+        if (
+            index < first
+            or known is None
+            or known == shape
+            or not expands_to([*known], [*shape])
+            or site.constant(index)
+        ):
             continue  # constants are stored in that shape by constant_broadcast
         smallest = _smallest(site.element_type(index), shape, f"{output}.least")
         if smallest is None:

@@ -15,6 +15,9 @@ from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
 
+BROADCASTS = 8
+"""The operator set from which every operator of the steps broadcasts a number (ONNX Max-8)."""
+
 
 @rewrite("stated-steps", Trigger.RULE_FAILS, makes_executable=True)
 def stated_steps(site: Site) -> Replacement | None:
@@ -32,7 +35,7 @@ def _steps(site: Site, *, ideal: bool) -> Replacement | None:
     """The nodes of the steps; None where a number of an attribute is not one of the element type."""
     node = site.node
     fused = fused_operators().get((canonical_domain(node.domain), node.operator))
-    if fused is None or fused.ideal != ideal or fused.axiom or not node.outputs:
+    if fused is None or fused.ideal != ideal or fused.axiom or not node.outputs or site.operator_set < BROADCASTS:
         return None
     output = node.outputs[0]
     written = written_out(fused, node, site.inputs[0], site.operator_set, lambda role: f"{output}.{role}")

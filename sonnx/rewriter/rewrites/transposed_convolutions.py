@@ -32,13 +32,13 @@ def spread_convolution(site: Site) -> Replacement | None:
         return None
     if site.operator_set < SHAPE_AS_INPUT or 0 in (*shape, *(site.output_shape() or (0,))):
         return None
-    if application.attribute("group", 1) != 1 or not np.isfinite(weights.astype(np.float64)).all():
+    if application.parameter("group") != 1 or not np.isfinite(weights.astype(np.float64)).all():
         return None
     try:
         places, cut = convtranspose.places(application, shape, weights.shape)
     except NotExecutable:
         return None
-    strides, dilations = (application.attribute(name, [1] * PLANE) for name in ("strides", "dilations"))
+    strides, dilations = (application.parameter(name) for name in ("strides", "dilations"))
     sequence = NodeSequence(node.outputs[0], site.operator_set)
     value, extents = _spread(sequence, node.inputs[0], shape, strides, element)
     reach = [dilation * (size - 1) for dilation, size in zip(dilations, weights.shape[2:], strict=True)]
