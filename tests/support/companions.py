@@ -299,12 +299,8 @@ def _instead(other: Any, _: Any) -> Any:
     return other
 
 
-def _put_around(put: str, text: str) -> str:
-    return put.replace("{}", text)
-
-
-def _with_name(key: str, table: Any) -> Any:
-    return _renamed(table, key)
+def _put_into(pattern: str, text: str) -> str:
+    return pattern.replace("{}", text)
 
 
 def _with_key(value: Any) -> Any:
@@ -318,13 +314,13 @@ def _texts_that_act(value: Any) -> Iterator[Change]:
             part = part[step]
         if isinstance(part, str):
             for put in ("{}" + ACTING, ACTING + "{}", "\n::error::x", "::error::x"):
-                yield path, "acts", partial(_put_around, put)
+                yield path, "acts", partial(_put_into, put)
         if isinstance(part, dict):
             for key in (*part, ""):
-                yield path, f"{key} acts", partial(_with_name, key)
+                yield path, f"{key} acts", partial(_renamed, key)
 
 
-def _renamed(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _renamed(key: str, table: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: each for name, each in table.items() if name != key}, key + ACTING: table.get(key, 1)}
 
 
