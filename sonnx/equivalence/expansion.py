@@ -416,7 +416,8 @@ class Expansion:
         if written is None:
             return None
         if older:
-            return self._evaluated(fused, written, visit, place)
+            self._evaluate(fused, written, visit, place)
+            return None
         for name, array in written.constants.items():
             place.define(name, movements.constant_of(self.store, array))
         if fused.axiom:
@@ -428,7 +429,7 @@ class Expansion:
             self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
         return [*written.nodes, last]
 
-    def _evaluated(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+    def _evaluate(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
         """Give the output the value of the steps in a newer operator set: the one of the model may lack an operator."""
         values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
         values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
