@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from sonnx.base.resources import tool_version
 from sonnx.cli import help_texts
@@ -54,7 +55,7 @@ def _program() -> Iterator[str]:
             yield from (".TP", f".BR sonnx\\-{name} (1)", _text(help_texts.summary(name)))
 
 
-def _command(command: argparse.ArgumentParser, text: dict[str, object]) -> Iterator[str]:
+def _command(command: argparse.ArgumentParser, text: dict[str, Any]) -> Iterator[str]:
     options = [action for action in command._actions if action.option_strings]
     positional = [action for action in command._actions if not action.option_strings]
     named = " ".join(str(action.metavar or "COMMAND") for action in positional)
@@ -65,9 +66,9 @@ def _command(command: argparse.ArgumentParser, text: dict[str, object]) -> Itera
         value = "" if action.nargs == 0 or not action.option_strings else f" {action.metavar or action.dest.upper()}"
         shown = ", ".join(action.option_strings) or str(action.metavar or "COMMAND")
         yield from (".TP", f"\\fB{_text(shown)}\\fR{_text(value)}", _text(str(action.help)))
-    yield from (".SH EXAMPLES", ".nf", *map(_text, text.get("examples", ())), ".fi")  # type: ignore[arg-type]
+    yield from (".SH EXAMPLES", ".nf", *map(_text, text.get("examples", ())), ".fi")
     yield ".SH EXIT STATUS"
-    for code, meaning in text.get("exits", {}).items():  # type: ignore[attr-defined]
+    for code, meaning in text.get("exits", {}).items():
         yield from (".TP", f".B {code}", _text(meaning))
 
 

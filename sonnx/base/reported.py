@@ -165,7 +165,8 @@ def json_data(value: object) -> Any:
     Raises:
         TypeError: something in it has no JSON, such as an array.
     """
-    return _converter(type(value))(value)
+    kind: Any = type(value)
+    return _converter(kind)(value)
 
 
 @cache
@@ -178,7 +179,7 @@ def _converter(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, Mapping):
         return lambda value: {str(name): json_data(part) for name, part in value.items()}
     if issubclass(kind, tuple | list):
-        return lambda value: [_converter(type(part))(part) for part in value]
+        return lambda value: [json_data(part) for part in value]
     if issubclass(kind, PathLike):
         return str
     if hasattr(kind, "isoformat"):
@@ -211,7 +212,7 @@ def _converter_of_structure(kind: type[Struct]) -> Callable[[Any], Any]:
 
 
 def _part(value: Any, *, absent_if_empty: bool) -> Any:
-    return None if absent_if_empty and value == "" else _converter(type(value))(value)
+    return None if absent_if_empty and value == "" else json_data(value)
 
 
 def _is_scalar(annotation: Any) -> bool:

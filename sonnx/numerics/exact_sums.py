@@ -170,5 +170,5 @@ def _signs(values: Array) -> Array:
     """The signs of the elements, 0 of a NaN: -1, 0 and 1, of a type in which BLAS counts exactly."""
     kind = np.float32 if max(values.shape) < EXACT_COUNTS else np.float64
     signs = (values > 0).astype(kind)
-    signs -= values < 0
+    np.subtract(signs, values < 0, out=signs)
     return signs

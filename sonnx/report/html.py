@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import sha256
@@ -166,13 +167,12 @@ def render_folder(run: CheckRun) -> dict[str, str]:
     )  # fmt: skip
     pages = {
         name: render(
-            CheckRun(
-                [report],
-                {},
-                report.exit_code(run.accept_assumptions, run.new_only),
-                run.accept_assumptions,
-                run.new_only,
-                run.docs,
+            replace(
+                run,
+                reports=[report],
+                unreadable={},
+                forecast=None,
+                code=report.exit_code(run.accept_assumptions, run.new_only),
             )
         )
         for name, report in zip(names, run.reports, strict=True)

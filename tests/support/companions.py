@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -291,8 +291,20 @@ Change = tuple[tuple[Any, ...], str, Callable[[Any], Any]]
 def _other_values(value: Any) -> Iterator[Change]:
     for path in paths_of(value):
         for other in (..., None, *OTHER_VALUES):
-            yield path, ascii(other)[:9], lambda _, other=other: other
+            yield path, ascii(other)[:9], partial(_instead, other)
         yield path, "and another key", _with_key
+
+
+def _instead(other: Any, _: Any) -> Any:
+    return other
+
+
+def _put_around(put: str, text: str) -> str:
+    return put.replace("{}", text)
+
+
+def _with_name(key: str, table: Any) -> Any:
+    return _renamed(table, key)
 
 
 def _with_key(value: Any) -> Any:
@@ -306,10 +318,10 @@ def _texts_that_act(value: Any) -> Iterator[Change]:
             part = part[step]
         if isinstance(part, str):
             for put in ("{}" + ACTING, ACTING + "{}", "\n::error::x", "::error::x"):
-                yield path, "acts", lambda text, put=put: put.replace("{}", text)
+                yield path, "acts", partial(_put_around, put)
         if isinstance(part, dict):
             for key in (*part, ""):
-                yield path, f"{key} acts", lambda table, key=key: _renamed(table, key)
+                yield path, f"{key} acts", partial(_with_name, key)
 
 
 def _renamed(table: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Faults:
         mapped = mmap.mmap
         mmap.mmap = lambda *given, **named: self.point("map", "") or mapped(*given, **named)  # type: ignore
         opened = self._opener()
-        builtins.open = io.open = opened  # type: ignore
+        builtins.open = io.open = opened
 
     def _counted(self, sort: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*given: Any, **named: Any) -> Any:
@@ -153,7 +153,7 @@ class Faults:
                 return raw
             wide = {"+": io.BufferedRandom, "r": io.BufferedReader}
             kind = wide.get("+" if "+" in mode else mode[0], io.BufferedWriter)
-            buffered = kind(raw)  # type: ignore
+            buffered = kind(raw)
             if "b" in mode:
                 return buffered
             return io.TextIOWrapper(buffered, encoding, errors, newline, line_buffering=buffering == 1)
