@@ -410,9 +410,10 @@ class Expansion:
         node, first = visit.node, place.values(visit.inputs)[0] if visit.inputs else None
         self.constants += 1
         label = f"{node.outputs[0]}@fused{self.constants}" if node.outputs else ""
-        facts, older = None if first is None else first.facts, (visit.call.operator_set or 0) < STEPS_SINCE
-        operator_set = STEPS_AT if older and (visit.call.operator_set or 0) >= fused.since else visit.call.operator_set
-        written = written_out(fused, node, facts, operator_set or 0, lambda role: f"{label} ({role})")
+        facts, standard = None if first is None else first.facts, self.inlining.imports.get("") or 0
+        older = standard < STEPS_SINCE
+        operator_set = STEPS_AT if older and standard >= fused.since else standard
+        written = written_out(fused, node, facts, operator_set, lambda role: f"{label} ({role})")
         if written is None:
             return None
         if older:
