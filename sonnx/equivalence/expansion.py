@@ -25,19 +25,21 @@ from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
-from sonnx.equivalence.written_out import written_out
+from sonnx.equivalence.written_out import WrittenOut, written_out
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
-from sonnx.model.ir import Attribute, Model, Node, subgraphs
-from sonnx.model.scopes import canonical_domain, function_key
+from sonnx.model.ir import NOT_STATED, Attribute, Model, Node, subgraphs
+from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import is_executable, operator_facts
 
 MICROSOFT = "com.microsoft"
+STEPS_SINCE, STEPS_AT = 9, 13
+"""The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
 LINEAR = ("ai.onnx.ml", "LinearRegressor")
@@ -76,6 +78,7 @@ class Expansion:
         self.functions = {function_key(function) for function in model.functions}
         self.loops = Loops(domain, self.inlining.taken)
         self.constants = 0
+        self.newer = Scope("graph", model.graph, {**self.inlining.imports, "": STEPS_AT})
         self.results: list[PassedOn] = []
 
     def before(self, node: Node) -> Node:
@@ -407,11 +410,14 @@ class Expansion:
         node, first = visit.node, place.values(visit.inputs)[0] if visit.inputs else None
         self.constants += 1
         label = f"{node.outputs[0]}@fused{self.constants}" if node.outputs else ""
-        written = written_out(
-            fused, node, None if first is None else first.facts, visit.call.operator_set or 0,
-            lambda role: f"{label} ({role})",
-        )  # fmt: skip
+        facts, standard = None if first is None else first.facts, self.inlining.imports.get("") or 0
+        older = standard < STEPS_SINCE
+        operator_set = STEPS_AT if older and standard >= fused.since else standard
+        written = written_out(fused, node, facts, operator_set, lambda role: f"{label} ({role})")
         if written is None:
+            return None
+        if older:
+            self._evaluate(fused, written, visit, place)
             return None
         for name, array in written.constants.items():
             place.define(name, movements.constant_of(self.store, array))
@@ -423,6 +429,25 @@ class Expansion:
         if fused.ideal:
             self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
         return [*written.nodes, last]
+
+    def _evaluate(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+        """Give the output the value of the steps in a newer operator set: the one of the model may lack an operator."""
+        values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
+        values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
+        for node in written.nodes:
+            operands = [values.get(name) for name in node.inputs]
+            if any(operand is None for operand, name in zip(operands, node.inputs, strict=True) if name):
+                return
+            call = self.choices.calls.of(self.newer, node)
+            [values[node.outputs[0]]] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        term = values[written.result]
+        if term is None or not visit.node.outputs[0]:
+            return
+        self.store.assume(MEANING.format(fused.name))
+        elementwise = operator_facts(visit.node.operator, visit.node.domain).elementwise
+        if fused.ideal:
+            term = self._ideal(PassedOn(visit.node, fused.name, elementwise), term)
+        place.define(visit.node.outputs[0], term)
 
     def _number(
         self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]
