@@ -130,6 +130,15 @@ def _filled(word: str, places: Mapping[str, Path]) -> str:
     return word
 
 
+def _is_of_system(error: BaseException | None) -> bool:
+    """Whether an error of the system is behind another one, and not what the implementation wrote."""
+    while error is not None:
+        if isinstance(error, OSError):
+            return True
+        error = error.__context__
+    return False
+
+
 def outputs_in(folder: Path) -> dict[int, Array]:
     """The arrays in output_0.pb, output_1.pb, ...
 
@@ -147,7 +156,7 @@ def outputs_in(folder: Path) -> dict[int, Array]:
         try:
             [outputs[int(number)]] = read_file(path).values()
         except (BadInput, ValueError) as error:
-            if isinstance(error.__context__, OSError):  # of the system, not of the implementation
+            if _is_of_system(error):
                 raise
             reason = str(error).replace(quote(str(path)), "it")
             raise Fault(f"it wrote a malformed file: {quote(path.name)}: {reason}") from None
