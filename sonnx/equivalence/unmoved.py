@@ -128,9 +128,10 @@ def _tile(_names: Numbers, call: TermCall, _operand: Term) -> bool:
 def _resize(names: Numbers, _call: TermCall, operand: Term) -> bool:
     """Resize to the nearest element with a scale of 1 along every axis."""
     scales = names.get("scales")
-    known = isinstance(scales, tuple | list) and bool(scales) and all(type(scale) is float for scale in scales)
+    if not isinstance(scales, tuple | list) or set(scales) != {1.0}:
+        return False
     coordinates = names.get("coordinate_transformation_mode")
-    return known and set(scales) == {1.0} and names.get("mode") == "nearest" and coordinates in SCALED_ALONE
+    return names.get("mode") == "nearest" and coordinates in SCALED_ALONE
 
 
 @_unmoved_by("Concat")
