@@ -242,7 +242,7 @@ LONG_DEFAULT = 40
 """Characters of a default that a signature shows as `...`."""
 
 
-class _LeftOut:
+class _NotShown:
     """Stands for a default that is a function without effect, or long."""
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ class _LeftOut:
 
 def _shown_default(option: FieldInfo) -> Any:
     default = default_of(option)
-    return _LeftOut() if callable(default) or len(repr(default)) > LONG_DEFAULT else default
+    return _NotShown() if callable(default) or len(repr(default)) > LONG_DEFAULT else default
 
 
 def _shown_type(annotation: Any) -> Any:

@@ -162,9 +162,9 @@ def program_differences(native: ExtractedAnswer, report: Report) -> Iterator[str
     those that it lists.
     """
     checked = answer_of_report(report)
-    said = frozenset(_searched(each, checked.findings) for each in native.findings)
-    code = 1 if native.code == 3 and any(each.verdict == Verdict.FAIL for each in said) else native.code
-    if code != checked.code:
+    searched = with_search(native, checked)
+    said = searched.findings
+    if searched.code != checked.code:
         yield f"{PROGRAM} ends with {native.code}, the check with {checked.code}"
     if any(each.rule == "no-model-local-function" for each in checked.findings):
         return
@@ -178,6 +178,13 @@ def program_differences(native: ExtractedAnswer, report: Report) -> Iterator[str
         yield f"the check says {each.verdict} of {each.rule} at {each.place or 'the file'}, {PROGRAM} does not"
 
 
-def _searched(finding: ComparedFinding, checked: frozenset[ComparedFinding]) -> ComparedFinding:
-    failing = finding._replace(verdict=str(Verdict.FAIL))
-    return failing if finding.verdict == Verdict.ASSUMED and failing in checked else finding
+def with_search(native: ExtractedAnswer, checked: ExtractedAnswer) -> ExtractedAnswer:
+    """What the program says, where the check finds by a search that what the program assumes holds for no value."""
+    found = {each for each in checked.findings if each.verdict == Verdict.FAIL}
+    failing = {each: each._replace(verdict=str(Verdict.FAIL)) for each in native.findings}
+    said = frozenset(
+        failing[each] if each.verdict == Verdict.ASSUMED and failing[each] in found else each
+        for each in native.findings
+    )
+    fails = any(each.verdict == Verdict.FAIL for each in said)
+    return replace(native, code=1 if native.code == 3 and fails else native.code, findings=said)

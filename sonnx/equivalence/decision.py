@@ -70,7 +70,7 @@ def compare_sides(
 def compare_sized(
     first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
 ) -> ModelComparison:
-    """The same of models whose symbols have the numbers of the options."""
+    """Compare two models whose symbols have the numbers of the options."""
     edition = catalogue.edition_named(options.edition).name
     pairing = paired(first.model, second.model, options.renamed)
     not_valid = tuple(_not_valid((first, second), edition))
@@ -189,7 +189,7 @@ class _Matched(Struct, frozen=True, dict=True):
 
 
 class _Task(Struct, frozen=True):
-    """What is asked of two models, whatever shapes their inputs have."""
+    """The comparison of two models, for any shapes of their inputs."""
 
     pairing: Pairing
     edition: str
@@ -291,7 +291,7 @@ class _Task(Struct, frozen=True):
 
 
 def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
-    """What the terms of a pair of outputs show."""
+    """The answer that the terms of a pair of outputs give."""
     if first is None or second is None or "declared" in (first.operator, second.operator):
         return Answer.UNDECIDED
     if first is second:

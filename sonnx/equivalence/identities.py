@@ -146,6 +146,21 @@ def without_bounds(store: Store, call: TermCall) -> TermCall | list[Term] | None
     return replace(call, operands=operands, application=replace(call.application, names={**names, **given}))
 
 
+@normal_form_of("Clip", any_shape=True)
+def without_one_bound(store: Store, call: TermCall) -> TermCall | None:
+    """Clip with one bound that no number is beyond: as without it."""
+    if len(call.operands) != 3 or (call.operator_set or 0) < CLIP_INPUTS_SINCE:
+        return None
+    first, low, high = call.operands
+    if high is not None and low is not None and _is_beyond_all(high.array, is_low=False):
+        store.rest_on("same-operand")
+        return replace(call, operands=(first, low))
+    if low is not None and high is not None and _is_beyond_all(low.array, is_low=True):
+        store.rest_on("same-operand")
+        return replace(call, operands=(first, None, high))
+    return None
+
+
 def _is_beyond_all(array: Array | None, *, is_low: bool) -> bool:
     if array is None or array.dtype == TEXT:
         return False

@@ -128,10 +128,11 @@ def _tile(_names: Numbers, call: TermCall, _operand: Term) -> bool:
 def _resize(names: Numbers, _call: TermCall, operand: Term) -> bool:
     """Resize to the nearest element with a scale of 1 along every axis."""
     scales = names.get("scales")
-    if not isinstance(scales, tuple | list) or set(scales) != {1.0}:
-        return False
     coordinates = names.get("coordinate_transformation_mode")
-    return names.get("mode") == "nearest" and coordinates in SCALED_ALONE
+    if not isinstance(scales, tuple | list) or not scales:
+        return False
+    is_one = all(type(scale) is float and scale == 1 for scale in scales)
+    return is_one and names.get("mode") == "nearest" and coordinates in SCALED_ALONE
 
 
 @_unmoved_by("Concat")

@@ -134,8 +134,8 @@ class Walk:
         self.forms = Forms(self.store)
 
     def flip_below(self, first: Term, second: Term) -> Pair | None:
-        """Of two terms that match the first pair of operators below them that may jump on operands whose constants
-        differ as real numbers, so that the terms need not be equal over the reals; None where there is none.
+        """The first pair of operators below two matching terms that may jump because their operands have constants that
+        differ as real numbers: then the terms need not be equal over the reals.  None where there is no such pair.
         """
         return self._flips.get((first.number, second.number))
 
@@ -487,14 +487,14 @@ def _differing_facts(first: Term, second: Term) -> str:
 
 
 def _below_ideal(term: Term) -> Term:
-    """What a term is over the reals; the term itself where it is exact."""
+    """The operand of a term that is ideal over the reals; the term itself if it is exact."""
     while term.operator == "ideal" and term.inputs[0] is not None:
         term = term.inputs[0]
     return term
 
 
 def _below_reshape(term: Term) -> Term:
-    """What a term is another shape of; the term itself where it is none."""
+    """The term that a reshape has as its operand; the term itself if it is not a reshape."""
     source = term.inputs[0] if term.operator == "moved" and term.places is None else None
     return term if source is None else source
 
@@ -548,7 +548,7 @@ def _is_continuous(term: Term) -> bool:
 
 
 def _name(term: Term) -> str:
-    """What a mismatch calls a term."""
+    """The name of a term in a mismatch."""
     if term.operator in ("declared", "unknown"):
         return f"a value of {term.origin}, of which nothing is known" if term.origin else "a value that no node gives"
     named = {"moved": "a movement of elements", "constant": "a constant", "input": "an input"}

@@ -259,17 +259,23 @@ DRAWN = {
     CLASS_NODE: "dot classes",
     ACCUMULATED: "dot accumulated",
 }
-"""How the rows of each way are drawn: all rows are."""
+"""How the rows of each way are drawn; a row without any distance is left out."""
 
 
 def _pictures(comparison: Comparison) -> Iterator[Picture]:
-    if any(row.operator for row in comparison.rows):
+    apart = [row for row in comparison.rows if row.distance is not None and (_steps(row) or _kinds(row))]
+    if any(row.operator for row in comparison.rows) and apart:
+        equal = len({_drawn_value(row) for row in comparison.rows} - {_drawn_value(row) for row in apart})
         legend = (
+            f"{plural(equal, 'value', 'values')} without any distance {'is' if equal == 1 else 'are'} left out. "
+            if equal
+            else ""
+        ) + (
             "From left to right the nodes, then the outputs of the model. Full dots: on equal inputs. Circles: "
             "accumulated from the inputs of the model. Dashed circles: on class inputs. "
             "At the top: what differs in kind."
         )
-        yield Picture("Largest distance of each comparison, in ulp, over all its runs", legend, _plot(comparison.rows))
+        yield Picture("Largest distance of each comparison, in ulp, over all its runs", legend, _plot(apart))
 
 
 def _plot(rows: Sequence[Row]) -> str:

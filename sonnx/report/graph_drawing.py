@@ -17,6 +17,7 @@ from sonnx.checker.graph_outline import INPUT, OUTPUT, Box, Outline
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.profile.rewrites import OUTSIDE
+from sonnx.report.repeated_blocks import REPEATED, blocks_drawn_once
 
 LIBRARY = "fast_sugiyama"
 WIDTH, HEIGHT, LAYER, SPACE = 132, 30, 46, 24
@@ -96,30 +97,33 @@ class Marks(NamedTuple):
 
 def drawing(report: Report, prefix: str, marker: DrawnMarker) -> Drawing | None:
     """The drawing of the main graph, None if it was not asked for; `prefix` makes its anchors unique in the page."""
-    graph = report.outline
-    if graph is None or not graph.boxes:
+    whole = report.outline
+    if whole is None or not whole.boxes:
         return None
     if find_spec(LIBRARY) is None:
         return Drawing(prefix, missing=True)
     marks = _marks(report, prefix)
-    numbers = {kind: sum(_kind(box, marks) == kind for box in graph.boxes) for kind in ("fail", "open")}
-    outside = sum(OUTSIDE in _rules(box, marks) for box in graph.boxes)
+    graph = blocks_drawn_once(whole) if len(whole.boxes) > MAX_OPEN_BOXES else whole
+    numbers = {kind: sum(_kind(box, marks) == kind for box in whole.boxes) for kind in ("fail", "open")}
+    outside = sum(OUTSIDE in _rules(box, marks) for box in whole.boxes)
     pieces = tuple(_pieces(graph, lambda box, x, y: _box(box, marks, marker, x, y)))
     return Drawing(
         prefix,
-        f"{len(graph.boxes)} boxes, {outside} outside the profile, {numbers['fail']} with a failure, "
+        f"{len(whole.boxes)} boxes, {outside} outside the profile, {numbers['fail']} with a failure, "
         f"{numbers['open']} with an open result",
-        " ".join(_legend(graph, len(pieces))),
+        " ".join(_legend(graph, len(pieces), len(whole.boxes))),
         pieces,
         small=len(graph.boxes) <= MAX_OPEN_BOXES,
         large=len(graph.boxes) > MAX_PRINTED_BOXES,
     )
 
 
-def _legend(graph: Outline, pieces: int) -> Iterator[str]:
+def _legend(graph: Outline, pieces: int, boxes: int) -> Iterator[str]:
+    if len(graph.boxes) < boxes:
+        yield f"Repeated blocks are drawn once: {len(graph.boxes)} boxes stand for {boxes}."
     yield "Filled: the operator is outside the profile, or the rule chosen above has a finding."
     yield "Red frame: a rule fails. Yellow: open. Blue: deviated. A marked box leads to its findings."
-    if any(box.inner for box in graph.boxes):
+    if any(box.inner for box in graph.boxes if REPEATED not in box.operator):
         yield "+n: nodes that compute from constants only, drawn as a part of their first user."
     if any(box.nested for box in graph.boxes):
         yield "A double frame holds graphs that are not drawn; what is found inside marks the box."
@@ -256,7 +260,8 @@ def _box(box: Box, marks: Marks, marker: DrawnMarker, x: float, y: float) -> Dra
 def _drawn(box: Box, x: float, y: float, styles: Sequence[str], sign: str, link: str) -> DrawnBox:
     """A box with its styles, a sign before its operator, and its link."""
     shape = "end" if box.operator in (INPUT, OUTPUT) else "nested" if box.nested else ""
-    heading = f"{sign} {_short(box.operator)}{f' +{len(box.inner)}' if box.inner else ''}".strip()
+    more = f" +{len(box.inner)}" if box.inner and REPEATED not in box.operator else ""
+    heading = f"{sign} {_short(box.operator)}{more}".strip()
     texts = [heading, _short(box.name)] if box.name else [heading]
     offsets = (-2, 10) if len(texts) > 1 else (4,)
     return DrawnBox(

@@ -15,8 +15,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural
+from sonnx.base.files import sha256
 from sonnx.base.resources import tool_version
 from sonnx.checker.report import Report, reason_without_verdict
 from sonnx.checker.verdicts import Verdict
@@ -43,6 +45,10 @@ MAX_OPEN_CASES = 40
 """Tables of documents with more cases are folded on a screen."""
 MAX_OPEN_PLACES = 12
 """A part of the page with more places is folded on a screen."""
+MAX_PLACES_IN_FULL = 200
+"""Where findings are at more places, the list by node has only those to which the graph leads; all stand by rule."""
+MAX_SOURCES = 3
+"""Sources that are listed of one subject; the rules have all."""
 MAX_FILE_NAME = 60
 """Characters of a model's name in the name of its page."""
 
@@ -73,7 +79,7 @@ def page(template: str, **context: Any) -> str:
 
 def code(text: str) -> Markup:
     """Text of a file, or an expression of a rule; `text` is printable."""
-    return Markup("<code>{}</code>").format(text)
+    return Markup(f"<code>{Markup.escape(text)}</code>")  # noqa: S704  escaped; `Markup.format` takes ten times as long
 
 
 def slug(text: str) -> str:
@@ -145,33 +151,67 @@ def render(run: CheckRun) -> str:
             _model(report, document.criteria, section, f"model-{number}")
             for number, (report, section) in enumerate(zip(reports, document.sections, strict=True))
         ],
-        code=run.code,
-    )
+        code=run.code, totals=(), by_rule=(),
+    )  # fmt: skip
 
 
 def render_folder(run: CheckRun) -> dict[str, str]:
     """The reports of one run as an index and a page for each model, by file name."""
-    names = [f"{number:03}-{_file_name(report.name)}.html" for number, report in enumerate(run.reports, 1)]
+    names = _page_names([report.name for report in run.reports])
     document = document_of(run)
     listed = _contents(document.overview, names)
     reasons = _unreadable(run.unreadable)
     index = page(
-        "check.html", title=f"sonnx: {document.headline}", contents=listed, unreadable=reasons, models=(), code=run.code
-    )
+        "check.html", title=f"sonnx: {document.headline}", contents=listed, unreadable=reasons, models=(),
+        code=run.code, totals=list(_totals(run)), by_rule=list(_by_rule(run.reports)),
+    )  # fmt: skip
     pages = {
         name: render(
-            CheckRun(
-                [report],
-                {},
-                report.exit_code(run.accept_assumptions, run.new_only),
-                run.accept_assumptions,
-                run.new_only,
-                run.docs,
+            replace(
+                run,
+                reports=[report],
+                unreadable={},
+                forecast=None,
+                code=report.exit_code(run.accept_assumptions, run.new_only),
             )
         )
         for name, report in zip(names, run.reports, strict=True)
     }
     return {"index.html": index, **pages}
+
+
+def _totals(run: CheckRun) -> Iterator[tuple[str, str]]:
+    """How many models have each verdict, and have none."""
+    verdicts = Counter(report.verdict for report in run.reports)
+    yield f"{len(run.reports) + len(run.unreadable)}", "models"
+    for verdict in Verdict:
+        if verdicts[verdict]:
+            yield f"{verdicts[verdict]}", str(verdict)
+    if run.unreadable:
+        yield f"{len(run.unreadable)}", "without a report"
+
+
+def _by_rule(reports: Sequence[Report]) -> Iterator[tuple[str | Markup, ...]]:
+    """Each rule with findings: its result, the places and the models, those of most models first."""
+    places, models = Counter[tuple[str, Verdict]](), Counter[tuple[str, Verdict]]()
+    for report in reports:
+        own = Counter((finding.rule, finding.verdict) for finding in report.roots)
+        own.update(report.unlisted)
+        places.update(own)
+        models.update(own.keys())
+    for (rule, verdict), number in sorted(models.items(), key=lambda item: (-item[1], item[0])):
+        yield code(rule), badge(str(verdict), colour(verdict)), f"{places[rule, verdict]}", f"{number}"
+
+
+def _page_names(models: Sequence[str]) -> list[str]:
+    """The files of the pages, by the names of the models, so that a model keeps its page when others come or go."""
+    stems = [_file_name(model) for model in models]
+    alike = Counter(stem.lower() for stem in stems)
+    return [
+        f"{stem}.html" if alike[stem.lower()] == 1 and stem.lower() != "index"
+        else f"{stem}-{sha256(model.encode('utf-8', 'surrogateescape'))[:8]}.html"
+        for stem, model in zip(stems, models, strict=True)
+    ]  # fmt: skip
 
 
 def _file_name(name: str) -> str:
@@ -203,6 +243,11 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
     failing = [finding for finding in report.roots if finding.verdict is Verdict.FAIL]
     unlisted = report.number_unlisted(Verdict.FAIL)
     finding_filter = FindingFilter.of((case.criterion, case.verdict) for cases in section.findings for case in cases)
+    drawn = drawing(report, anchor, finding_filter)
+    places = list(_places(section, anchors(report, anchor) if report.outline else {}, finding_filter))
+    if len(places) > MAX_PLACES_IN_FULL:
+        linked = {box.link for piece in drawn.pieces for box in piece.boxes} if drawn is not None else set()
+        places = [place for place in places if place["anchor"] in linked - {""}]
     records = report.deviations.records if report.deviations else ()
     used = Counter(finding.deviation for finding in report.findings)
     return {
@@ -215,11 +260,14 @@ def _model(report: Report, criteria: Mapping[str, Criterion], section: Section, 
         "failures": len(failing) + unlisted,
         "command": fix_command(report)[0] if failing else "",
         "gone": [f"{case.verdict} {case.criterion}, {case.at}: {case.message}" for case in section.gone],
+        "clean": _clean(report),
+        "checked": list(_checked(report)),
         "gaps": list(_gaps(report)),
         "filter": finding_filter,
         "groups": [_case_group(criteria[cases[0].criterion], cases) for cases in section.findings],
-        "drawing": drawing(report, anchor, finding_filter),
-        "places": list(_places(section, anchors(report, anchor) if report.outline else {}, finding_filter)),
+        "drawing": drawn,
+        "places": places,
+        "all_places": len({case.where.place for case in section.cases if case.where is not None}),
         "assumptions": [
             (_case_place(case), code(case.properties["requires"]), case.message)
             for case in section.cases
@@ -243,6 +291,35 @@ def _tiles(report: Report, failures: int, rules: int) -> Iterator[tuple[str, str
     yield f"{coverage.evaluated} of {coverage.applicable}", evaluated
     yield f"{coverage.nodes - coverage.nodes_in_profile} of {coverage.nodes}", "nodes outside the profile"
     yield f"{coverage.nodes_not_checked} of {coverage.nodes}", "nodes not checked: no rules of the operator yet"
+
+
+def _clean(report: Report) -> str:
+    """One sentence for a report without findings; "" for any other, whose sections say what was found."""
+    if report.findings or report.partial or report.verdict is not Verdict.PASS:
+        return ""
+    return f"Every applicable rule was evaluated everywhere, and all hold. Assumptions: {without_assumptions(report)}"
+
+
+def _checked(report: Report) -> Iterator[tuple[str, ...]]:
+    """What was checked: each operator, and what is no operator, with its rules, their results and sources."""
+    groups: dict[str, list[str]] = {}
+    for slug in dict.fromkeys(count.rule for count in report.counts):
+        operator, dot, _ = slug.rpartition(".")
+        groups.setdefault(
+            operator if dot and operator[:1].isupper() else f"every {report.rules[slug].subject}", []
+        ).append(slug)
+    for subject, slugs in groups.items():
+        results = Counter[str]()
+        for count in report.counts:
+            results.update({str(count.verdict): count.number} if count.rule in slugs else {})
+        named = (part for slug in slugs for part in report.rules[slug].source.split("; "))
+        sources = dict.fromkeys(part for part in named if part)
+        shown = list(sources)[:MAX_SOURCES]
+        more = [f"and {len(sources) - MAX_SOURCES} more"] if len(sources) > MAX_SOURCES else []
+        yield (
+            subject, f"{len(slugs)}", ", ".join(f"{number} {verdict}" for verdict, number in results.items()),
+            "; ".join([*shown, *more]),
+        )  # fmt: skip
 
 
 def _gaps(report: Report) -> Iterator[tuple[str, list[tuple[str, int]]]]:
@@ -280,10 +357,15 @@ def _places(section: Section, links: Mapping[str, str], filter_: FindingFilter) 
             "marks": filter_.marks((result.criterion for result in results), (result.verdict for result in results)),
             "anchor": links.get(at, ""),
             "rows": [
-                (filter_.marks([each.criterion], [each.verdict]), each, _case_text(each.message, each.details))
+                (filter_.marks([each.criterion], [each.verdict]), each, _case_text(each.message, _own(each.details)))
                 for each in results
             ],
         }  # fmt: skip
+
+
+def _own(details: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What is said of this place only: the rest stands with the rule."""
+    return [(term, text) for term, text in details if term not in ("required", "errata", "meaning")]
 
 
 def _rules(report: Report) -> Iterator[tuple[str, ...]]:
@@ -351,7 +433,7 @@ def _case_group(declared: Criterion, cases: Sequence[CaseResult]) -> Group:
 
 
 def _case_place(case: CaseResult) -> Markup:
-    return Markup("{}").format(place(case.where)) if case.where else code(case.name)
+    return Markup.escape(place(case.where)) if case.where else code(case.name)
 
 
 def _case_text(message: str, details: Sequence[tuple[str, str]]) -> Markup:
@@ -360,5 +442,5 @@ def _case_text(message: str, details: Sequence[tuple[str, str]]) -> Markup:
 
 def _terms(pairs: Sequence[tuple[str, str]]) -> Markup:
     """Terms with their texts, nothing for none."""
-    listed = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(term, code(text)) for term, text in pairs)
-    return Markup("<dl>{}</dl>").format(listed) if pairs else Markup("")
+    listed = "".join([f"<dt>{Markup.escape(term)}</dt><dd>{code(text)}</dd>" for term, text in pairs])
+    return Markup(f"<dl>{listed}</dl>") if pairs else Markup("")  # noqa: S704  escaped above

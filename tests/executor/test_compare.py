@@ -336,7 +336,7 @@ def test_html_is_one_page_without_script(capsys):
     pytest.importorskip("onnxruntime")
     assert command(f"{two_maxima()} --bind N=3 --every-node --class-runs 0 --format html --output page.html") == 0
     page = Path("page.html").read_text("ascii")
-    assert page.count("<circle") == 3 * 2 + 2, "each node in two ways, each output of the model"
+    assert "<circle" not in page, "a chart of distances has only those that are not 0"
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
 

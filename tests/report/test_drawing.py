@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
 from pathlib import Path
@@ -11,7 +12,7 @@ import onnx
 import onnx.parser
 import pytest
 
-from sonnx.checker.graph_outline import Outline, is_drawable, outline
+from sonnx.checker.graph_outline import Box, Outline, is_drawable, outline
 from sonnx.checker.request import NOT_DRAWN, CheckRequest, check_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
@@ -21,6 +22,7 @@ from sonnx.profile.cases import all_cases
 from sonnx.report import graph_drawing as drawn
 from sonnx.report.check_run import CheckRun
 from sonnx.report.html import render
+from sonnx.report.repeated_blocks import REPEATED, blocks_drawn_once
 from tests.support import families
 from tests.support.cases import DEEP, each_case, spread
 from tests.support.paths import DATA
@@ -93,14 +95,64 @@ def test_real_models_are_drawn_whole(name: str) -> None:
     Page(said)
     found = boxes(said)
     assert report.outline is not None
-    assert sorted(title.split()[0] for _, title in found) == sorted(box.place for box in report.outline.boxes)
-    assert said.count("<path") >= len(report.outline.edges)
+    shown = blocks_drawn_once(report.outline)
+    assert len(shown.boxes) < len(report.outline.boxes), "equal blocks are drawn once"
+    assert sorted(title.split()[0] for _, title in found) == sorted(box.place for box in shown.boxes)
+    assert said.count("<path") >= len(shown.edges)
     failing = {each.where.place for each in report.findings if each.verdict is Verdict.FAIL}
-    inside = {box.place: failing.intersection((box.place, *box.inner)) for box in report.outline.boxes}
+    inside = {box.place: failing.intersection((box.place, *box.inner)) for box in shown.boxes}
     assert all(("fail" in kind) == bool(inside[title.split()[0]]) for kind, title in found)
     heights = [int(height) for height in re.findall(r'<svg [^>]*height="(\d+)"', said)]
-    assert len(heights) > 1
+    assert heights
     assert max(heights) <= 18 * 46 + 8, "every piece fits a page"
+
+
+def chain(operators: str) -> Outline:
+    """A chain of boxes, each a letter, behind an input."""
+    boxes = [Box("graph/input[0]", "x", "input")]
+    boxes += [Box(f"graph/node[{index}]", "", letter) for index, letter in enumerate(operators)]
+    return Outline(tuple(boxes), tuple((index, index + 1) for index in range(len(operators))))
+
+
+BLOCKS = {
+    "abc" * 3: ["a", "b", "c", "2 × block above"],
+    "x" + "abc" * 4 + "y": ["x", "a", "b", "c", "3 × block above", "y"],
+    "abc" * 3 + "de" * 5: ["a", "b", "c", "2 × block above", "d", "e", "4 × block above"],
+    "a" * 12: ["a", "11 × block above"],
+    "abcabd" * 2: [*"abcabdabcabd"],
+    "ab" * 4: [*"abababab"],
+    "abcdefgh": [*"abcdefgh"],
+}
+"""Operators of a chain, and the boxes that are drawn: blocks of nine boxes in all, at least three times."""
+
+
+@each_case(("operators", "drawn_boxes"), [*BLOCKS.items()])
+def test_equal_blocks_are_drawn_once(operators: str, drawn_boxes: list[str]) -> None:
+    graph = chain(operators)
+    found = blocks_drawn_once(graph)
+    assert [box.operator for box in found.boxes[1:]] == drawn_boxes
+    places = [place for box in found.boxes for place in (box.inner if REPEATED in box.operator else (box.place,))]
+    assert places == [box.place for box in graph.boxes], "no node is lost"
+    assert all(start < end for start, end in found.edges)
+    assert {end for _, end in found.edges} == {*range(1, len(found.boxes))}
+
+
+def test_blocks_that_read_elsewhere_are_not_equal() -> None:
+    """In the last block the second node reads two boxes before it."""
+    graph = chain("abc" * 4)
+    edges = tuple((start - 1, end) if end == 11 else (start, end) for start, end in graph.edges)
+    found = blocks_drawn_once(Outline(graph.boxes, edges))
+    assert [box.operator for box in found.boxes[1:]] == ["a", "b", "c", "2 × block above", "a", "b", "c"]
+
+
+@pytest.mark.usefixtures("library")
+def test_a_long_network_has_a_page_that_can_be_read() -> None:
+    """The size of its page, and a drawing of a few pieces: `DenseNet-121` has 670 boxes in four runs of blocks."""
+    report = check_model(read(LIGHT / "light_densenet121.onnx"), "", CheckRequest(), "m", drawn=True)
+    said = render(CheckRun([report], code=1))
+    assert len(said) < 600_000
+    assert len(re.findall("<svg ", said)) < 10
+    assert [f"{number} × block above" in html.unescape(said) for number in (5, 11, 23, 15)] == [True] * 4
 
 
 @pytest.mark.usefixtures("library")

@@ -5,12 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from pathlib import Path, PurePath
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
+
+import sonnx
 from sonnx.cli.main import run
-from sonnx.report.html import TEMPLATES
+from sonnx.report.html import TEMPLATES, _page_names
+from sonnx.report.rendered import render_document
+from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, VOID, Page, outside_code, unescaped
 
 # ------------------------------------------------------------------ JUnit
@@ -118,6 +124,7 @@ def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(various: list
             "open",
             "aria-label",
             "scope",
+            "data-head",
         }
         shown = {"viewbox", "width", "height", "role"} if tag == "svg" else set()
         assert attributes.keys() <= allowed | shown | ({"type", "checked"} if tag == "input" else set())
@@ -166,6 +173,10 @@ def test_a_folder_has_an_index_and_a_page_for_each_model(various: list[str], cap
     for link, report in zip(links, document["reports"], strict=True):
         page = Page((Path("pages") / link).read_text("ascii"))
         assert all(" ".join(each["message"].split()) in " ".join(page.text.split()) for each in report["findings"])
+    counted = Counter(finding["rule"] for report in document["reports"] for finding in report["findings"]
+                      if finding["because_of"] is None)  # fmt: skip
+    assert counted
+    assert all(rule in index.text for rule in counted), "the index has the findings by rule"
     assert run(["check", *various, "--pages", "pages"]) == 2
     assert "pages" in capsys.readouterr().err
 
@@ -194,3 +205,39 @@ def test_pages_of_rules_are_linked(printed: Any, various: list[str]) -> None:
     assert {each["helpUri"] for each in declared if each["id"] == "Max.broadcastable"} == {address}
     assert "docs.example" not in printed("html", "exported.onnx")
     assert run(["check", *options, "--format", "json"]) == run(["check", "exported.onnx", "--docs", "x"]) == 2
+
+
+def test_a_model_keeps_its_page_when_others_come_or_go() -> None:
+    names = ["a/net.onnx", "b/net.onnx", "other.onnx", "index.onnx", "a/NET.onnx"]
+    pages = dict(zip(names, _page_names(names), strict=True))
+    assert pages["other.onnx"] == "other.html"
+    assert len({page.lower() for page in pages.values()}) == len(names)
+    assert "index.html" not in pages.values()
+    assert pages | dict(zip(names[:2], _page_names(names[:2]), strict=True)) == pages
+
+
+def test_a_conforming_page_says_what_was_checked_in_one_section(various: list[str], printed: Any) -> None:
+    page = Page(printed("html", "fine.onnx"))
+    text = " ".join(page.text.split())
+    assert "Every applicable rule was evaluated everywhere, and all hold." in text
+    assert "What was checked" in text
+    assert "Not checked, not decided" not in text and "No rule fails and none is open" not in text
+    assert "Max" in text.partition("What was checked")[2]
+    failing = " ".join(Page(printed("html", "exported.onnx")).text.split())
+    assert "What was checked" not in failing and "Not checked, not decided" in failing
+
+
+def test_what_fails_stands_before_the_chart_and_all_cases(printed: Any) -> None:
+    said = render_document("html", sonnx.compare(ROOT / "examples" / "conforming.onnx", "reference").document())
+    order = [said.index(heading) for heading in ("What does not pass", "Judgement", "All cases")]
+    assert order == sorted(order)
+    assert "judgement:" not in said
+
+
+def test_the_chart_has_the_distances_that_are_not_0() -> None:
+    pytest.importorskip("onnxruntime")
+    model = ROOT / "examples" / "classifier.onnx"
+    compared = sonnx.compare(model, bind={"batch": 1}, unchecked=True, every_node=True, class_runs=0, runs=1)
+    apart = [row for row in compared.rows if row.distance is not None and (row.distance.ulp or row.distance.specials)]
+    said = render_document("html", compared.document())
+    assert 0 < said.count("<circle") == len(apart) < len(compared.rows)

@@ -34,11 +34,14 @@ def makefile_list(name: str) -> list[str]:
 
 
 def said_of_cases(program: Path, folder: Path) -> list[str]:
-    """What the program says of each model."""
-    paths = sorted(folder.glob("*.onnx"))
-    edition = catalogue.editions().default
+    """What the program says of each model, in the default edition and in one that has a rule withdrawn since."""
+    paths, editions = sorted(folder.glob("*.onnx")), catalogue.editions()
+    newest = editions.editions[editions.default].general
+    withdrawn = next(rule for rule in catalogue.graph_rules() if not editions.in_force(rule, newest))
+    older = next(each.name for each in editions.editions.values() if editions.in_force(withdrawn, each.general))
     return [
         digest(answer)
+        for edition in (editions.default, older)
         for start in range(0, len(paths), AT_ONCE)
         for answer in of_program(program, paths[start : start + AT_ONCE], edition)
     ]

@@ -92,6 +92,7 @@ let check_file tables edition name path =
     let source, m = read_model tables path in
     let in_functions = List.concat_map (fun f -> List.map (fun (_, (x, _)) -> x) f.called) m.functions in
     let e = edition (List.rev_append (List.rev_map (fun n -> n.operator) m.main.nodes) in_functions) in
+    if List.length m.functions * List.length m.main.nodes > Budget.most_of_model then raise Budget.Exhausted;
     let numbers = recent source.Onnx_constants.constants in
     let found = findings e m (remembered numbers e.about_groups e.about_operands) numbers in
     let has v = List.exists (fun f -> verdict f.says = v) found in
