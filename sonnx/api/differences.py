@@ -14,7 +14,6 @@ from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptio
 from sonnx.equivalence.sides import Side, side_of
 from sonnx.model.ir import Model
 from sonnx.model.sources import Source, name_of, path_or_bytes
-from sonnx.model.writer import Unwritable, write
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.model_changes import ModelChangesReport, Outlines
 
@@ -54,6 +53,8 @@ def _written(part: Model) -> bytes:
     Raises:
         BadInput: it has content that the writer does not keep.
     """
+    from sonnx.model.writer import Unwritable, write  # loads protobuf
+
     try:
         return write(part)
     except Unwritable as reason:

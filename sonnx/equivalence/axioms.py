@@ -16,6 +16,7 @@ class Axiom(Struct, frozen=True):
     name: str
     level: str
     statement: str
+    example: str
     theorem: str = ""
 
 

@@ -9,8 +9,8 @@ no enclosure (an infinity, NaN), its exact value must be out of the reach of any
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from math import isfinite, nan
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite, nan, prod
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +21,13 @@ from sonnx.base.errors import Stop
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
 from sonnx.equivalence.result import DifferingInput
+from sonnx.equivalence.shrinking import RevealingInput, non_zero, program, shrunk
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.ir import Model, Node
-from sonnx.model.scopes import canonical_domain
+from sonnx.model.scopes import canonical_domain, stored_tensors
 from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
@@ -57,7 +58,8 @@ class Searched(Struct, frozen=True):
 class Search(Struct, frozen=True):
     """Two models on inputs of numeric shapes; `inputs` and `outputs` name those of the second by those of the first.
 
-    `folded`: the models have other operators, so that constants may have been rounded in one of them.
+    `folded`: the models have other operators, so that constants may have been rounded in one of them.  `files`: what
+    the result calls the models.
     """
 
     first: Model
@@ -68,6 +70,7 @@ class Search(Struct, frozen=True):
     outputs: Mapping[str, str]
     hypotheses: str
     folded: bool
+    files: tuple[str, str]
 
     def found(self, runs: int, seed: int) -> Searched:
         """Run both models on so many generated sets of inputs, until one shows a difference."""
@@ -93,10 +96,29 @@ class Search(Struct, frozen=True):
                     bits = bits or next(iter(differing.values()))
                     witness = self._witness(inputs, first, second, [*differing], number, seed)
                     if witness is not None:
-                        return Searched(witness, done, bits, inputs)
+                        shown = self._simplest(RevealingInput(inputs, witness), runners)
+                        return Searched(shown.witness, done, bits, shown.inputs)
         except (Stop, NoValue, MemoryError, ValueError, TypeError, LookupError, ArithmeticError) as error:
             return Searched(None, done, bits or f"not run: {error}")
         return Searched(None, done, bits)
+
+    def _simplest(self, shown: RevealingInput, runners: Sequence[ModelRunner]) -> RevealingInput:
+        """The simplest input found that shows a difference, with a program that shows it."""
+        origin = shown.witness
+
+        def judge(inputs: Mapping[str, Array]) -> DifferingInput | None:
+            first = _values(runners[0], inputs)
+            second = _values(runners[1], {self.inputs[name]: array for name, array in inputs.items()})
+            if first is None or second is None:
+                return None
+            names = [name for name, _ in self._differing(first, second)]
+            return self._witness(inputs, first, second, names, origin.number, origin.seed) if names else None
+
+        constants = sum(prod(tensor.dims) for model in (self.first, self.second) for tensor in stored_tensors(model))
+        size = constants + sum(array.size for array in shown.inputs.values())
+        inputs, witness = shrunk(shown, judge, size)
+        lines = program(self.files, inputs, self.inputs, (witness.output, self.outputs[witness.output]), witness.at)
+        return RevealingInput(inputs, replace(witness, non_zero=non_zero(inputs), program=lines))
 
     def _differing(self, first: Mapping[str, Array], second: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
         """The outputs of the first model that differ from those of the second one in type, shape or bits, and how."""
@@ -199,7 +221,7 @@ def _differing(
     number: int, kind: str, seed: int, output: str, at: tuple[int, ...], exact: tuple[float, float], apart: float
 ) -> DifferingInput:
     first, second = (value if isfinite(value) else None for value in exact)
-    return DifferingInput(number, kind, seed, output, at, first, second, exact, apart)
+    return DifferingInput(number, kind, seed, output, at, first, second, exact=exact, apart=apart)
 
 
 def _with_extrema(model: Model) -> Model:

@@ -223,6 +223,7 @@ class _Task(Struct, frozen=True):
             search = Search(
                 first.model, second.model, (first.folder, second.folder), self.edition, self.pairing.inputs,
                 self.pairing.outputs, options.hypotheses, _operators(first.model) != _operators(second.model),
+                (first.file.name, second.file.name),
             )  # fmt: skip
             searched = search.found(options.runs, options.seed)
         result = self.result(first, second, matched, shapes, searched)

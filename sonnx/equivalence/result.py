@@ -127,7 +127,7 @@ class OpenPart(Struct, frozen=True):
 
 
 class GeneratedInput(Struct, frozen=True):
-    """A generated input on which the models differ, and where."""
+    """An input on which the models differ, and where; it was made simpler than the generated one it comes from."""
 
     number: int
     """The number of the generated set of inputs."""
@@ -143,9 +143,13 @@ class GeneratedInput(Struct, frozen=True):
     """Its exact value in the first model; null for an infinity or a NaN, and where the shapes differ."""
     second: float | None
     """Its exact value in the second model, likewise."""
+    non_zero: int | None = None
+    """The elements other than 0 that are left of the generated input, after it was made as simple as was found."""
+    program: tuple[str, ...] = ()
+    """Lines of Python that print the element in both models."""
 
 
-class DifferingInput(GeneratedInput, frozen=True):
+class DifferingInput(GeneratedInput, frozen=True, kw_only=True):
     """An input on which the models differ beyond rounding."""
 
     exact: Annotated[tuple[float, float], HIDDEN]

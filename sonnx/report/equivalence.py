@@ -198,7 +198,9 @@ def _output_text(result: Equivalence, name: str) -> str:
     witness = result.witness
     if witness is not None and witness.output == name:
         place = f"element {list(witness.at)}" if witness.at else "the shape"
-        text = f"{place} is {witness.exact[0]!r} and {witness.exact[1]!r} for the generated input {witness.number}"
+        numbers = plural(witness.non_zero or 0, "number", "numbers")
+        source = f"an input of {numbers} other than 0, made of the generated input {witness.number}"
+        text = f"{place} is {witness.exact[0]!r} and {witness.exact[1]!r} for {source}"
         parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
         if witness.apart:
             parts.append(f"the ideal values there are at least {lower_bound_text(witness.apart)} apart")
@@ -243,6 +245,8 @@ def _facts(result: Equivalence) -> Iterator[tuple[str, str]]:
     if len(result.quanta) > MAX_LISTED:
         yield "one quantum", f"and {plural(len(result.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"
     yield from (("may jump", text) for text in result.decisions[:MAX_LISTED])
+    if result.witness is not None:
+        yield from (("program", line) for line in result.witness.program)
     if result.searched:
         ran = plural(result.searched, "generated set of inputs", "generated sets of inputs")
         yield "searched", f"both models ran exactly on {ran}"

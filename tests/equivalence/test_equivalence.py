@@ -23,6 +23,8 @@ from sonnx.equivalence.terms import OWN
 from sonnx.proofs import equivalence, identities, registry
 from tests.support.cases import examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
+from tests.support.paths import ROOT
+from tools import axiom_table
 
 IDENTICAL, ROUNDING, DIFFERENT, UNDECIDED = "identical", "equal up to rounding", "different", "not decided"
 Built = Callable[[Builder], str]
@@ -445,6 +447,11 @@ def test_every_axiom_is_used_and_is_a_theorem_or_assumed() -> None:
         name for file in package.glob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
     }
     assert used == {name for name, each in axioms().items() if each.level == "exact"}
+
+
+def test_the_table_of_axioms_is_that_of_the_data() -> None:
+    page = (ROOT / "docs" / "equivalence.md").read_text("utf-8")
+    assert axiom_table.with_table(page) == page
 
 
 def test_a_result_names_the_theorems_and_the_assumptions_it_rests_on() -> None:

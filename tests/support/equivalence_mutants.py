@@ -459,7 +459,9 @@ def _confirmed(pair: Pair, found: Equivalence) -> bool:
     assert witness is not None
     number = next(iter(found.binding.values()))[0] if found.binding else None
     runners = [_runner(data, number) for data in (pair.first, pair.second)]
-    given = probe(required_inputs(runners[0].model), witness.seed, witness.number)
+    names: dict[str, Any] = {"np": np}
+    exec(witness.program[1], names)
+    given = names["x"]
     one, other = (_run(runner, given) for runner in runners)
     if one is None or other is None:
         return False
