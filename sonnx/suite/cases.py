@@ -359,20 +359,19 @@ def _broadcasts(model: Model) -> bool:
 
 def _standing(coverage: Structures) -> list[CallInstance]:
     """One call for each combination of element types of the inputs: the first whose inputs have two elements or more
-    and whose outputs have four, or else the one with most elements.
+    and whose outputs have four, or else the one with most elements; first of all one without padding.
     """
     best: dict[object, tuple[tuple[int, int], CallInstance]] = {}
-    for structure in coverage.positive:
-        present = [facts for facts in structure.call.inputs if facts is not None]
+    padded = [structure.call for structure in coverage.positive if structure.call not in coverage.unpadded]
+    for call in (*coverage.unpadded, *padded):
+        present = [facts for facts in call.inputs if facts is not None]
         key = tuple(str(facts.type) for facts in present)
         shapes = [facts.shape for facts in present if isinstance(facts.shape, tuple)]
         inputs = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
-        outputs = [
-            facts.shape for facts in structure.call.outputs if facts is not None and isinstance(facts.shape, tuple)
-        ]
+        outputs = [facts.shape for facts in call.outputs if facts is not None and isinstance(facts.shape, tuple)]
         elements = inputs, min([4, *(prod(int(str(extent)) for extent in shape) for shape in outputs)])
         if key not in best or elements > best[key][0]:
-            best[key] = (elements, structure.call)
+            best[key] = (elements, call)
     return [call for _, call in best.values()]
 
 

@@ -32,6 +32,11 @@ MANY = 100_000
 """Elements of the largest input of a large call: more than a block of a cache, and enough for several threads."""
 MAX_ELEMENTS = 3 * MANY + 1000
 """Of all inputs and outputs of a call together."""
+PADS = "pads"
+WINDOW: Mapping[str, tuple[int, int]] = {PADS: (0, 0), "dilations": (1, 1), "kernel_shape": (1, 3), "strides": (1, 2)}
+"""The least and the largest number of each attribute for a window that lies on elements."""
+WINDOWED = 9
+"""The last extent of an input over which windows slide without padding."""
 EFFORT = 400_000
 """Steps of the solver for one size of one call."""
 TRIES = 3
@@ -107,6 +112,38 @@ def sized_calls(family: SignatureFamily, models: Sequence[tuple[Mapping[str, int
     return [*bases.with_sizes(), *bases.large()]
 
 
+def unpadded_calls(
+    family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]
+) -> list[CallInstance]:
+    """For each combination of element types of an operator that pads a call whose windows lie within the input.
+
+    Args:
+        family: the signature; its context is entered.
+        models: conforming calls, with the values of their variables.
+    """
+    if PADS not in {attribute.name for attribute in family.signature.attributes}:
+        return []
+    unpadded = [({**values, **_dense(values)}, call) for values, call in models]
+    bases, calls = _Bases(family, unpadded), dict[object, CallInstance]()
+    for place, (_, call) in enumerate(bases.models):
+        types = tuple(str(facts.type) for facts in call.inputs if facts is not None)
+        sized = None if types in calls else bases.with_extent(place, WINDOWED)
+        if sized is not None:
+            calls[types] = sized.call
+    return [*calls.values()]
+
+
+def _dense(values: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of the window with no padding, no gaps, and a small kernel and stride."""
+    dense = {}
+    for name, number in values.items():
+        attribute, _, place = name.partition(".")
+        if attribute in WINDOW and place.isdigit():
+            least, most = WINDOW[attribute]
+            dense[name] = min(max(number, least), most)
+    return dense
+
+
 class _Bases:
     """The calls of a signature that may grow."""
 
@@ -141,6 +178,14 @@ class _Bases:
                         if sized is not None:
                             yield sized
                             covered |= {(*same, extent, grows) for same in self._with_extent(sized)}
+
+    def with_extent(self, place: int, extent: int) -> SizedCall | None:
+        """A call in which the last axis of the first input has an extent."""
+        return (
+            self._grown(place, self.tensors[0], 1, extent)
+            if self._has(self.models[place][0], self.tensors[0], 0)
+            else None
+        )
 
     def _by_growth(self, tensor: str, from_end: int) -> dict[bool, list[int]]:
         """Calls whose outputs grow with an axis, and calls whose outputs do not; some of each."""

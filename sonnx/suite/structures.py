@@ -26,7 +26,7 @@ from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
 from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of
-from sonnx.suite.sizes import SizedCall, sized_calls
+from sonnx.suite.sizes import SizedCall, sized_calls, unpadded_calls
 
 MAX_EXTENT, WIDE_EXTENT, MAX_OUTPUT_EXTENT = 5, 16, 12
 LEAST_ATTRIBUTE, LARGEST_ATTRIBUTE = -4, 24
@@ -84,6 +84,8 @@ class Structures:
     """The rules that no call of the suite breaks alone, each with the reason."""
     sized: tuple[SizedCall, ...]
     """Calls with larger extents."""
+    unpadded: tuple[CallInstance, ...]
+    """Those of the positive calls whose windows lie within the input, for an operator that pads."""
     pairs: PairAnswers | None = None
     """What the solver said about pairs of classes; None where it was not asked."""
 
@@ -129,9 +131,11 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
             if reason:
                 unbroken.append((rule.slug, reason))
         sized = tuple(sized_calls(family, bases))
+        unpadded = tuple(unpadded_calls(family, bases))
+        positive += [Structure(call, ()) for call in unpadded]
     classes = tuple(StructureClass(literal.name, literal.rule, answers[n]) for n, literal in enumerate(literals))
     decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
-    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, decided)
+    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, unpadded, decided)
 
 
 def problem(family: SignatureFamily) -> str:
