@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover pictures recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -69,6 +69,9 @@ proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check $(ASK)
 
 # What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
+manual: $(VENV)/installed
+	$(BIN)/python -m tools.manual build/man
+
 pictures: $(VENV)/installed  ## BROWSER=PATH takes those of pages, too
 	$(BIN)/python -m tools.pictures $(if $(BROWSER),--browser $(BROWSER))
 
@@ -221,6 +224,16 @@ rewriting-campaign: $(VENV)/installed
 # 1,000 changed certificates against the program that checks them; two minutes.
 certificate-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.certificate_mutants
+
+# Damaged copies of every file that a command reads beside a model; an hour.
+COPIES ?= 200
+companions-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.companions --most $(COPIES)
+
+# FAULTS calls of the system that fail, spread over all commands; half an hour.
+FAULTS ?= 500
+fault-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.faults --faults $(FAULTS)
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed

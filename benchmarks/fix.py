@@ -2,15 +2,15 @@
 
 python -m benchmarks.fix [MODEL …] [--samples 1] [--write]
 
-The models are those of tests/models, the networks that the onnx package brings, and those named.  `--write` puts this
-table, and that of the exports with and without --within-bound, into docs/measurements, and that of the rewrites into
-docs/fix.md.
+The models are those of tests/models, the networks that the onnx package brings, those of exporter_networks.toml, and
+those named.  `--write` puts the tables into docs/measurements, and that of the rewrites into docs/fix.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,11 +19,16 @@ from typing import NamedTuple
 import onnx
 
 import sonnx
+from benchmarks.exporter_networks import networks
 from benchmarks.measurements import write
 from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
+from sonnx.equivalence.result import Answer
+from sonnx.report.fix_forecast import ForecastRequest
+from sonnx.report.fix_record import Grade
 from sonnx.rewriter.fix import FixResult
+from sonnx.rewriter.forecast import forecast_of
 from sonnx.rewriter.passes import every_rewrite
 
 ROOT = Path(__file__).parent.parent
@@ -34,9 +39,14 @@ HEAD = """| model | findings before | rewrites | findings after | remaining | ou
 EXPORTS = """| export | exported by | as exported | after fix | after fix --within-bound | outside the profile |
 |---|---|---|---|---|---|
 """
-REWRITES = """| rewrite | for | values unchanged by |
-|---|---|---|
+NETWORKS = """| network | nodes | after | grade | for all inputs | left |
+|---|---|---|---|---|---|
 """
+REWRITES = """| rewrite | for | grade | shown by |
+|---|---|---|---|
+"""
+GRADES = {"": Grade.SAME_BITS, "within-bound": Grade.SAME_IDEAL_VALUE}
+"""What the option of a rewrite says of values; every other option approximates."""
 
 
 def light_networks() -> list[Path]:
@@ -135,12 +145,67 @@ def compared(found: FixResult) -> str:
     return result + (f"; without {', '.join(validation.left_out)}" if validation.left_out else "")
 
 
+class Rewritten(NamedTuple):
+    """A network after `fix`, with options only where it does not conform without them."""
+
+    name: str
+    grade: Grade | None
+    """None where it does not conform."""
+    found: FixResult
+    is_announced: bool
+    """Whether the forecast of a check has the numbers of findings that are left."""
+
+    def __str__(self) -> str:
+        before, after = self.found.before.coverage.nodes, self.found.after.coverage.nodes
+        confirmed = str(self.found.validation.for_all_inputs)
+        confirmed += ", before the approximation" if self.found.validation.approximated else ""
+        grade = self.grade or "does not conform"
+        return f"| {self.name} | {before} | {after} | {grade} | {confirmed} | {left(self.found)} |\n"
+
+
+def rewritten(name: str, data: bytes) -> Rewritten:
+    """A network with as few options as it needs."""
+    found = fix(data, samples=1)
+    exact = len(found.after.roots)
+    bounded = fix(data, samples=1, within_bound=True)
+    if found.after.exit_code() and not bounded.after.exit_code():
+        found = bounded
+    elif found.after.exit_code():
+        found = fix(data, samples=1, approximate=True)
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        file.write(data)
+        file.flush()
+        request = ForecastRequest(file.name, found.after.edition, False, {}, {})
+        forecast = forecast_of(request).forecast
+    numbers = None if forecast is None else (sum(forecast.left.values()), sum(forecast.left_within_bound.values()))
+    grade = None if found.after.exit_code() else found.validation.grade
+    return Rewritten(name, grade, found, numbers == (exact, len(bounded.after.roots)))
+
+
+def share(found: Sequence[Rewritten]) -> str:
+    """How many networks conform, by grade, and what confirms it."""
+    grades = Counter(each.grade for each in found)
+    conform = [each for each in found if each.grade]
+    confirmed = sum(each.found.validation.for_all_inputs is not Answer.UNDECIDED for each in conform)
+    named = ", ".join(f"{number} with {grade}" for grade, number in grades.items() if grade)
+    announced = sum(each.is_announced for each in found)
+    return (
+        f"\nOf {len(found)} networks {len(conform)} conform ({100 * len(conform) // len(found)} %): {named}. The "
+        f"comparison for all inputs confirms {confirmed} of them, before approximations, and a check announces what is "
+        f"left of {announced} of {len(found)}.\n"
+    )
+
+
 def rewrites() -> Iterator[str]:
-    """Every rewrite with the rules it serves and why values do not change."""
+    """Every rewrite with the rules it serves, how its values relate to those of the original, and what shows it."""
     for rewrite in every_rewrite().values():
-        reason = "they change: made only when asked for" if rewrite.option else "construction"
-        theorem = f"`{rewrite.description.theorem}`" if rewrite.description.theorem else reason
-        yield f"| {rewrite.description.title} | {', '.join(rewrite.rules)} | {theorem} |\n"
+        grade = GRADES.get(rewrite.description.option, Grade.APPROXIMATED)
+        shown = f"`{rewrite.description.theorem}`" if rewrite.description.theorem else "construction"
+        if grade is not Grade.SAME_BITS:
+            shown = f"`--{rewrite.description.option}`; the comparison for all inputs"
+        if rewrite.description.option == "approximate":
+            shown = "`--approximate`; a certified bound"
+        yield f"| {rewrite.description.title} | {', '.join(rewrite.rules)} | {grade} | {shown} |\n"
 
 
 def write_rewrites() -> None:
@@ -171,7 +236,13 @@ def main() -> None:
         outcomes.append(outcome(path))
         print(outcomes[-1], end="", flush=True)
     print(total(outcomes))
+    found = []
+    for name, model in networks():
+        found.append(rewritten(name, model.SerializeToString()))
+        print(found[-1], end="", flush=True)
+    print(share(found))
     if options.write:
+        write("fix-networks", NETWORKS + "".join(map(str, found)) + share(found))
         write("fix-exports", EXPORTS + "".join(map(str, outcomes)) + total(outcomes))
 
 

@@ -55,6 +55,17 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(1_000_000, 20, 100)
 
 
+WITH_DRY_RUN = ("docs", "rewriter")
+"""The folders of tests of what a check announces of `fix`."""
+
+
+@pytest.fixture(autouse=True)
+def without_dry_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In other tests a check in this process makes no dry run, which takes a process of its own."""
+    if request.path.parent.name not in WITH_DRY_RUN:
+        monkeypatch.setattr("sonnx.cli.commands.check.announced_forecast", lambda reports, file: None)
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Iterator[Path]:
     """A copy of the profile's data, which is in use."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sonnx.base.errors import BadInput
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.graph_outline import is_drawable, outline
 from sonnx.checker.request import open_model
@@ -11,7 +12,9 @@ from sonnx.equivalence.decision import compare_sides
 from sonnx.equivalence.difference import changes_of
 from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
 from sonnx.equivalence.sides import Side, side_of
+from sonnx.model.ir import Model
 from sonnx.model.sources import Source, name_of, path_or_bytes
+from sonnx.model.writer import Unwritable, write
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.model_changes import ModelChangesReport, Outlines
 
@@ -25,7 +28,10 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
     comparison = compare_sides(*_sides(first, second, options), options)
-    return EquivalenceReport(comparison.result, options.identical, options.sizes_as_given, comparison.inputs)
+    return EquivalenceReport(
+        comparison.result, options.identical, options.sizes_as_given, comparison.inputs,
+        tuple([_written(model) for model in comparison.open_models or ()]),
+    )  # fmt: skip
 
 
 @keyword_arguments(DiffOptions, subjects=2)
@@ -40,6 +46,18 @@ def diff(first: Source, second: Source, options: DiffOptions) -> ModelChangesRep
     graphs = [outline(side.model) if options.drawn else None for side in sides]
     drawn = [graph if graph is not None and is_drawable(graph) else None for graph in graphs]
     return ModelChangesReport(changes_of(*sides, options), Outlines(*drawn))
+
+
+def _written(part: Model) -> bytes:
+    """The bytes of a part of a model.
+
+    Raises:
+        BadInput: it has content that the writer does not keep.
+    """
+    try:
+        return write(part)
+    except Unwritable as reason:
+        raise BadInput(f"the open part cannot be written as a model: {reason}") from None
 
 
 def _sides(first: Source, second: Source, options: PairOptions) -> tuple[Side, Side]:

@@ -48,7 +48,7 @@ def prove_theorems(options: TheoremOptions) -> TheoremReport:
     selected = theorems.select(tuple(options.select))
     place = WorkPlace(options.jobs, options.cluster, options.timeout)
     if options.emit_smt2 is not None:
-        certificates.write_theorem_questions(selected, options.emit_smt2)
+        certificates.write_theorem_questions(selected, options.emit_smt2, options.progress)
     written = ""
     if options.proofs is not None:
         certificates.require_usable(options.proofs)

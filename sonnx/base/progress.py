@@ -22,6 +22,7 @@ LINE_WIDTH = 79
 QUIET = "SONNX_QUIET"
 """The environment variable that silences all commands, as `--quiet` silences one."""
 COUNTED = re.compile(r"(\d+)(?:/| of )(\d+)")
+"""A step that counts: how many are done, and of how many."""
 
 
 def progress_bar(done: int, of: int, width: int = 20) -> str:

@@ -165,19 +165,73 @@ def json_data(value: object) -> Any:
     Raises:
         TypeError: something in it has no JSON, such as an array.
     """
-    if isinstance(value, Struct):
-        shown = ((key, getattr(value, key.attribute)) for key in json_keys(type(value)))
-        return {key.name: None if part == "" and key.absent_if_empty else json_data(part) for key, part in shown}
-    if isinstance(value, str | int | float | None):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): json_data(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [json_data(part) for part in value]
-    if isinstance(value, PathLike):
-        return str(value)
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
+    kind: Any = type(value)
+    return _converter(kind)(value)
+
+
+@cache
+def _converter(kind: type) -> Callable[[Any], Any]:
+    """What makes the JSON of the values of a type."""
+    if issubclass(kind, Struct):
+        return _converter_of_structure(kind)
+    if issubclass(kind, str | int | float | NoneType):
+        return _itself
+    if issubclass(kind, Mapping):
+        return lambda value: {str(name): json_data(part) for name, part in value.items()}
+    if issubclass(kind, tuple | list):
+        return lambda value: [json_data(part) for part in value]
+    if issubclass(kind, PathLike):
+        return str
+    if hasattr(kind, "isoformat"):
+        return lambda value: value.isoformat()
+    return _refused
+
+
+def _converter_of_structure(kind: type[Struct]) -> Callable[[Any], Any]:
+    """As `_converter`: a report has thousands of structures of few types, so the keys are divided once."""
+    keys = json_keys(kind)
+    names, attributes = [key.name for key in keys], [key.attribute for key in keys]
+    if len(keys) < 2:
+        return lambda value: {
+            key.name: _part(getattr(value, key.attribute), absent_if_empty=key.absent_if_empty) for key in keys
+        }
+    get = attrgetter(*attributes)
+    optional = [key.name for key in keys if key.absent_if_empty and _is_scalar(key.type)]
+    others = [(key.name, key.absent_if_empty) for key in keys if not _is_scalar(key.type)]
+
+    def convert(value: Any) -> dict[str, Any]:
+        data = dict(zip(names, get(value), strict=True))
+        for name in optional:
+            if data[name] == "":
+                data[name] = None
+        for name, absent_if_empty in others:
+            data[name] = _part(data[name], absent_if_empty=absent_if_empty)
+        return data
+
+    return convert
+
+
+def _part(value: Any, *, absent_if_empty: bool) -> Any:
+    return None if absent_if_empty and value == "" else json_data(value)
+
+
+def _is_scalar(annotation: Any) -> bool:
+    """Whether a value of an annotated type is a text, a number or nothing, which JSON has as it is."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _is_scalar(annotation.__origin__)
+    if origin is Literal:
+        return all(isinstance(value, str | int | None) for value in get_args(annotation))
+    if origin in (Union, UnionType):
+        return all(map(_is_scalar, get_args(annotation)))
+    return isinstance(annotation, type) and issubclass(annotation, str | int | float | NoneType)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _refused(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 

@@ -74,8 +74,8 @@ def compared(reports: Sequence[Report], path: Path) -> list[Report]:
     ]
 
 
-def _compared(report: Report, past: PastReport | None, file: str, digest: str) -> Report:
-    left = list(past.findings if past is not None else ())
+def _compared(report: Report, before: PastReport | None, file: str, digest: str) -> Report:
+    left = list(before.findings if before is not None else ())
     found = [PastFinding(**_parts(json_data(finding))) for finding in report.findings]
     states = [""] * len(found)
     for key in (_exact, _named):
@@ -84,11 +84,11 @@ def _compared(report: Report, past: PastReport | None, file: str, digest: str) -
             waiting.setdefault(key(old), []).append(old)
         for number, each in enumerate(found):
             known = waiting.get(key(each), []) if not states[number] and key(each) is not None else []
-            old = next((old for old in known if RANKS[old.verdict] >= RANKS[each.verdict]), None)
-            if old is not None:
+            same = next((past for past in known if RANKS[past.verdict] >= RANKS[each.verdict]), None)
+            if same is not None:
                 states[number] = UNCHANGED
-                known.remove(old)
-        left = [old for same in waiting.values() for old in same]
+                known.remove(same)
+        left = [past for alike in waiting.values() for past in alike]
     judged = {count.rule for count in report.counts}
     gone = tuple(_gone(old) for old in left if not report.partial or old.rule in judged)
     marked = tuple(replace(finding, state=state or NEW) for finding, state in zip(report.findings, states, strict=True))

@@ -26,11 +26,11 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
     try:
         code: int = options.command(options)
     except Stop as stop:
-        return _refuse(str(stop), stop.exit_code)
+        return _refuse(_with_next_command(str(stop), arguments), stop.exit_code)
     except MemoryError:
         return _refuse("the memory of this machine does not suffice", Unfinished.exit_code)
     except (UsageError, Unreadable, OSError) as error:
-        return _refuse(_sentence(error), USAGE)
+        return _refuse(_with_next_command(_sentence(error), arguments), USAGE)
     return code
 
 
@@ -160,6 +160,12 @@ class _Version(argparse.Action):
 
         print(f"sonnx {tool_version()}")
         parser.exit()
+
+
+def _with_next_command(sentence: str, arguments: Sequence[str]) -> str:
+    from sonnx.cli.next_commands import next_command  # a command that succeeds needs none
+
+    return sentence + next_command(sentence, arguments)
 
 
 def _refuse(sentence: str, code: int) -> int:

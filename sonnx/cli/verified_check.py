@@ -69,7 +69,6 @@ def comparison_with_program(
     Raises:
         UsageError: the program is not built, or the verdict is not that of a file without options.
     """
-    program = required_program()
     others = written_options(BatchOptions, parsed, _WITHOUT_EFFECT)
     if others:
         raise UsageError(f"--verified excludes {others[0]}: {PROGRAM} checks a file as it is, by the edition alone")
@@ -77,4 +76,4 @@ def comparison_with_program(
         raise UsageError(f"--verified excludes the tailoring and the ignored rules of the project: {PROGRAM} has none")
     if "-" in files:
         raise UsageError("--verified needs a file, not standard input")
-    return ProgramComparison(program, files, catalogue.edition_named(values["edition"]).name)
+    return ProgramComparison(required_program(), files, catalogue.edition_named(values["edition"]).name)

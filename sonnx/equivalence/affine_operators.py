@@ -208,13 +208,9 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
     values = [_finite(operand) for operand in statistics]
     if application is None or first is None or first.is_constant or len(values) != 4 or term.rank is None:
         return None
-    if (
-        application.outputs != 1
-        or application.names.get("training_mode", 0) != 0
-        or application.names.get("is_test", 1) == 0
-    ):
+    if application.outputs != 1 or application.parameter("training_mode") or application.parameter("is_test") == 0:
         return None
-    if any(value is None for value in values) or application.names.get("spatial", 1) != 1:
+    if any(value is None for value in values) or application.parameter("spatial") not in (None, 1):
         return None
     rank = term.rank
     scale, bias, mean, variance = (
@@ -257,7 +253,7 @@ def _conv(forms: Forms, term: Term) -> Affine | None:
 
 
 def _group(term: Term) -> int:
-    group = term.application.names.get("group", 1) if term.application is not None else 0
+    group = None if term.application is None else term.application.parameter("group")
     return group if isinstance(group, int) else 0
 
 
@@ -280,15 +276,15 @@ def _through_scale(forms: Forms, first: Term, kernels: Array, group: int) -> tup
 def _gemm(forms: Forms, term: Term) -> Affine | None:
     if term.application is None:
         return None
-    names = term.application.names
+    application = term.application
     first, second, *rest = term.inputs
     matrix, added = _finite(second), rest[0] if rest else None
-    if first is None or first.is_constant or matrix is None or names.get("transA", 0) or matrix.ndim != 2:
+    if first is None or first.is_constant or matrix is None or application.parameter("transA") or matrix.ndim != 2:
         return None
-    alpha, beta = (float(names.get(name, 1.0)) for name in ("alpha", "beta"))
-    if not np.isfinite([alpha, beta]).all() or names.get("broadcast", 1) == 0:
+    alpha, beta = (float(application.parameter(name)) for name in ("alpha", "beta"))
+    if not np.isfinite([alpha, beta]).all() or application.parameter("broadcast") == 0:
         return None
-    weight = forms.real(np.ascontiguousarray(matrix.T) if names.get("transB", 0) else matrix)
+    weight = forms.real(np.ascontiguousarray(matrix.T) if application.parameter("transB") else matrix)
     if alpha != 1:
         weight = weight * constants.number(forms.store, alpha)
     parts, bias = [_product(forms, first, weight)], None
@@ -341,7 +337,7 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
 
 
 def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
-    """Of a Mul of a term with a single number both, where the term is a sum with a bias, too."""
+    """The operands of a Mul of a term and a single number; the term may be a sum with a bias."""
     if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or broadcasts_along_axis(term):
         return None
     for varying, constant in (term.inputs, reversed(term.inputs)):
@@ -361,7 +357,7 @@ def _product(forms: Forms, first: Term, weight: Real) -> AffinePart:
 
 @affine_form_of("ideal", 1)
 def _ideal(forms: Forms, term: Term) -> Affine | None:
-    """What is the same over the reals."""
+    """The form of the term that has the same value over the reals."""
     [source] = term.inputs
     return None if source is None else forms.of(source)
 

@@ -23,7 +23,7 @@ from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.numerics.windows import Windows
-from sonnx.operators import activations, averagepool, convtranspose, lrn, resize
+from sonnx.operators import averagepool, convtranspose, lrn, resize
 
 MAX_DIVISOR = 1 << 14
 """Its reciprocal is a normal number of every format in `FLOATS`."""
@@ -454,20 +454,6 @@ def never_rounds_to_zero(kind: np.dtype[Any], beta: float) -> bool:
     limits = np.finfo(kind)
     bits = limits.nmant + 1
     return isfinite(beta) and abs(beta) >= float(limits.smallest_subnormal) * 2.0 ** (2 * bits + 1)
-
-
-@formula_for("HardSigmoid")
-def _hard_sigmoid(builder: _Builder) -> Formula | None:
-    """Clip of a Conv with one weight and a bias: the line is rounded once, and the bounds are numbers of the type, so
-    that rounding and clipping may change places (theorem rewrite.clip-after-rounding).
-    """
-    alpha, beta = activations.alpha_and_beta(builder.application)
-    if not (builder.holds(alpha) and builder.holds(beta)) or not alpha or not never_rounds_to_zero(builder.kind, beta):
-        return None
-    row = builder.term(moved(builder.store, [builder.first], None, (1, 1, 1, prod(builder.shape))))
-    line = builder.conv(row, np.full((1, 1, 1, 1), alpha), _windows((1, 1)), group=1, bias=builder.number([beta]))
-    value = builder.node("Clip", (line, builder.number(0.0), builder.number(1.0)))
-    return builder.formula(builder.reshape(value, builder.shape))
 
 
 @formula_for("Gather")

@@ -1,4 +1,4 @@
-"""Functions that a model writes out as choices by Less and Where: Sign, Floor, Equal, and Cast from truth values.
+"""Functions that a model writes out as choices by Less, Where and Clip: Sign, Floor, Equal, Cast, HardSigmoid.
 
 What is recognized becomes the operator itself.  The formulas are written here independently of the rewrites that write
 such nodes, so that a mistake in either is seen; `tests/equivalence/test_choices.py` runs both sides on all elements of
@@ -9,10 +9,12 @@ value here, as in every comparison of values.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from sonnx.equivalence.averages import never_rounds_to_zero
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.movements import broadcast_places, constant_of, moved
 from sonnx.equivalence.terms import Term
@@ -52,12 +54,16 @@ class Choices:
 
     # ------------------------------------------------------------------ terms of further nodes
 
-    def node(self, operator: str, *operands: Term, **attributes: int) -> Term:
+    def node(self, operator: str, *operands: Term, **attributes: float) -> Term:
         """The term of a node on terms; a written-out Cast becomes the Cast."""
         if operator == "Where" and (cast := self._cast(operands)) is not None:
             return cast
         names = tuple([f"operand {index}" for index in range(len(operands))])
-        written = tuple([Attribute(name, "int", value, fields=("i",)) for name, value in attributes.items()])
+        written = tuple([
+            Attribute(name, "int", value, fields=("i",)) if isinstance(value, int)
+            else Attribute(name, "float", value, fields=("f",))
+            for name, value in attributes.items()
+        ])  # fmt: skip
         call = self.calls.of(self.scope, Node("", operator, "", "", names, ("result",), written))
         [term] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
         assert term is not None  # noqa: S101  the node has the output
@@ -86,6 +92,33 @@ class Choices:
     def by_where(self, operands: Operands) -> Term | None:
         """Sign, Floor or Cast, from the operands of their last Where."""
         return self._cast(operands) or self._floor(operands) or self._sign(operands)
+
+    def by_clip(self, operands: Operands) -> Term | None:
+        """HardSigmoid: a line between 0 and 1, where it is a Conv with one weight and a bias.
+
+        The line is rounded once, and rounding keeps the order, 0 and 1 (theorem rewrite.clip-after-rounding); no sum
+        that is not 0 rounds to 0.
+        """
+        line = operands[0]
+        if len(operands) != 3 or line.operator != "Conv" or line.domain or line.application is None:
+            return None
+        x, weight, bias = (*line.inputs, None, None)[:3]
+        if x is None or weight is None or bias is None or weight.array is None or bias.array is None:
+            return None
+        names, element = line.application.names, _element(x)
+        if weight.array.shape != (1, 1, 1, 1) or bias.array.shape != (1,) or x.shape != line.shape:
+            return None
+        if any(names.get("pads") or ()) or any(stride != 1 for stride in names.get("strides") or (1,)):
+            return None
+        if element not in PRECISION or not _is(operands[1], self.number(element, 0)):
+            return None
+        alpha, beta = float(weight.array.reshape(())), float(bias.array[0])
+        if not _is(operands[2], self.number(element, 1)) or not never_rounds_to_zero(weight.array.dtype, beta):
+            return None
+        if not alpha or not isfinite(alpha):
+            return None
+        self.store.rest_on("choices")
+        return self.node("HardSigmoid", x, alpha=alpha, beta=beta)
 
     def by_less(self, operands: Operands) -> Term | None:
         """Equal, from the operands of its last Less."""
@@ -166,6 +199,7 @@ class Choices:
 
 
 _RECOGNIZERS: Mapping[str, Callable[[Choices, Operands], Term | None]] = {
+    "Clip": Choices.by_clip,
     "Less": Choices.by_less,
     "Where": Choices.by_where,
 }

@@ -124,7 +124,8 @@ def _one_hot(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
         return None
     inside = np.where((indices >= -count) & (indices < count), indices % count, -1)
     is_index = np.expand_dims(inside, -1) == np.arange(count)
-    return np.moveaxis(np.where(is_index, values[1], values[0]), -1, axis)
+    chosen: Array = np.where(is_index, values[1], values[0])
+    return np.moveaxis(chosen, -1, axis)
 
 
 @_exactly("EyeLike")
@@ -135,7 +136,8 @@ def _eye(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
         return None
     written = attributes.get("dtype")
     kind = data.dtype if written is None else ELEMENTS.get(element_names().get(written) or "")
-    return None if kind is None else np.eye(*data.shape, attributes.get("k", 0)).astype(kind)
+    rows, columns = data.shape
+    return None if kind is None else np.eye(rows, columns, int(attributes.get("k", 0))).astype(kind)
 
 
 @_exactly("NonZero")

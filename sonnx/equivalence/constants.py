@@ -52,7 +52,7 @@ class Real:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The shape, broadcast."""
+        """The shape to which the parts broadcast."""
         if self.array is not None:
             return tuple(self.array.shape)
         return tuple(map(int, np.broadcast_shapes(*(part.shape for part in self.parts))))
@@ -117,7 +117,7 @@ class Real:
         return bool(np.isfinite(middle).all() and np.isfinite(radius).all())
 
     def mapped(self, change: Callable[[Array], Array]) -> Real:
-        """The same on constants whose elements are moved, each constant broadcast to the shape of the whole first."""
+        """The numbers after `change` has moved the elements of each constant, broadcast to the shape before."""
         return self._mapped(self.shape, change)
 
     def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
@@ -126,7 +126,7 @@ class Real:
         return Real(self.kind, tuple([part._mapped(shape, change) for part in self.parts]), self.store)
 
     def least(self) -> Real:
-        """The same with each constant in its collapsed form."""
+        """Equal numbers, with each constant in its collapsed form."""
         if self.array is not None:
             return leaf(self.store, collapsed(self.array))
         return Real(self.kind, tuple([part.least() for part in self.parts]), self.store)
@@ -285,7 +285,7 @@ def _distance(a: Enclosure, b: Enclosure) -> Array:
 
 
 def _allowed(a: Enclosure, b: Enclosure, count: int, unit_of: str) -> Array:
-    """What so many roundings explain."""
+    """The distance that `count` roundings of a type explain."""
     if not count:
         return ZERO
     return np.asarray(np.maximum(a.size, b.size) * rounded(count, unit_of) + FORMATS[unit_of].tiny * (1 + count))
@@ -298,7 +298,7 @@ def rounded(count: int, element: str) -> float:
 
 
 def total(parts: Sequence[Real | None]) -> Real | None:
-    """The sum of what is there."""
+    """The sum of the parts that are not None."""
     listed = [part for part in parts if part is not None]
     if not listed:
         return None

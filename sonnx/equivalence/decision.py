@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sonnx.bounds.bound import constant_files
 from sonnx.checker.conditions import Conditions
@@ -16,6 +18,7 @@ from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.implementations import largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
+from sonnx.equivalence.open_pair import open_pair
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
@@ -41,6 +44,8 @@ class ModelComparison(Struct, frozen=True):
 
     result: Equivalence
     inputs: Mapping[str, Array] = {}
+    open_models: tuple[Model, Model] | None = None
+    """With the option `extract`: the parts of both models that are left open, as models."""
 
 
 def compare_models(
@@ -65,7 +70,7 @@ def compare_sides(
 def compare_sized(
     first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
 ) -> ModelComparison:
-    """The same of models whose symbols have the numbers of the options."""
+    """Compare two models whose symbols have the numbers of the options."""
     edition = catalogue.edition_named(options.edition).name
     pairing = paired(first.model, second.model, options.renamed)
     not_valid = tuple(_not_valid((first, second), edition))
@@ -160,12 +165,17 @@ def _every_node(model: Model) -> Iterator[Node]:
             yield from nested_nodes(node)
 
 
-class _Matched(Struct, frozen=True):
-    """What the terms of both models gave: the answer for each output, and the names of terms in both models."""
+class _Matched(Struct, frozen=True, dict=True):
+    """What the terms of both models gave: the answer for each output, and the terms of all values by name."""
 
     answers: Mapping[str, Answer]
     walk: Walk
-    names: tuple[Mapping[int, str], Mapping[int, str]]
+    values: tuple[Mapping[str, Term], Mapping[str, Term]]
+
+    @cached_property
+    def names(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
+        """The first name of each term in both models."""
+        return _names(self.values[0]), _names(self.values[1])
 
     @property
     def decided(self) -> bool:
@@ -179,7 +189,7 @@ class _Matched(Struct, frozen=True):
 
 
 class _Task(Struct, frozen=True):
-    """What is asked of two models, whatever shapes their inputs have."""
+    """The comparison of two models, for any shapes of their inputs."""
 
     pairing: Pairing
     edition: str
@@ -202,7 +212,7 @@ class _Task(Struct, frozen=True):
         walk, answers = Walk(store), {}
         for name, partner in self.pairing.outputs.items():
             answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner))
-        return _Matched(answers, walk, (_names(values), _names(their_values)))
+        return _Matched(answers, walk, (values, their_values))
 
     def searched(
         self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]], matched: _Matched
@@ -215,7 +225,14 @@ class _Task(Struct, frozen=True):
                 self.pairing.outputs, options.hypotheses, _operators(first.model) != _operators(second.model),
             )  # fmt: skip
             searched = search.found(options.runs, options.seed)
-        return ModelComparison(self.result(first, second, matched, shapes, searched), searched.inputs)
+        result = self.result(first, second, matched, shapes, searched)
+        pair = None if matched.decided else open_pair(matched.walk, (first, second), matched.values)
+        if pair is None:
+            return ModelComparison(result, searched.inputs)
+        if searched.witness is None:
+            result = replace(result, open=pair.stated(searched.runs))
+        models = pair.models(first, second) if options.extract is not None else None
+        return ModelComparison(result, searched.inputs, models)
 
     def result(
         self,
@@ -273,7 +290,7 @@ class _Task(Struct, frozen=True):
 
 
 def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
-    """What the terms of a pair of outputs show."""
+    """The answer that the terms of a pair of outputs give."""
     if first is None or second is None or "declared" in (first.operator, second.operator):
         return Answer.UNDECIDED
     if first is second:

@@ -110,7 +110,7 @@ def _is_one_type(first: Type, second: Type) -> bool:
 
 
 def _header(first: Model, second: Model, renamed: Mapping[str, str]) -> Iterator[str]:
-    """What of inputs, outputs, operator sets and IR version differs."""
+    """The differences of inputs, outputs, operator sets and IR version."""
     for what in ("input", "output"):
         types, their_types = (
             {value.name: value.type for value in getattr(model.graph, f"{what}s")} for model in (first, second)

@@ -26,6 +26,7 @@ from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of
     product_forms,
     quantization,
     regrouping,
+    unmoved,
 )
 from sonnx.equivalence.absent import without_neutral
 from sonnx.equivalence.fused import has_meaning
@@ -46,7 +47,7 @@ from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, Array, has_array
 from sonnx.operators import find_operator, operator_facts
 
-NORMAL_FORMS = (identities, conversions, regrouping, element_forms, padding, product_forms, quantization)
+NORMAL_FORMS = (identities, conversions, regrouping, element_forms, padding, product_forms, quantization, unmoved)
 """The modules that register normal forms of single operators."""
 
 INFERS_SINCE, INPUT_SINCE = 7, 12

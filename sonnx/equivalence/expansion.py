@@ -7,6 +7,7 @@ atom of its inputs, of the values that its graphs use, and of the graphs as they
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,22 +20,26 @@ from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
+from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
+from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
-from sonnx.equivalence.written_out import written_out
+from sonnx.equivalence.written_out import WrittenOut, written_out
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
-from sonnx.model.ir import Attribute, Model, Node, subgraphs
-from sonnx.model.scopes import canonical_domain, function_key
+from sonnx.model.ir import NOT_STATED, Attribute, Model, Node, subgraphs
+from sonnx.model.scopes import Scope, canonical_domain, function_key
 from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import is_executable, operator_facts
 
 MICROSOFT = "com.microsoft"
+STEPS_SINCE, STEPS_AT = 9, 13
+"""The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
 LINEAR = ("ai.onnx.ml", "LinearRegressor")
@@ -73,10 +78,11 @@ class Expansion:
         self.functions = {function_key(function) for function in model.functions}
         self.loops = Loops(domain, self.inlining.taken)
         self.constants = 0
+        self.newer = Scope("graph", model.graph, {**self.inlining.imports, "": STEPS_AT})
         self.results: list[PassedOn] = []
 
     def before(self, node: Node) -> Node:
-        """The node itself."""
+        """The node, unchanged."""
         return node
 
     def after(self, visit: Visit[Term, str], place: Place[Term, str]) -> Sequence[Node] | None:
@@ -98,6 +104,10 @@ class Expansion:
             return self._linear(visit, place)
         if operator == ("", "Gemm"):
             return self._scaled_product(visit, place)
+        if operator == ("", "Einsum"):
+            return self._index_sum(visit, place)
+        if not operator[0] and node.operator in GATES:
+            return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
@@ -132,7 +142,7 @@ class Expansion:
         place.define(result.node.outputs[0], term)
 
     def _ideal(self, result: PassedOn, term: Term) -> Term:
-        """What a term is over the reals; of an operator on elements, below a movement."""
+        """The term of the value over the reals; an operator on elements is applied below a movement."""
         sources = movements.sources_of(term) if term.operator == "moved" and term.shape is not None else []
         if not result.elementwise or not sources or any(source.is_constant for source in sources):
             return self.store.ideal(result.ideal, term)
@@ -304,12 +314,60 @@ class Expansion:
         self.results.append(PassedOn(last, "Gemm"))
         return [*nodes, last]
 
+    def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """GRU or RNN: the steps by their formulas, over the reals."""
+        node = visit.node
+        if not any(node.outputs):
+            return None
+        found = cell_nodes(node, place.values(visit.inputs), lambda label, array: self._constant(label, array, place))
+        if found is None:
+            return None
+        nodes, results = found
+        self.store.assume(MEANING.format(node.operator))
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                last = Node("", "Identity", "", "", (result,), (name,), ())
+                self.results.append(PassedOn(last, node.operator))
+                nodes.append(last)
+        return nodes
+
+    def _index_sum(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Einsum of two operands: Transpose, Reshape and MatMul."""
+        node, terms = visit.node, place.values(visit.inputs)
+        equation = next((attribute.value for attribute in node.attributes if attribute.name == "equation"), None)
+        shapes = [term.shape for term in terms if term is not None and term.shape is not None]
+        form = product_form(str(equation), shapes) if len(terms) == 2 and len(shapes) == 2 else None
+        if form is None:
+            return None
+        factors, output = [], node.outputs[0]
+        for index, (term, shape, operand) in enumerate(zip(terms, shapes, form.operands, strict=True)):
+            assert term is not None  # noqa: S101  its shape is known
+            places = np.arange(prod(shape), dtype=np.int32).reshape(shape).transpose(operand.order).reshape(-1)
+            factors.append(f"{output} (factor {index})")
+            place.define(factors[-1], movements.moved(self.store, [term], places, operand.shape))
+        extents = self._constant(f"{output} (shape)", np.array(form.result, np.int64), place)
+        perm = Attribute("perm", "ints", form.order, fields=("ints",))
+        self.store.assume(MEANING.format("Einsum"))
+        product, apart = f"{output} (product)", f"{output} (apart)"
+        return [
+            Node("", "MatMul", "", "", tuple(factors), (product,), ()),
+            Node("", "Reshape", "", "", (product, extents), (apart,), ()),
+            Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
+        ]
+
     def _linear(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """LinearRegressor: Gemm with the coefficients and the intercepts, over the reals."""
-        node, [first] = visit.node, place.values(visit.inputs)
-        values = {attribute.name: attribute.value for attribute in node.attributes}
+        node, inputs = visit.node, place.values(visit.inputs)
+        values: dict[str, Any] = {attribute.name: attribute.value for attribute in node.attributes}
         targets, coefficients = values.get("targets", 1), values.get("coefficients")
-        if first is None or first.shape is None or len(first.shape) != 2 or first.facts.type != "float":
+        first = inputs[0] if len(inputs) == 1 else None
+        if (
+            type(targets) is not int
+            or first is None
+            or first.shape is None
+            or len(first.shape) != 2
+            or first.facts.type != "float"
+        ):
             return None
         if values.get("post_transform", "NONE") != "NONE" or not isinstance(coefficients, tuple):
             return None
@@ -352,11 +410,14 @@ class Expansion:
         node, first = visit.node, place.values(visit.inputs)[0] if visit.inputs else None
         self.constants += 1
         label = f"{node.outputs[0]}@fused{self.constants}" if node.outputs else ""
-        written = written_out(
-            fused, node, None if first is None else first.facts, visit.call.operator_set or 0,
-            lambda role: f"{label} ({role})",
-        )  # fmt: skip
+        facts, standard = None if first is None else first.facts, self.inlining.imports.get("") or 0
+        older = standard < STEPS_SINCE
+        operator_set = STEPS_AT if older and standard >= fused.since else standard
+        written = written_out(fused, node, facts, operator_set, lambda role: f"{label} ({role})")
         if written is None:
+            return None
+        if older:
+            self._evaluate(fused, written, visit, place)
             return None
         for name, array in written.constants.items():
             place.define(name, movements.constant_of(self.store, array))
@@ -368,6 +429,25 @@ class Expansion:
         if fused.ideal:
             self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
         return [*written.nodes, last]
+
+    def _evaluate(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
+        """Give the output the value of the steps in a newer operator set: the one of the model may lack an operator."""
+        values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
+        values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
+        for node in written.nodes:
+            operands = [values.get(name) for name in node.inputs]
+            if any(operand is None for operand, name in zip(operands, node.inputs, strict=True) if name):
+                return
+            call = self.choices.calls.of(self.newer, node)
+            [values[node.outputs[0]]] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        term = values[written.result]
+        if term is None or not visit.node.outputs[0]:
+            return
+        self.store.assume(MEANING.format(fused.name))
+        elementwise = operator_facts(visit.node.operator, visit.node.domain).elementwise
+        if fused.ideal:
+            term = self._ideal(PassedOn(visit.node, fused.name, elementwise), term)
+        place.define(visit.node.outputs[0], term)
 
     def _number(
         self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]

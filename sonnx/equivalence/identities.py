@@ -49,21 +49,14 @@ def without_sign(store: Store, call: TermCall) -> TermCall | None:
     return replace(call, operands=operand.inputs)
 
 
+@normal_form_of("And", "Or", any_shape=True)
 @normal_form_of("Max", "Min", any_shape=True)
-def of_one(store: Store, call: TermCall) -> list[Term] | None:
-    """The maximum or the minimum of one value."""
-    if len(call.operands) != 1 or call.operands[0] is None:
+def of_equals(store: Store, call: TermCall) -> list[Term] | None:
+    """A conjunction, a disjunction, a maximum or a minimum of a value and itself."""
+    if len(set(call.operands)) != 1 or call.operands[0] is None or call.is_along_axis:
         return None
     store.rest_on("same-operand")
     return [call.operands[0]]
-
-
-@normal_form_of("And", "Or", "Min")
-def of_equals(store: Store, call: TermCall) -> list[Term] | None:
-    """A conjunction, a disjunction or a minimum of a value and itself."""
-    if len(call.operands) != 2 or call.operands[0] is not call.operands[1] or call.is_along_axis:
-        return None
-    return _operand(store, call, call.operands[0])
 
 
 @normal_form_of("Where")
@@ -124,19 +117,48 @@ def without_greatest(store: Store, call: TermCall) -> list[Term] | None:
     return None
 
 
-@normal_form_of("Clip")
-def without_bounds(store: Store, call: TermCall) -> list[Term] | None:
-    """Clip without bounds, or with bounds that no number is beyond: the infinities, or the limits of the integers."""
+@normal_form_of("Clip", any_shape=True)
+def without_bounds(store: Store, call: TermCall) -> TermCall | list[Term] | None:
+    """Clip without the bounds that no number is beyond: the infinities, or the limits of the integers; its operand
+    where no bound is left.
+    """
     if not call.operands or call.application is None or (call.operator_set or 0) < CLIP_INPUTS_SINCE:
         return None
     first, low, high = (*call.operands, None, None)[:3]
-    for bound, is_low in ((low, True), (high, False)):
-        if bound is not None and not _is_beyond_all(bound.array, is_low=is_low):
-            return None
     names = call.application.names
-    if any(names.get(f"given({letter})") and bound is None for letter, bound in (("L", low), ("M", high))):
+    in_key = any(
+        names.get(f"given({letter})") and bound is None for letter, bound in zip("LM", (low, high), strict=True)
+    )
+    if first is None or in_key or first.facts.type != call.outputs[0].type:
         return None
-    return _operand(store, call, first)
+    left = [
+        None if bound is None or _is_beyond_all(bound.array, is_low=is_low) else bound
+        for bound, is_low in ((low, True), (high, False))
+    ]
+    if left == [None, None]:
+        store.rest_on("same-operand")
+        return [first]
+    if left == [low, high]:
+        return None
+    store.rest_on("same-operand")
+    given = {f"given({letter})": bound is not None for letter, bound in zip("LM", left, strict=True)}
+    operands = (first, *left) if left[1] is not None else (first, left[0])
+    return replace(call, operands=operands, application=replace(call.application, names={**names, **given}))
+
+
+@normal_form_of("Clip", any_shape=True)
+def without_one_bound(store: Store, call: TermCall) -> TermCall | None:
+    """Clip with one bound that no number is beyond: as without it."""
+    if len(call.operands) != 3 or (call.operator_set or 0) < CLIP_INPUTS_SINCE:
+        return None
+    first, low, high = call.operands
+    if high is not None and low is not None and _is_beyond_all(high.array, is_low=False):
+        store.rest_on("same-operand")
+        return replace(call, operands=(first, low))
+    if low is not None and high is not None and _is_beyond_all(low.array, is_low=True):
+        store.rest_on("same-operand")
+        return replace(call, operands=(first, None, high))
+    return None
 
 
 def _is_beyond_all(array: Array | None, *, is_low: bool) -> bool:

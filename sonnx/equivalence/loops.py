@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -80,7 +81,7 @@ class Loops:
     def _scanned(self, body: Graph, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a Scan over first axes, forwards; None for another one."""
         node, terms = visit.node, place.values(visit.inputs)
-        values = {attribute.name: attribute.value for attribute in node.attributes}
+        values: dict[str, Any] = {attribute.name: attribute.value for attribute in node.attributes}
         scanned = values.get("num_scan_inputs")
         others = ("scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions")
         if type(scanned) is not int or scanned < 1 or any(any(values.get(name) or ()) for name in others):

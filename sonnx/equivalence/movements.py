@@ -169,7 +169,7 @@ def constant_of(store: Store, array: Array) -> Term:
 
 
 def sources_of(movement: Term) -> list[Term]:
-    """What a movement moves elements of."""
+    """The terms whose elements a movement moves."""
     return [source for source in movement.inputs if source is not None]
 
 

@@ -30,7 +30,7 @@ MAX_WRITTEN = 60
 
 
 class _Content(Struct, frozen=True):
-    """What of a pair of nodes differs."""
+    """The differences of a pair of nodes."""
 
     changes: tuple[str, ...]
     constants: tuple[ConstantChange, ...]
@@ -110,7 +110,7 @@ class NodeComparison:
         return ""
 
     def _pair(self, index: int, partner: int, moved: bool) -> NodeChange:
-        """What became of a node of the first model that has a partner."""
+        """The change of a node of the first model that has a partner."""
         node, their_node = self.first.graph.nodes[index], self.second.graph.nodes[partner]
         value = self._value(node, their_node)
         content = self._content(node, their_node, value)
@@ -150,7 +150,7 @@ class NodeComparison:
         return answer
 
     def _content(self, node: Node, their_node: Node, value: Answer) -> _Content:
-        """What of a pair differs; the value of a Constant is a constant, not an attribute."""
+        """The differences of a pair; the value of a Constant counts as a constant, not as an attribute."""
         changes, constants = [*_attribute_changes(node, their_node)], list[ConstantChange]()
         if node.operator == "Constant" and not node.domain and node.outputs and their_node.outputs:
             constant_changes = self._constants(node.outputs[0], their_node.outputs[0])

@@ -40,7 +40,7 @@ class GraphTerms:
                 self.users[name].append((index, place))
 
     def terms(self, names: Sequence[str]) -> tuple[Term | None, ...]:
-        """The terms of names."""
+        """The terms of values by name, None where one is not known."""
         return tuple([self.values.get(name) for name in names])
 
 
@@ -116,8 +116,8 @@ class Pairs:
             yield from (self.second.makers[value][0] for value in replacements if value in self.second.makers)
 
     def replacements(self, name: str) -> Iterator[str]:
-        """What the partners of the readers of a value read in the same place; of an output its name in the other
-        model.
+        """The values of the second graph that the partners of a value's readers read in the same place; for a graph
+        output also its name in the other model.
         """
         for user, place in self.first.users.get(name, ()):
             if user in self.forward:

@@ -84,3 +84,13 @@ class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
         WHAT_IS_SHOWN,
     ] = None
     """Written by the command."""
+    extract: Annotated[
+        Path | None,
+        Argument(
+            "a new folder for the parts of both models that are not shown equal: first.onnx and second.onnx",
+            "DIR",
+            read=Path,
+        ),
+        WHAT_IS_SHOWN,
+    ] = None
+    """Likewise."""

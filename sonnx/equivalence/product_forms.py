@@ -25,10 +25,10 @@ MAX_TRANSPOSED = 1 << 22
 @normal_form_of("Gemm", "MatMul")
 def with_sorted_rows(store: Store, call: TermCall) -> TermCall | None:
     """A product with rows of moved elements: the rows of the constant follow the order of the elements."""
-    if call.application is None or len(call.operands) < 2 or call.application.names.get("transA", 0):
+    if call.application is None or len(call.operands) < 2 or call.application.parameter("transA"):
         return None
     left, right, *others = call.operands
-    transposed = bool(call.application.names.get("transB", 0))
+    transposed = bool(call.application.parameter("transB"))
     operands = (*_rows_in_order(store, left, right, transposed=transposed), *others)
     return None if operands == call.operands else replace(call, operands=operands)
 
@@ -46,7 +46,7 @@ def with_constants_as_used(store: Store, call: TermCall) -> TermCall | None:
         operands[2] = constant_of(store, collapsed(added.array))
         if operands[2] is not added:
             store.rest_on("constant-axes")
-    stored_matrix = None if matrix is None or not application.names.get("transB", 0) else matrix.array
+    stored_matrix = None if matrix is None or not application.parameter("transB") else matrix.array
     if stored_matrix is not None and stored_matrix.ndim == 2 and stored_matrix.size <= MAX_TRANSPOSED:
         store.rest_on("stored-matrix")
         operands[1], key = constant_of(store, stored_matrix.T), with_parameter(key, "transB", 0)
@@ -144,7 +144,7 @@ def joined(store: Store, parts: Sequence[Term | None], axis: object, shape: Sequ
 
 
 def _source(term: Term) -> Term:
-    """What a term is another shape of; the term itself where it is none."""
+    """The term that a reshape has as its operand; the term itself if it is not a reshape."""
     source = term.inputs[0] if term.operator == "moved" and term.places is None else None
     return term if source is None else source
 

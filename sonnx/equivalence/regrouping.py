@@ -64,6 +64,7 @@ def with_sorted_leaves(store: Store, call: TermCall) -> list[Term] | None:
     if len(leaves) > MAX_LEAVES or _is_sorted_chain(operands, trees, leaves):
         return None
     store.rest_on("regrouped")
+    store.rest_on("regrouped-in-order")
     return [_chain(store, call, leaves)]
 
 

@@ -107,6 +107,25 @@ class Unmatched(UnmatchedPair, frozen=True):
     """The share of the values they are made of that is the same."""
 
 
+class OpenPart(Struct, frozen=True):
+    """The part of both models that is left open, between a pair of values and values that match."""
+
+    first: str
+    """The value in the first model."""
+    second: str
+    """The value in the second model."""
+    first_nodes: tuple[str, ...]
+    """The nodes of the first model, each as OUTPUTS = OPERATOR(INPUTS)."""
+    second_nodes: tuple[str, ...]
+    """The nodes of the second model, likewise."""
+    inputs: dict[str, str]
+    """The values of the first model that match, by which ones of the second."""
+    tried: tuple[str, ...]
+    """What was tried to decide it."""
+    axiom: str
+    """The statement that would decide it."""
+
+
 class GeneratedInput(Struct, frozen=True):
     """A generated input on which the models differ, and where."""
 
@@ -157,6 +176,8 @@ class Equivalence(Struct, frozen=True):
     """Quantized values that roundings may move by one quantum."""
     unmatched: Unmatched | None = None
     """Where the models stopped to match."""
+    open: OpenPart | None = None
+    """The nodes there, and what would decide them; null where they cannot stand alone."""
     witness: DifferingInput | None = None
     """An input on which they differ."""
     searched: int = 0

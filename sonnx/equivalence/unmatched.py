@@ -29,15 +29,20 @@ def first_unmatched(
         mismatches: in the order in which they were found.
         names: the names of terms in both models, by their numbers.
     """
-    ancestors: dict[int, frozenset[int]] = {}
-    likeness = [_likeness(mismatch, ancestors) for mismatch in mismatches[:MAX_MISMATCHES]]
-    if not likeness:
+    best = next(iter(ranked(mismatches)), None)
+    if best is None:
         return None
-    best = max(range(len(likeness)), key=lambda index: (likeness[index], -index))
-    mismatch, (share, _) = mismatches[best], likeness[best]
-    return Unmatched(
-        term_name(mismatch.first, names[0]), term_name(mismatch.second, names[1]), mismatch.reason, round(share, 4)
-    )
+    share, _ = _likeness(best, {})
+    return Unmatched(term_name(best.first, names[0]), term_name(best.second, names[1]), best.reason, round(share, 4))
+
+
+def ranked(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
+    """The pairs that did not match by themselves, those with the most equal ancestors first."""
+    ancestors: dict[int, frozenset[int]] = {}
+    looked_at = mismatches[:MAX_MISMATCHES]
+    likeness = [_likeness(mismatch, ancestors) for mismatch in looked_at]
+    order = sorted(range(len(likeness)), key=lambda index: likeness[index], reverse=True)
+    return [looked_at[index] for index in order]
 
 
 def _likeness(mismatch: Mismatch, known: dict[int, frozenset[int]]) -> tuple[float, int]:

@@ -78,11 +78,14 @@ class Cut:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mismatch:
-    """A pair of terms that could not be matched although what they are made of could; `reason` is half a sentence."""
+    """A pair of terms that could not be matched although what they are made of could; `reason` is half a sentence.
+    `is_numeric`: they are one formula with other numbers.
+    """
 
     first: Term
     second: Term
     reason: str
+    is_numeric: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -110,6 +113,7 @@ class Walk:
         store: of the terms.
         cuts: the matched pairs whose constants were compared, by their terms.
         mismatches: the pairs that did not match by themselves.
+        failed: all pairs that do not match, those that are made of such pairs included.
         decisions: matched operators that may jump, on operands that are not identical.
         quanta: matched quantized values that roundings may move by one quantum, and by how many quanta they do so at
             most before the quotient becomes a whole number; None where that is half a quantum or not known.
@@ -118,6 +122,7 @@ class Walk:
     store: Store
     cuts: dict[tuple[int, int], Cut] = field(default_factory=dict)
     mismatches: list[Mismatch] = field(default_factory=list)
+    failed: list[Mismatch] = field(default_factory=list)
     decisions: dict[tuple[int, int], Pair] = field(default_factory=dict)
     quanta: dict[tuple[int, int], tuple[Pair, float | None]] = field(default_factory=dict)
     _answers: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -129,8 +134,8 @@ class Walk:
         self.forms = Forms(self.store)
 
     def flip_below(self, first: Term, second: Term) -> Pair | None:
-        """Of two terms that match the first pair of operators below them that may jump on operands whose constants
-        differ as real numbers, so that the terms need not be equal over the reals; None where there is none.
+        """The first pair of operators below two matching terms that may jump because their operands have constants that
+        differ as real numbers: then the terms need not be equal over the reals.  None where there is no such pair.
         """
         return self._flips.get((first.number, second.number))
 
@@ -167,6 +172,7 @@ class Walk:
         key = first.number, second.number
         self._answers[key] = matches
         if not matches:
+            self.failed.append(Mismatch(first, second, "their operands do not match"))
             return
         cut = self.cuts.get(key)
         if comparison.is_inexact or (cut is not None and not cut.is_exact):
@@ -194,9 +200,13 @@ class Walk:
             return True
         return self._answers.get((first.number, second.number))
 
-    def _fails(self, first: Term, second: Term, reason: str) -> bool:
-        self.mismatches.append(Mismatch(first, second, reason))
+    def _fails(self, first: Term, second: Term, reason: str, *, is_numeric: bool = False) -> bool:
+        self.mismatches.append(Mismatch(first, second, reason, is_numeric))
         return False
+
+    def matched_pairs(self) -> Iterator[tuple[int, int]]:
+        """The numbers of different terms that match."""
+        return (pair for pair, matches in self._answers.items() if matches)
 
     def _compared(self, first: Term, second: Term) -> Comparing:
         """Whether two different terms match, by the first of the ways that applies."""
@@ -204,7 +214,7 @@ class Walk:
         if differing:
             return self._fails(first, second, differing)
         if first.is_constant and second.is_constant:
-            return self._fails(first, second, "two constants differ")
+            return self._fails(first, second, "two constants differ", is_numeric=True)
         if first.operator == second.operator == "input":
             return self._fails(first, second, "two inputs differ")
         if not first.is_float and "ideal" in (first.operator, second.operator):
@@ -428,12 +438,12 @@ class Walk:
             weights = part.weight or unit, partner.weight or unit
             difference = constants.difference(*weights, element, self.store, OUTPUT_AXES.get(part.kind))
             if not difference.explained:
-                return self._fails(first, second, _unexplained("weights", difference))
+                return self._fails(first, second, _unexplained("weights", difference), is_numeric=True)
             gain, weight = gain + difference.gain, max(weight, difference.largest)
             differences.append(difference)
         offset = constants.difference(form.bias, their_form.bias, element, self.store)
         if not offset.explained:
-            return self._fails(first, second, _unexplained("biases", offset))
+            return self._fails(first, second, _unexplained("biases", offset), is_numeric=True)
         relative = [each.largest / each.size for each in (*differences, offset) if each.size]
         reals = [form.bias, their_form.bias, *(part.weight for part in (*form.parts, *partners))]
         roundings = [real.roundings for real in reals if real is not None]
@@ -477,14 +487,14 @@ def _differing_facts(first: Term, second: Term) -> str:
 
 
 def _below_ideal(term: Term) -> Term:
-    """What a term is over the reals; the term itself where it is exact."""
+    """The operand of a term that is ideal over the reals; the term itself if it is exact."""
     while term.operator == "ideal" and term.inputs[0] is not None:
         term = term.inputs[0]
     return term
 
 
 def _below_reshape(term: Term) -> Term:
-    """What a term is another shape of; the term itself where it is none."""
+    """The term that a reshape has as its operand; the term itself if it is not a reshape."""
     source = term.inputs[0] if term.operator == "moved" and term.places is None else None
     return term if source is None else source
 
@@ -538,7 +548,7 @@ def _is_continuous(term: Term) -> bool:
 
 
 def _name(term: Term) -> str:
-    """What a mismatch calls a term."""
+    """The name of a term in a mismatch."""
     if term.operator in ("declared", "unknown"):
         return f"a value of {term.origin}, of which nothing is known" if term.origin else "a value that no node gives"
     named = {"moved": "a movement of elements", "constant": "a constant", "input": "an input"}

@@ -139,7 +139,9 @@ class _Call:
     @property
     def _shape(self) -> tuple[int, ...] | None:
         shape = None if self.first is None else self.first.shape
-        return None if shape is None or first_unknown(shape) is not None else tuple(shape)
+        if not isinstance(shape, tuple) or first_unknown(shape) is not None:
+            return None
+        return tuple([int(extent) for extent in shape])  # type: ignore[arg-type]  # each is a number
 
     def add(self, text: str) -> bool:
         """Write the node of one step, none where an input is left out, so that the first one is passed on.

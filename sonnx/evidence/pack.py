@@ -237,11 +237,11 @@ def pack(
         files[f"{SINCE}/{AUDIT}"] = before.content
     files[AUDIT] = json_text(about).encode()
     files |= _exchanged(about, model, matrix)
-    files["index.html"] = pack_page.page(about, report).encode("ascii")
     files["statement.html"] = pack_page.statement(about, report).encode("ascii")
     absent = absent_files({*files, MANIFEST, RUN})
     files["objectives.html"] = pack_page.objectives(absent).encode("ascii")
     files["objectives.json"] = as_bytes(objectives_data(absent))
+    files["index.html"] = pack_page.page(about, report, sorted({*files, MANIFEST, RUN})).encode("ascii")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = json_text(Manifest(files=hashes)).encode()
     return EvidencePack(files, report, code, about)

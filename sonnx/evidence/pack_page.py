@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report
@@ -23,8 +24,8 @@ GAPS = (
 )
 
 
-def page(about: AuditDocument, report: Report) -> str:
-    """The whole page, ending in a line feed."""
+def page(about: AuditDocument, report: Report, files: Sequence[str]) -> str:
+    """The whole page, ending in a line feed; it links the other files of the pack."""
     return whole_page(
         "evidence.html",
         title=f"sonnx: evidence on {report.name}",
@@ -39,7 +40,17 @@ def page(about: AuditDocument, report: Report) -> str:
         ],
         unexpected=sum(theorem.outcome == "unexpected" for theorem in about.theorems),
         gaps=GAPS,
+        folders=list(_folders(files)),
     )
+
+
+def _folders(files: Sequence[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The files of each folder of the pack, as names with their addresses."""
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        folders.setdefault(folder, []).append((escape(name), quote(file.encode("utf-8", "surrogateescape"))))
+    yield from folders.items()
 
 
 def statement(about: AuditDocument, report: Report) -> str:

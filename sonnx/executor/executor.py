@@ -251,6 +251,7 @@ def _run_bodies(step: Step, plan: Plan, values: list[Any], inputs: Sequence[Arra
     bodies: dict[int, _Body] = {}
 
     def run(graph: Graph, inputs_of_graph: Mapping[str, Array]) -> list[Array]:
+        domain.count_steps(len(graph.nodes))
         if id(graph) not in bodies:
             bodies[id(graph)] = _Body(replace(model, graph=graph), domain, around)
         values = bodies[id(graph)].run(inputs_of_graph)

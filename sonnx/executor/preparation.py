@@ -93,7 +93,7 @@ class RunDomain:
         self.rules, self.conforming, self.definitions_only = rules, conforming, definitions_only
         self.limits = limits
         self.exact_path_counts, self.constants = ExactPathCounts(), Constants()
-        self.facts, self._depth = FactsDomain(rules), 0
+        self.facts, self._depth, self._steps = FactsDomain(rules), 0, 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
         self._validity = NodeValidity(rules)
         self._demands: dict[tuple[str, int, str], list[tuple[Rule, Expression, bool]]] = {}
@@ -113,11 +113,26 @@ class RunDomain:
         """
         if self._depth == MAX_NESTED_RUNS:
             raise NotExecutable(f"graphs and functions nest more than {MAX_NESTED_RUNS} deep")
+        if not self._depth:
+            self._steps = 0
         self._depth += 1
         try:
             yield
         finally:
             self._depth -= 1
+
+    def count_steps(self, nodes: int) -> None:
+        """Count the nodes of a graph that runs inside a node, which a loop may repeat 2^62 times.
+
+        Raises:
+            Unfinished: one node of the main graph has taken more steps than the limit.
+        """
+        self._steps += 1 + nodes
+        if self._steps > self.limits["steps"]:
+            most = self.limits["steps"]
+            raise Unfinished(
+                f"the graphs inside one node take more than {most} steps: it may not end; --limit steps=N allows more"
+            )
 
     # The values of a model that is not checked: its inputs and constants are arrays, what it declares is not used
 

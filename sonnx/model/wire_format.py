@@ -260,6 +260,11 @@ def _after(buffer: Buffer, position: int, tag: int) -> int:
     """The position after the value at this position, with the wire type of the tag; it may be beyond the buffer."""
     if tag < 8:
         raise Malformed("is not a protobuf message: a field has the number 0", position - 1)
+    return _after_value(buffer, position, tag)
+
+
+def _after_value(buffer: Buffer, position: int, tag: int) -> int:
+    """As `_after`, of a field with any number: protobuf does not look at the numbers inside a group that it skips."""
     match tag & 7:
         case 0:
             return _varint(buffer, position)[1]
@@ -286,7 +291,7 @@ def _after_group(buffer: Buffer, position: int, tag: int) -> int:
             if len(opened) > MAX_DEPTH:
                 raise Malformed(TOO_DEEP, position)
         elif tag & 7 != _GROUP_END:
-            position = _after(buffer, position, tag)
+            position = _after_value(buffer, position, tag)
         elif opened.pop() != tag >> 3:
             raise Malformed("is not a protobuf message: the end of a group does not match its start", position - 1)
     return position

@@ -169,6 +169,5 @@ EXACT_COUNTS = 1 << 23
 def _signs(values: Array) -> Array:
     """The signs of the elements, 0 of a NaN: -1, 0 and 1, of a type in which BLAS counts exactly."""
     kind = np.float32 if max(values.shape) < EXACT_COUNTS else np.float64
-    signs = (values > 0).astype(kind)
-    signs -= values < 0
+    signs: Array = np.subtract(values > 0, values < 0, dtype=kind)
     return signs

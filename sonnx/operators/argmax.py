@@ -54,12 +54,12 @@ def equal_zeros(application: Application) -> bool:
 
 
 def last_index(application: Application) -> int:
-    """select_last_index, 0 in versions without it.
+    """The attribute select_last_index.
 
     Raises:
         NoValue: it is neither 0 nor 1; no text says what that means.
     """
-    last: int = application.names.get("select_last_index", 0)
+    last: int = application.parameter("select_last_index")
     if last not in (0, 1):
         raise NoValue("ArgMax.select-last-index-flag", f"select_last_index is {last}")
     return last

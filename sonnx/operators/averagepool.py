@@ -49,7 +49,7 @@ def output_specs(application: Application, inputs: Sequence[Any]) -> tuple[Any]:
 
 
 def slid_over(application: Application, shape: Sequence[int]) -> Windows:
-    """The windows.
+    """The windows of a node over the spatial axes of an input of this shape.
 
     Raises:
         NotExecutable: kernel_shape is not written.
@@ -73,7 +73,7 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
 
 
 def counted(application: Application, slid: Windows) -> Limits:
-    """What counts as an element."""
+    """For each spatial axis the range of places that count in the mean."""
     axes = range(len(slid.extents))
     if not application.parameter("count_include_pad"):
         return tuple((0, slid.extents[d]) for d in axes)

@@ -54,7 +54,7 @@ def require_inference(application: Application, variance: Array) -> Fraction:
     Raises:
         NoValue: training, or a variance that is negative or NaN.
     """
-    if application.names.get("training_mode", 0) != 0 or application.names.get("is_test", 1) == 0:
+    if application.parameter("training_mode") or application.parameter("is_test") == 0:
         raise NoValue("BatchNormalization.inference-mode", "training replaces the statistics that are given")
     bad = np.flatnonzero(~(variance.astype(np.float64) >= 0))
     if len(bad):

@@ -49,7 +49,7 @@ def operands(application: Application, inputs: Sequence[Array | None]) -> tuple[
     (A, B), [C] = required(inputs, 2), optional(inputs, 2)
     A, B = A.T if names["transA"] else A, B.T if names["transB"] else B
     shape = A.shape[0], B.shape[1]
-    if C is not None and C.shape != shape and names.get("broadcast", 1) == 0:
+    if C is not None and C.shape != shape and application.parameter("broadcast") == 0:
         raise NotExecutable(f"C has the shape {list(C.shape)}, not {list(shape)}, and the attribute broadcast is 0")
     return A, B, None if C is None else np.broadcast_to(C, shape)
 

@@ -76,7 +76,7 @@ def element(X: Array, index: tuple[int, ...], alpha: float, beta: float, bias: f
         return x
 
     def magnitude(down: Any, up: Any) -> Any:
-        """Of x over the power, rounded down; `up` rounds the divisor up."""
+        """A lower bound of the magnitude of x over the power, if `down` rounds down and `up` up; else an upper one."""
         squares = reduce(up.add, [up.mul(each, each) for each in around])
         divisor = up.add(bias, up.div(up.mul(alpha, squares), size))
         return down.div(abs(x), up.pow(divisor, to_mpfr(beta)))

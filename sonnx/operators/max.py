@@ -36,7 +36,7 @@ def maximum(Z: Sequence[Array]) -> Array:
 
 
 def kernel(application: Application) -> Kernel:
-    """See `fast_maximum`."""
+    """The kernel; see `fast_maximum`."""
     return lambda inputs, out: fast_maximum(inputs, out, application.block)
 
 

@@ -59,7 +59,7 @@ def numbering(application: Application, X: Array) -> Array:
     Raises:
         NoValue: storage_order is neither 0 nor 1; no text says what that means.
     """
-    order = application.names.get("storage_order", 0)
+    order = application.parameter("storage_order")
     if order not in (0, 1):
         raise NoValue("MaxPool.row-major", f"storage_order is {order}")
     numbers = np.arange(X.size)

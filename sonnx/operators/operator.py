@@ -162,7 +162,7 @@ class Operator(StatedOperator):
     def implementation(
         self, application: Application, *, single: bool, definitions_only: bool
     ) -> tuple[Definition, Kernel | None]:
-        """What computes all outputs of a node, and its kernel if there is one.
+        """The definition, or fast path, that computes all outputs of a node, and its kernel if there is one.
 
         Args:
             application: the operator as the node applies it.
@@ -192,7 +192,7 @@ def copying_kernel(define: Definition) -> KernelFactory:
 
 
 def _aligned(definition: Definition) -> Definition:
-    """The same on inputs that NumPy broadcasts as the version does."""
+    """A definition on inputs that are reshaped so that NumPy broadcasts them as the version does."""
     return lambda application, inputs: definition(application, aligned(application, inputs))
 
 

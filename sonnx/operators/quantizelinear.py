@@ -68,7 +68,7 @@ def define(application: Application, inputs: Sequence[Array | None]) -> tuple[Ar
         [stated_zero_point] = optional(inputs, 2)
         zeros = [-0.0] * X.size if stated_zero_point is None else elements(zero_point)  # -0 is added without effect
         sums = [shifted(q, z) for q, z in zip(quotients, zeros, strict=True)]
-        saturate = bool(application.names.get("saturate", 1))
+        saturate = bool(application.parameter("saturate"))
         return (small_floats.rounded(sums, kind, X.shape, saturate=saturate),)
     least, greatest = limits_of(kind)
     zeros = elements(zero_point)
@@ -94,10 +94,10 @@ def spread_values(application: Application, shape: Sequence[int], values: Array)
     Raises:
         NotExecutable: there are more or fewer values than that.
     """
-    names, rank = application.names, len(shape)
+    rank = len(shape)
     if values.ndim == 0 or values.size == 1:
         return np.broadcast_to(values.reshape(()), shape)
-    axis, block = names.get("axis", 0), names.get("block_size", 0)
+    axis, block = application.parameter("axis"), application.parameter("block_size")
     wanted = list(shape)
     if -rank <= axis < rank:
         axis %= rank
@@ -119,7 +119,7 @@ def quotient_type(application: Application, scale: Array) -> np.dtype[Any] | Non
     Raises:
         NotExecutable: the attribute does not name a floating-point type.
     """
-    precision = application.names.get("precision", 0)
+    precision = application.parameter("precision")
     if precision and precision not in PRECISIONS:
         raise NotExecutable(f"precision is {precision}, which is not a floating-point type")
     kind = ELEMENTS[PRECISIONS[precision]] if precision else scale.dtype

@@ -61,7 +61,7 @@ class Weights:
 
     @property
     def both(self) -> tuple[Array | None, Array | None]:
-        """Of X and of the state: (inputs, gates) and (hidden, gates)."""
+        """The weights of X, of shape (inputs, gates), and of the state, of shape (hidden, gates)."""
         return self.W, self.R
 
 

@@ -80,8 +80,9 @@ def samplings(application: Application, inputs: Sequence[Array | None]) -> list[
     if format_of(X.dtype) is None and names["mode"] != "nearest":
         raise NotExecutable(f"no text says how an average of elements of type {NAMES[X.dtype]} is rounded")
     for flag in ("exclude_outside", "antialias"):
-        if names.get(flag, 0) not in (0, 1):
-            raise NotExecutable(f"{flag} is {names[flag]}, and no text says what a number but 0 and 1 means")
+        number = application.parameter(flag)
+        if number not in (0, 1):
+            raise NotExecutable(f"{flag} is {number}, and no text says what a number but 0 and 1 means")
     samplings: list[Sampling] = [tuple(((i, Fraction(1)),) for i in range(extent)) for extent in X.shape]
     counts = dict(zip(names["named"], names["resized"], strict=False))
     if 0 in counts.values() or 0 in [extent for k, extent in enumerate(X.shape) if k not in counts]:
@@ -98,13 +99,13 @@ def axes(application: Application, X: Array, roi: Array | None) -> list[Axis]:
         NotExecutable: one has no element.
     """
     names = application.names
-    lengths, counts, sizes = [X.shape[k] for k in names["named"]], names["resized"], names.get("sizes", ())
+    lengths, counts, sizes = [X.shape[k] for k in names["named"]], names["resized"], application.parameter("sizes")
     if 0 in lengths:
         raise NotExecutable(f"axis {names['named'][lengths.index(0)]} of X has no element to sample")
     crops = names.get("coordinate_transformation_mode") == CROPPING
     regions = region(roi, len(lengths)) if crops else [(Fraction(0), Fraction(1))] * len(lengths)
     if len(sizes):
-        scales = wanted(sizes, lengths, names.get("keep_aspect_ratio_policy", "stretch"))
+        scales = wanted(sizes, lengths, application.parameter("keep_aspect_ratio_policy"))
         resized = [length * scale for length, scale in zip(lengths, scales, strict=True)]
     else:
         scales = [Fraction(scale) for scale in names["scales"]]
@@ -137,17 +138,17 @@ def region(roi: Array | None, count: int) -> list[tuple[Fraction, Fraction]]:
 
 
 def place(application: Application, x: int, axis: Axis) -> Taps | None:
-    """What one place of an axis samples."""
+    """The elements that one place of an axis samples, with their weights; None for extrapolation."""
     names, stated = application.names, application.version >= STATED_SINCE
     how = names["coordinate_transformation_mode"] if stated else "asymmetric"
     at = COORDINATES[how](x, axis)
     if how == CROPPING and not 0 <= at <= axis.length_original - 1:
         return None
-    exclude = bool(names.get("exclude_outside", 0))
+    exclude = bool(application.parameter("exclude_outside"))
     if names["mode"] == "nearest":
         pick = names["nearest_mode"] if stated else "floor" if axis.scale >= 1 else "ceil"
         return taps({NEAREST[pick](at): Fraction(1)}, axis.length_original, exclude)
-    stretch = 1 / min(axis.scale, Fraction(1)) if names.get("antialias", 0) else Fraction(1)
+    stretch = 1 / min(axis.scale, Fraction(1)) if application.parameter("antialias") else Fraction(1)
     return taps(around(at, filter_of(application), stretch), axis.length_original, exclude)
 
 
@@ -347,7 +348,7 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
         if context.hypotheses.rounds_once or context.require("place", steady_places(application, operands), detail):
             return layout.moving(define)(context.into(X.element), inputs)
         return [sums.not_known(tuple(map(len, sampled)))]
-    if application.names["mode"] != "linear" or application.names.get("antialias", 0):
+    if application.names["mode"] != "linear" or application.parameter("antialias"):
         raise NotExecutable("Resize has a bound for nearest, and for linear without antialiasing only")
     context.require_floats()
     matrices = [matrix_of(sampling, extent) for sampling, extent in zip(sampled, X.shape, strict=True)]

@@ -23,7 +23,7 @@ class CheckRun(Struct, frozen=True):
     """Whether assumptions on run-time values count as holding."""
     new_only: bool = False
     """Whether the code is that of the findings that the baseline does not have."""
-    forecast: Forecast | None = None
-    """What `sonnx fix` leaves of the model, where there is one and a dry run was asked for."""
     docs: str = ""
     """The address of a site with the pages of the rules, "" for no links."""
+    forecast: Forecast | None = None
+    """What `sonnx fix` leaves of the model, where there is one and a dry run was asked for."""

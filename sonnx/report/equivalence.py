@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import write_folder
 from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import Result, json_text
-from sonnx.equivalence.result import Answer, Equivalence, Quantum, RoundedConstant
+from sonnx.equivalence.result import Answer, Equivalence, OpenPart, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
@@ -29,6 +30,7 @@ STANDINGS = {
 CRITERIA = {
     "output": "The output is the same function of the inputs in both models.",
     "constant": "The constants of both models differ by no more than the roundings of a fold explain.",
+    "open": "The nodes of both models between values that match, side by side.",
     "match": "Every value of one model that an output depends on has a partner in the other one.",
 }
 CLAIMS = {
@@ -44,6 +46,9 @@ IDEAL_ONLY = (
     "The answer is about exact and ideal values: two runs of one runtime may differ, because it may add up in another "
     "order in each model."
 )
+OPEN_MODELS = ("first.onnx", "second.onnx")
+"""The files of the parts of both models that are left open."""
+
 MAX_LISTED = 5
 """Operators that may jump, as formats for people list them."""
 
@@ -66,12 +71,14 @@ class EquivalenceReport(Rendered):
         identical: whether only identical models pass.
         sizes_as_given: whether an answer for sizes that the tool chose passes.
         inputs: the arrays of the input on which the models differ, by the names of the first one.
+        open_models: with the option `extract`, the bytes of both parts that are left open, as models.
     """
 
     result: Equivalence
     identical: bool = False
     sizes_as_given: bool = False
     inputs: Mapping[str, Array] = field(default_factory=dict)
+    open_models: Sequence[bytes] = ()
 
     @property
     def exit_code(self) -> Literal[0, 1, 3]:
@@ -94,6 +101,16 @@ class EquivalenceReport(Rendered):
         if files:
             write_folder(folder, files)
         return bool(files)
+
+    def write_open_models(self, folder: Path) -> bool:
+        """Write the parts of both models that are left open to a new folder; whether there are such.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if self.open_models:
+            write_folder(folder, dict(zip(OPEN_MODELS, self.open_models, strict=True)))
+        return bool(self.open_models)
 
     def document(self) -> Document:
         """The result as a document."""
@@ -128,6 +145,8 @@ def document(result: Equivalence, code: int) -> Document:
             Standing.OPEN, escape_once(text),
         )  # fmt: skip
         sections.append(Section("first difference", first, (case,)))
+    if result.open is not None:
+        sections.append(Section("open part", first, tuple(_open_cases(result.open))))
     return Document(
         command="equivalent",
         title="are two models the same function?",
@@ -140,6 +159,16 @@ def document(result: Equivalence, code: int) -> Document:
         notes=(IDEAL_ONLY,),
         hashes={file.name: file.sha256 for file in (result.first, result.second) if file.sha256},
     )
+
+
+def _open_cases(part: OpenPart) -> Iterator[CaseResult]:
+    """The nodes of both models side by side, what was tried, and what would decide them."""
+    for first, second in zip_longest(part.first_nodes, part.second_nodes, fillvalue="-"):
+        text = f"in the second model: {second}"
+        yield CaseResult("open", escape(first), "not decided", Standing.OPEN, escape_once(text))
+    text = f"tried: {', '.join(part.tried)}; what would decide it: {part.axiom}"
+    name = f"{escape(part.first)} / {escape(part.second)}"
+    yield CaseResult("open", name, "not decided", Standing.OPEN, escape_once(text))
 
 
 def headline(result: Equivalence) -> str:

@@ -361,7 +361,7 @@ def _operator(described: OperatorDefinition) -> str:
             )
             lines += _wrapped("", f"sonnx bound: {stated.ours}", 12) if stated.ours else []
     lines += ["  rules", *_table(every_rule(described)), *_value_facts(described.name)]
-    errata = list(_errata_of(described))
+    errata = list(errata_of_operator(described))
     if errata:
         lines.append("  errata: sonnx explain NAME has the whole text")
         for name in errata:
@@ -384,7 +384,7 @@ def _value_facts(name: str) -> Iterator[str]:
         yield from _wrapped("", f"{fact.name}{value}: {fact.meaning}", 4)
 
 
-def _errata_of(described: OperatorDefinition) -> Iterator[str]:
+def errata_of_operator(described: OperatorDefinition) -> Iterator[str]:
     """The errata that bear on an operator or on a part of it, each once."""
     rules, outputs, parameters = every_rule(described), described.outputs, described.parameters
     listed = [*described.errata]

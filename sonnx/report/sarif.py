@@ -63,17 +63,16 @@ def _results(document: Document) -> Iterator[dict[str, Any]]:
     index = {name: number for number, name in enumerate(document.criteria)}
     seen: Counter[tuple[str, str]] = Counter()
     for section in document.sections:
+        uri = _uri(section.file)
         for case in (*section.cases, *section.gone):
             if case.standing in STANDINGS and case.criterion in index:  # a rule that is no more has no alerts
                 where = case.where or Where(case.name, "model")
                 print_of = _fingerprint(case, where)
                 seen[section.file, print_of] += 1
-                yield _result(
-                    section.file, case, where, index[case.criterion], f"{print_of}:{seen[section.file, print_of]}"
-                )
+                yield _result(uri, case, where, index[case.criterion], f"{print_of}:{seen[section.file, print_of]}")
 
 
-def _result(file: str, case: CaseResult, where: Where, index: int, numbered: str) -> dict[str, Any]:
+def _result(uri: str, case: CaseResult, where: Where, index: int, numbered: str) -> dict[str, Any]:
     kind, level = STANDINGS[case.standing]
     details = [f"{term}: {text}" for term, text in case.details]
     suppression = {"kind": "external", "status": "accepted", "justification": case.justification}
@@ -83,7 +82,7 @@ def _result(file: str, case: CaseResult, where: Where, index: int, numbered: str
         "kind": kind,
         "level": level,
         "message": _message(case.sentence),
-        "locations": [_location(file, where)],
+        "locations": [_location(uri, where)],
         **({"baselineState": BASELINE_STATES[case.state]} if case.state else {}),
         "partialFingerprints": {"primaryLocationLineHash": numbered},
         **({"suppressions": [suppression]} if case.justification else {}),
@@ -137,7 +136,7 @@ def _artifact(name: str, digest: str = "") -> dict[str, Any]:
     return {"location": {"uri": _uri(name)}, "roles": ["analysisTarget"], **hashed}
 
 
-def _location(file: str, where: Where) -> dict[str, Any]:
+def _location(uri: str, where: Where) -> dict[str, Any]:
     """A place in a file: line 1, because some readers require a line, and the place in the model."""
     logical = {
         "fullyQualifiedName": where.place,
@@ -145,7 +144,7 @@ def _location(file: str, where: Where) -> dict[str, Any]:
         "name": escape(where.name) or where.place,
     }
     return {
-        "physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": 1}},
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}},
         "logicalLocations": [logical],
     }
 

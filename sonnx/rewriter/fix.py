@@ -42,6 +42,7 @@ from sonnx.report.phrases import place
 from sonnx.rewriter import passes
 from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differences
 from sonnx.rewriter.context import RewriteContext
+from sonnx.rewriter.cost import cost_of
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.rewriter.gate import require_sound
 from sonnx.rewriter.options import FixOptions
@@ -119,7 +120,10 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     digest = sha256(file if isinstance(file, bytes) else Path(file))
     box = {"hypotheses": HYPOTHESES} if options.box else {}
     conditions = Conditions.of(options, digests={MODEL: digest}, **box)
-    return FixResult(before, after, applied, result.unknown_shapes, validation, conditions, data, values, sources)
+    costs = cost_of(bound, walk(context, ()).facts), cost_of(result.model, result.facts)
+    return FixResult(
+        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, sources
+    )
 
 
 class _Checks:

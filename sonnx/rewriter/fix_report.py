@@ -24,6 +24,7 @@ from sonnx.report.document import CaseResult, Criterion, Document, Section, Stan
 from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, RemainingFindings, Validation
 from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, place
 from sonnx.report.rendered import Rendered
+from sonnx.rewriter.cost import Cost
 
 SHOWN_EDITS = 8
 """Places of one rewrite that are printed by default; the JSON record has all."""
@@ -44,6 +45,8 @@ class FixResult(Struct, Rendered, frozen=True):
     validation: Validation
     conditions: Conditions
     _model: bytes
+    costs: tuple[Cost, Cost]
+    """The estimated costs of a run of the original and of the new model."""
     values: ValuesFile | None = None
     """The large constants in a file of their own, where the original has such a file."""
     sources: tuple[Path, ...] = ()
@@ -196,6 +199,7 @@ def _summary(result: FixResult) -> Iterator[str]:
     if result.rewrites:
         yield f"grade: {result.validation.grade}"
         yield f"nodes: {_nodes(result)}"
+        yield f"estimated: {_costs(result)}"
         yield result.validation.sentence
 
 
@@ -203,6 +207,17 @@ def _nodes(result: FixResult) -> str:
     """The price of the rewrites in nodes; --keep leaves those of an operator."""
     before, after = result.before.coverage.nodes, result.after.coverage.nodes
     return f"{before} before, {after} after"
+
+
+def _costs(result: FixResult) -> str:
+    """The price of the rewrites in operations and in bytes of values."""
+    before, after = result.costs
+    text = f"{before.operations} operations before, {after.operations} after; "
+    text += f"{before.bytes_written} bytes of values before, {after.bytes_written} after"
+    if before.unknown or after.unknown:
+        nodes = plural(before.unknown, "node")
+        text += f"; without {nodes} before and {after.unknown} after, whose shapes are not known"
+    return text
 
 
 def counted(report: Report) -> str:
@@ -249,6 +264,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield "findings after", counted(result.after)
     yield "grade", str(result.validation.grade)
     yield "nodes", _nodes(result)
+    yield "estimated", _costs(result)
     outside = operators_outside(result.after.findings)
     if outside:
         yield "operators left that are outside the profile", outside

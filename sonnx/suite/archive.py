@@ -212,7 +212,7 @@ def tensor_file(name: str, array: Array) -> bytes:
 
 
 def archive_of(cases: Iterable[StoredCase]) -> bytes:
-    """The archive of cases."""
+    """The bytes of a zip archive with these cases."""
     bytes_io = io.BytesIO()
     with zipfile.ZipFile(bytes_io, "w", zipfile.ZIP_DEFLATED) as archive:
         for stored in cases:
@@ -282,7 +282,7 @@ def require_whole(suite: Suite, operators: Sequence[str]) -> None:
 
 
 def _other_than_declared(suite: Suite, operator: str) -> Iterator[str]:
-    """What is wrong with the archive of an operator, as sentences."""
+    """The differences between the archive of an operator and what suite.json declares, as sentences."""
     counted: Counter[tuple[int, str, str]] = Counter()
     for stored in read_cases(suite, operator):
         if isinstance(stored, str):

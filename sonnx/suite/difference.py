@@ -114,7 +114,7 @@ def _changes(before: SuiteRun, after: SuiteRun, operators: list[str]) -> Iterato
 
 
 def _key(deviation: Deviation) -> tuple[str, ...]:
-    """What makes two deviations the same one; of a call that ONNX forbids also the rule."""
+    """The key by which deviations of two runs are compared; for a call that ONNX forbids it has the rule."""
     broken = deviation.broken or ""
     return deviation.operator, deviation.element, deviation.kind, deviation.explained or "", broken
 

@@ -53,7 +53,7 @@ class Ends(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What decides about an output, and the ends of its elements, None where it is exact."""
+    """How an output is judged, and the ends between which its elements may be; None where it must be exact."""
 
     decides: Decides
     ends: Ends | None
@@ -82,7 +82,7 @@ class Tolerances:
         self.exact = self._exact()
 
     def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Expected]:
-        """What is expected of each output."""
+        """What an implementation may give for each output."""
         points = _Points(self, inputs)
         return [
             Expected(EXACT, None) if name in self.exact else self._decided(name, points, widened(exact[name]))
@@ -281,7 +281,7 @@ def _terms(value: Value) -> int:
 
 
 def _other_sign(value: Value) -> Array:
-    """Of a sum what its terms of the sign that the value does not have add up to at most, in magnitude; 0 of others."""
+    """An upper bound of the total magnitude of those terms of a sum that have the other sign than the value."""
     record = None if value.transfer is None else value.transfer.sum
     if record is None or _terms(value) < 2:
         return np.zeros(value.shape)

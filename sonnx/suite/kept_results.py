@@ -64,6 +64,6 @@ def _archives(suite: Suite) -> dict[str, str]:
     for name in suite.archives:
         try:
             hashes[name] = sha256(Path(suite.folder) / name)
-        except (OSError, ValueError):
+        except (FileNotFoundError, ValueError):
             hashes[name] = ""
     return hashes

@@ -13,7 +13,7 @@ LIMITS = RuntimeLimits()
 
 
 class MakeOptions(Options, frozen=True, kw_only=True):
-    """What a suite is about."""
+    """The operators, edition and hypotheses that a suite is made for."""
 
     operator: Annotated[
         tuple[str, ...], Argument("an operator; may be repeated (default: all of the edition)", metavar="NAME")
@@ -30,7 +30,7 @@ class MakeOptions(Options, frozen=True, kw_only=True):
 
 
 class RunOptions(Options, frozen=True, kw_only=True):
-    """What is run."""
+    """The implementation that a suite is run on, and its limits."""
 
     runtime: Annotated[
         str,

@@ -135,6 +135,7 @@ def outputs_in(folder: Path) -> dict[int, Array]:
 
     Raises:
         Fault: one is not a tensor, or is too large.
+        BadInput: the system does not let one be read.
     """
     outputs = {}
     for path in sorted(folder.glob("output_*.pb")):
@@ -146,6 +147,8 @@ def outputs_in(folder: Path) -> dict[int, Array]:
         try:
             [outputs[int(number)]] = read_file(path).values()
         except (BadInput, ValueError) as error:
+            if isinstance(error.__context__, OSError):  # of the system, not of the implementation
+                raise
             reason = str(error).replace(quote(str(path)), "it")
             raise Fault(f"it wrote a malformed file: {quote(path.name)}: {reason}") from None
     return outputs

@@ -139,7 +139,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
         progress(name)
         result = _Run(suite, used, options.fresh, ended).operator(name)
         idle.put(used)
-        if kept is not None:
+        if kept is not None and not result.problems:  # an archive that could not be read is read again
             kept.keep(name, result)
         return result
 

@@ -154,7 +154,7 @@ def problem(family: SignatureFamily) -> str:
 def _pair_answers(
     classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
 ) -> PairAnswers:
-    """What is known of the pairs of possible classes: a pair that is neither impossible nor in a model is unknown."""
+    """Counts of the pairs of possible classes; a pair that is neither impossible nor in a model is unknown."""
     occurs = np.zeros(impossible.shape, np.bool_)
     for members in occurring:
         occurs[np.ix_(members, members)] = True

@@ -107,7 +107,9 @@ def write_questions(certified: Sequence[CertifiedQuestion], folder: Path) -> Non
     write_whole(folder / "index.txt", "".join(lines))
 
 
-def write_theorem_questions(theorems: Sequence[Theorem], folder: Path) -> None:
+def write_theorem_questions(
+    theorems: Sequence[Theorem], folder: Path, progress: Callable[[str], None] = lambda _: None
+) -> None:
     """Write every query, and the question whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
 
     An obligation that is computed is listed with the reason, and has no file.
@@ -117,7 +119,8 @@ def write_theorem_questions(theorems: Sequence[Theorem], folder: Path) -> None:
     """
     make_folder(folder)
     index: list[str] = []
-    for theorem in theorems:
+    for done, theorem in enumerate(theorems):
+        progress(f"questions of {done} of {len(theorems)} theorems: {theorem.id}")
         for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
             name = f"{theorem.id}.{number}"
             if question.obligation.computed:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sonnx.base.files import write_folder, write_whole
+from sonnx.base.files import staged, write_folder, write_whole
 from sonnx.cli.main import run
 from tests.support.models import chain
 
@@ -89,3 +89,28 @@ def test_a_name_as_long_as_the_system_allows(tmp_path: Path) -> None:
     for name in ("x" * 255, "\N{GRINNING FACE}" * 63):
         write_whole(tmp_path / name, "content")
         assert (tmp_path / name).read_text() == "content"
+
+
+def test_files_of_a_folder_are_replaced_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside other files; where one cannot be replaced, the others get their old content back."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a", "b", "other"):
+        (folder / name).write_text("old")
+
+    def write(content: str) -> None:
+        with staged(folder, beside_others=True) as part:
+            for name in ("a", "b", "c"):
+                (part / name).write_text(content)
+
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda path, to: replace(path, to if path.name != "c" else tmp_path / "no/c"))
+    with pytest.raises(OSError, match="No such file"):
+        write("new")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(("a", "b", "other"), "old")
+    monkeypatch.undo()
+    write("new")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        **dict.fromkeys(("a", "b", "c"), "new"), "other": "old",
+    }  # fmt: skip
+    assert [*tmp_path.iterdir()] == [folder]

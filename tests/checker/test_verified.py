@@ -83,3 +83,14 @@ MANY_ATTRIBUTES = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1, 1, 4, 4] x, float[1, 1, 2, 2] w, float[4, 4] a) => (float[1, 1, 3, 3] y, float[4, 4] b)
 { y = Conv (x, w) b = Gemm (a, a) }
 """
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "group", [b"\x9b\x06\x00\x10\x9c\x06", b"\x42\x04\x0b\x00\x10\x0c", b"\x9b\x06\x10\x9c\x06", b"\x00\x10"]
+)
+def test_field_numbers_of_unknown_groups(group: bytes, tmp_path: Path) -> None:
+    """A field with the number 0 makes a file unreadable, but not inside a group that is skipped."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(MANY_ATTRIBUTES).SerializeToString() + group)
+    assert of_program(PROGRAM, [path], EDITION) == [of_check(path, EDITION)]

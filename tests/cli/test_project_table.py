@@ -119,7 +119,6 @@ def test_one_check_writes_several_formats(folder: Path, capsys: pytest.CaptureFi
         ("--format", "jsn=a"),
         ("--format", "json=a", "--pages", "p"),
         ("--format", "text=a", "--fix"),
-        ("--format", "json=a", "--quiet"),
     ],
 )
 def test_places_that_reports_cannot_have(

@@ -20,7 +20,7 @@ from sonnx.cli.main import run
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.terms import OWN
-from sonnx.proofs import equivalence, registry
+from sonnx.proofs import equivalence, identities, registry
 from tests.support.cases import examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
 
@@ -439,7 +439,7 @@ def test_every_axiom_is_used_and_is_a_theorem_or_assumed() -> None:
     theorems = {each.id for each in registry.theorems() if each.expected == "proved"}
     named = {each.theorem for each in axioms().values()} - {""}
     assert named <= theorems
-    assert {each.id for each in equivalence.theorems()} <= named
+    assert {each.id for module in (equivalence, identities) for each in module.theorems()} <= named
     package = Path(sonnx.equivalence.__file__).parent
     used = {
         name for file in package.glob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))

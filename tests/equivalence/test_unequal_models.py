@@ -154,18 +154,18 @@ def test_constants_that_overflow_together() -> None:
 def test_what_may_jump_is_named() -> None:
     """Every operator but those known as continuous, where an operand is not identical."""
 
-    def thresholded(second: bool) -> onnx.ModelProto:
+    def rounded_down(second: bool) -> onnx.ModelProto:
         factors = "ba" if second else "ab"
         nodes = [
             helper.make_node("Mul", ["x", factors[0]], ["u"]),
             helper.make_node("Mul", ["u", factors[1]], ["v"]),
-            helper.make_node("ThresholdedRelu", ["v"], ["y"], alpha=1.0),
+            helper.make_node("Floor", ["v"], ["y"]),
         ]
         return model(nodes, {"a": np.float32(0.3), "b": np.float32(0.7)})
 
-    found = sonnx.equivalent(thresholded(False), thresholded(True)).result
+    found = sonnx.equivalent(rounded_down(False), rounded_down(True)).result
     assert found.answer == Answer.ROUNDING
-    assert found.decisions == ("ThresholdedRelu: y",)
+    assert found.decisions == ("Floor: y",)
 
 
 def test_maps_beyond_32_bits() -> None:

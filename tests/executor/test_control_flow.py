@@ -1,12 +1,16 @@
 """If, Loop and model-local functions, run unchecked: the values of onnxruntime and of onnx.reference."""
 
+from pathlib import Path
+
 import numpy
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import sonnx
+from sonnx.cli.main import run
 from sonnx.executor import executor
 from sonnx.model.reader import read
 from tests.support.cases import each_case
@@ -223,3 +227,33 @@ def test_what_is_refused():
     model = with_condition([choosing(branch("Add", "a", 1), branch("Mul", "a", 2))])
     with pytest.raises(sonnx.NotConforming):
         sonnx.run(model.SerializeToString(), {"a": A, "c": numpy.array(True)})
+
+
+ENDLESS = """<ir_version: 8, opset_import: ["" : 14]>
+g (float[2] x) => (float[2] y) <int64 n = {4611686018427387904}, bool c = {1}> {
+  y = Loop (n, c, x) <body = b (int64 i, bool going, float[2] a) => (bool on, float[2] z) {
+    on = Identity (going) z = INNER
+  }>
+}"""
+TWICE = """Loop (n, c, a) <body = d (int64 j, bool more, float[2] e) => (bool still, float[2] f) {
+      still = Identity (more) f = Relu (e)
+    }>"""
+
+
+@pytest.mark.parametrize("inner", ["Relu (a)", TWICE])
+@pytest.mark.parametrize("command", ["run", "compare", "fix"])
+def test_a_loop_that_does_not_end_is_refused_by_its_steps(
+    command: str, inner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """2^62 turns of two nodes would take the whole time limit."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(onnx.parser.parse_model(ENDLESS.replace("INNER", inner)).SerializeToString())
+    options = {
+        "run": ["--unchecked", "--random"],
+        "compare": ["--unchecked", "--runtime", "reference"],
+        "fix": ["--dry-run"],
+    }
+    code = run([command, str(path), "--limit", "steps=2000", *options[command]])
+    said = capsys.readouterr()
+    assert code == (1 if command == "fix" else 3)
+    assert command == "fix" or "take more than 2000 steps" in said.out + said.err

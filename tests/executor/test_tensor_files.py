@@ -1,6 +1,8 @@
 """Arrays of every element type in files, and packed elements as the onnx package writes and reads them."""
 
 import os
+import zipfile
+from urllib.parse import unquote
 
 import numpy
 import onnx
@@ -9,7 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
 from sonnx.base.errors import BadInput
+from sonnx.bounds.result import _entry_name
 from sonnx.cli.main import run
+from sonnx.executor import tensor_files
 from sonnx.executor.distance import first_difference
 from sonnx.executor.probes import probe
 from sonnx.executor.tensor_files import as_declared, read_file, write_tensors
@@ -132,3 +136,26 @@ def test_what_is_not_a_file_is_named(tmp_path):
     for name, wrong in (("folder", "is a folder"), ("pipe", "is not a regular file"), ("none", "does not exist")):
         with pytest.raises(BadInput, match=wrong):
             read_file(tmp_path / f"{name}.npy")
+
+
+OUTSIDE = ("../a", "/a", "a/../../b", "..", "a\\b", "c:a", "")
+
+
+@each_case("name", OUTSIDE)
+def test_an_entry_outside_the_folder_is_neither_read_nor_written(name, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("entries")
+    with pytest.raises(BadInput, match="cannot be an entry"):
+        tensor_files.write_npz(folder / "a.npz", {name: numpy.zeros(1, numpy.float32)})
+    assert not [*folder.iterdir()]
+    with zipfile.ZipFile(folder / "b.npz", "w") as archive:
+        archive.writestr(zipfile.ZipInfo(f"{name}.npy" if name else "/.npy"), tensor_files.npy("x", numpy.zeros(1)))
+    if name != "..":  # "...npy" is a name in the folder
+        with pytest.raises(BadInput, match="would be unpacked elsewhere"):
+            tensor_files.read_file(folder / "b.npz")
+
+
+def test_bounds_of_any_name_stay_in_their_folder():
+    for name in ("../../a", "/conv/out", "a:0", "plain"):
+        entry = _entry_name(name)
+        assert tensor_files.can_be_an_entry(entry), entry
+        assert unquote(entry) == name

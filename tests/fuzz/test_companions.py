@@ -34,7 +34,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(kind: str) -> None:
     reports = companions.COMPANIONS[kind].reports
     copies = 0
     listed = [*companions.damaged(kind, MOST)]
-    if kind in companions.REBUILDING:
+    if kind in companions.COSTLY:
         listed = Random(kind).sample(listed, min(len(listed), examples(3, 200)))
     for copies, copy in enumerate(listed, 1):
         report = reports[copies % len(reports)] if copy.acts else "text"

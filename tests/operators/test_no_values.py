@@ -8,6 +8,7 @@ import pytest
 from sonnx.numerics.application import Application, NoValue
 from sonnx.operators.registry import all_operators
 from sonnx.profile.index import rules_by_slug
+from tests.support.applications import applied
 from tests.support.cases import each_case
 from tests.support.oracle import same
 
@@ -96,7 +97,7 @@ HAVE_A_VALUE = [
     (arg(axis=0), [numpy.zeros((2, 0), "f4")], []),
     (arg(axis=0), [numpy.zeros(3, "f4")], 0),
     (arg(axis=0, select_last_index=1), [numpy.zeros(3, "f4")], 2),
-    (Application("ArgMax", 11, "onnx", {"axis": 0, "keepdims": 1}), [numpy.zeros(3, "f4")], [0]),
+    (applied("ArgMax", 11, [numpy.zeros(3, "f4")], axis=0, keepdims=1), [numpy.zeros(3, "f4")], [0]),
     (reduced(13, (1,)), [numpy.zeros((0, 0), "f4")], []),
     (reduced(18, (1,)), [EMPTY], [-numpy.inf, -numpy.inf]),
     (reduced(18, (1,), keepdims=1), [EMPTY.astype("i1")], [[-128], [-128]]),

@@ -231,7 +231,8 @@ def test_a_length_is_whole_but_for_the_rounding_of_a_scale():
     """Three elements times a float near 5/3, whose unit is 2^-23: a length of 5 may be off by 5 * 2^-23."""
     for units, whole in ((-3, False), (-1, True), (0, True), (1, True), (3, False)):
         scale = float(numpy.float32(5 / 3)) + units * 2.0**-23
-        names = {"named": [0], "resized": [5], "scales": [scale], "coordinate_transformation_mode": "align_corners"}
+        names = {"named": [0], "resized": [5], "scales": [scale], "sizes": ()}
+        names["coordinate_transformation_mode"] = "align_corners"
         assert resize.whole_lengths(node("Resize", 19, **names), [numpy.zeros(3, "f4"), None]) == whole
 
 

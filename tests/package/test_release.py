@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from email.parser import Parser
 from pathlib import Path
 from zipfile import ZipFile
@@ -17,6 +18,7 @@ from tests.support.cases import each_case
 from tests.support.paths import ROOT
 from tools.release import main, obstacles, version_of
 
+TESTS = (ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8")
 WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
 VERSION = version_of(ROOT)
 
@@ -85,3 +87,11 @@ def test_the_workflow_publishes_what_it_tested_and_stores_no_secret() -> None:
     for command in re.findall(r"python -m (tools\.\w+)", build):
         assert (ROOT / f"{command.replace('.', '/')}.py").exists()
     assert build.index(".ci/run") < build.index("hatchling build")
+
+
+def test_every_change_is_tested_with_each_version_of_python() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    versions = [name.rpartition(" ")[2] for name in project["classifiers"] if re.search(r"Python :: 3\.\d", name)]
+    [tried] = re.findall(r"python: \[(.*)\]", TESTS)
+    assert re.findall(r'"([^"]+)"', tried) == versions
+    assert "pull_request" in TESTS and "permissions:\n  contents: read" in TESTS

@@ -83,3 +83,13 @@ def test_the_source_distribution_gives_the_same_wheel(wheel: Path, tmp_path: Pat
         archive.extractall(tmp_path, filter="data")
     again = built("wheel", tmp_path / source.name.removesuffix(".tar.gz"), tmp_path / "again")
     assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_two_builds_give_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    """Of the wheel and of the source distribution, whatever the time and the order of the files."""
+    sources = []
+    for number, clock in enumerate(("1", "1700000000")):
+        (tmp_path / str(number)).mkdir()
+        sources.append(built("sdist", ROOT, tmp_path / str(number) / clock))
+    assert sources[0].read_bytes() == sources[1].read_bytes()
+    assert built("wheel", ROOT, tmp_path / "wheel").read_bytes() == wheel.read_bytes()

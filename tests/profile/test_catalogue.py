@@ -257,7 +257,14 @@ def test_defaults_the_schemas_do_not_state():
     windows = set(product(("Conv", "ConvInteger"), ("dilations", "kernel_shape", "pads", "strides")))
     windows |= set(product(("MaxPool",), ("dilations", "pads", "strides")))
     windows |= set(product(("ConvTranspose",), ("dilations", "kernel_shape", "pads", "strides", "output_padding")))
-    alone = {("ReduceMax", "axes"), ("Concat", "axis"), ("LSTM", "activations"), ("Shape", "end"), ("Slice", "axes")}
+    alone = {
+        ("ReduceMax", "axes"),
+        ("Concat", "axis"),
+        ("GRU", "activations"),
+        ("LSTM", "activations"),
+        ("Shape", "end"),
+        ("Slice", "axes"),
+    }
     alone |= set(product(("ReduceMean", "ReduceSum", "Resize", "Squeeze"), ("axes",)))
     alone |= {("Split", "split"), ("Transpose", "perm")}
     assert beyond == alone | windows

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import sonnx
 from sonnx.cli.main import run
 from sonnx.proofs import registry
 from sonnx.prover.certificates import MAX_BYTES, certificate, certified_questions
@@ -125,3 +126,13 @@ def test_the_checker_accepts_every_proof(tmp_path: Path, sort: str) -> None:
     missing = [each["missing"] for each in document["questions"] if "missing" in each]
     assert sort != "int" or all("bytes, more than" in reason for reason in missing)
     assert len(found) + len(missing) == len(document["questions"]) > 0
+
+
+def test_writing_questions_says_how_far_it_is(tmp_path: Path) -> None:
+    steps: list[str] = []
+    chosen = ["order.third-zero", "order.total"]
+    sonnx.prove_theorems(select=chosen, emit_smt2=tmp_path, jobs=0, progress=steps.append)
+    written = [step for step in steps if step.startswith("questions of ")]
+    assert len(written) >= len(chosen)
+    for done, step in enumerate(written):
+        assert step.startswith(f"questions of {done} of {len(written)} theorems: ")

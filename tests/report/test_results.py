@@ -356,7 +356,8 @@ def test_a_report_that_cannot_be_written_is_one_sentence_about_its_file(command:
     Path("file").write_text("kept")
     before = sorted(map(str, Path().rglob("*")))
     more = ["--runtime", "reference"] if command == "compare" else []
-    for target, reason in (("file/report.html", "Not a directory"), ("none/report.html", "No such file or directory")):
+    missing = "No such file or directory; try 'mkdir -p none'"
+    for target, reason in (("file/report.html", "Not a directory"), ("none/report.html", missing)):
         assert run([command, model, *more, "--format", "html", "--output", target]) == 2
         said = capsys.readouterr()
         assert (said.out, said.err) == ("", f"sonnx: {target}: {reason}\n")

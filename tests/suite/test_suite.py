@@ -22,6 +22,7 @@ from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite, tenso
 from sonnx.suite.cases import make_suite
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import JudgedDifference, differences
+from sonnx.suite.kept_results import KeptResults
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
@@ -314,3 +315,12 @@ def test_nothing_is_said_of_a_sum_of_which_a_part_may_overflow_to_the_other_side
     assert found.ends is not None
     assert np.isnan(found.ends.lower).tolist() == [[True, False]]
     assert found.ends.upper[0, 1] == -largest
+
+
+def test_an_archive_that_cannot_be_read_is_no_identity_of_results(suite: Suite, tmp_path: Path) -> None:
+    """Results that are kept would be refused by the next run, which reads it."""
+    (tmp_path / "suite.json").write_bytes((Path(suite.folder) / "suite.json").read_bytes())
+    (tmp_path / "Relu.zip").mkdir()
+    with pytest.raises(OSError, match="not a regular file"):
+        KeptResults(tmp_path / "kept", read_suite(tmp_path), RunOptions(), {})
+    assert not (tmp_path / "kept").exists()

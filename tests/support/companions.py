@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -72,18 +72,20 @@ COMPANIONS: Mapping[str, Companion] = {
     ),
     "table of a project": Companion("check ../wrong.onnx", "project/pyproject.toml", "toml", REPORTS, "project"),
     "journal": Companion("check wrong.onnx --jobs 1 --resume journal", "journal", "text"),
-    "property": Companion("verify m.onnx property.toml --search 1", "property.toml", "toml", REPORTS),
+    "property": Companion("verify m.onnx property.toml --search 1 --unchecked", "property.toml", "toml", REPORTS),
     "property in VNN-LIB": Companion(
         "verify controller.onnx controller.vnnlib --search 1", "controller.vnnlib", "text", REPORTS
     ),
     "certificate": Companion(
         "audit controller.onnx --output new --property controller.vnnlib", "controller.json", "json"
     ),
-    "hypotheses": Companion("bound m.onnx --input x=[-1,1] --hypotheses target.toml", "target.toml", "toml", REPORTS),
-    "array": Companion("run m.onnx --input x=x.npy", "x.npy", "bytes"),
-    "archive of arrays": Companion("run m.onnx --input inputs.npz", "inputs.npz", "bytes"),
-    "tensor": Companion("run m.onnx --input x=input_0.pb", "input_0.pb", "bytes"),
-    "box": Companion("bound m.onnx --input x=x.npy+-0.5", "x.npy", "bytes"),
+    "hypotheses": Companion(
+        "bound m.onnx --unchecked --box x=[-1,1] --hypotheses target.toml", "target.toml", "toml", REPORTS
+    ),
+    "array": Companion("run m.onnx --unchecked --input x=x.npy", "x.npy", "bytes"),
+    "archive of arrays": Companion("run m.onnx --unchecked --input inputs.npz", "inputs.npz", "bytes"),
+    "tensor": Companion("run m.onnx --unchecked --input x=input_0.pb", "input_0.pb", "bytes"),
+    "box": Companion("bound m.onnx --unchecked --box x=x.npy+-0.5", "x.npy", "bytes"),
     "suite": Companion("suite report suite", "suite/suite.json", "json", REPORTS),
     "archive of a suite": Companion("suite report suite", "suite/Relu.zip", "bytes"),
     "archive of a suite that is judged": Companion("suite judge suite outputs", "suite/Relu.zip", "bytes"),
@@ -99,8 +101,8 @@ COMPANIONS: Mapping[str, Companion] = {
 }
 
 
-REBUILDING = ("pack", "run of a pack", "earlier pack", "proofs")
-"""Of which each copy costs the making of a pack."""
+COSTLY = ("pack", "run of a pack", "earlier pack", "proofs", "journal")
+"""Of which each copy costs the making of a pack, or a process."""
 
 
 def quietly(arguments: Sequence[str]) -> tuple[int, str, str]:
@@ -289,8 +291,16 @@ Change = tuple[tuple[Any, ...], str, Callable[[Any], Any]]
 def _other_values(value: Any) -> Iterator[Change]:
     for path in paths_of(value):
         for other in (..., None, *OTHER_VALUES):
-            yield path, ascii(other)[:9], lambda _, other=other: other
+            yield path, ascii(other)[:9], partial(_instead, other)
         yield path, "and another key", _with_key
+
+
+def _instead(other: Any, _: Any) -> Any:
+    return other
+
+
+def _put_into(pattern: str, text: str) -> str:
+    return pattern.replace("{}", text)
 
 
 def _with_key(value: Any) -> Any:
@@ -304,13 +314,13 @@ def _texts_that_act(value: Any) -> Iterator[Change]:
             part = part[step]
         if isinstance(part, str):
             for put in ("{}" + ACTING, ACTING + "{}", "\n::error::x", "::error::x"):
-                yield path, "acts", lambda text, put=put: put.replace("{}", text)
+                yield path, "acts", partial(_put_into, put)
         if isinstance(part, dict):
             for key in (*part, ""):
-                yield path, f"{key} acts", lambda table, key=key: _renamed(table, key)
+                yield path, f"{key} acts", partial(_renamed, key)
 
 
-def _renamed(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _renamed(key: str, table: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: each for name, each in table.items() if name != key}, key + ACTING: table.get(key, 1)}
 
 

@@ -57,6 +57,7 @@ from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ExpectedOutput, RunReport
 from sonnx.report.theorems import TheoremReport
+from sonnx.rewriter.cost import Cost
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
 from sonnx.suite.difference import RunDifference
@@ -204,7 +205,7 @@ def run_documents() -> list[str]:
 
 def comparison_documents() -> list[str]:
     """Three comparisons, two of them with reasons for their exit codes."""
-    reasons = (["y is 7 ulp away", "t fails"], [], ["u fails"])
+    reasons: list[list[str]] = [["y is 7 ulp away", "t fails"], [], ["u fails"]]
     comparisons = [
         replace(filled(Comparison, number), conditions=conditions)
         for number, conditions in enumerate((FULL, OTHER, PLAIN))
@@ -310,6 +311,9 @@ def theorem_documents() -> list[str]:
 # ------------------------------------------------------------------ fix, editions
 
 
+COSTS = Cost(10, 20, 0), Cost(12, 18, 1)
+
+
 def rewrite_documents() -> list[str]:
     """Records of a model that still fails, and of one that was not compared."""
     full_before = structs.replace(full_report(), findings=(*FINDINGS, FINDINGS[2]))
@@ -329,8 +333,8 @@ def rewrite_documents() -> list[str]:
         "new.onnx", structs.replace(FULL, deviations=None), Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
         Coverage(0, 0, 0, 0, 0, 0), (), RULES,
     ))  # fmt: skip
-    full = FixResult(before, failing, applied, {}, validation, FULL, b"new")
-    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), OTHER, b"other")
+    full = FixResult(before, failing, applied, {}, validation, FULL, b"new", COSTS)
+    quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), OTHER, b"other", COSTS)
     return [full.to_json("folder/out.onnx"), quiet.to_json()]
 
 

@@ -14,7 +14,7 @@ from sonnx.evidence.traceability import of_operator, traces
 from sonnx.profile import catalogue
 from sonnx.proofs.registry import theorems
 from sonnx.prover import record
-from tools.pages import operators, rules, traceability
+from tools.pages import errata, operators, rules, traceability
 from tools.pages import theorems as theorem_pages
 
 ROOT = Path(__file__).parent.parent.parent
@@ -43,6 +43,7 @@ def generated() -> Mapping[str, str]:
             whole.setdefault(of_operator(theorem), []).append(theorem.id)
     made: dict[str, str] = {
         **{f"docs/{name}": text for name, text in traceability.pages(traced, proved).items()},
+        "docs/errata.md": errata.page(),
         "docs/objectives.md": f"{operators.GENERATED}\n\n{objectives_page()}",
         **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),

@@ -59,11 +59,12 @@ let length_of b stop position =
   let size = if Int64.compare size 0L < 0 || Int64.compare size 0x3fffffffffffffffL > 0 then -1 else Int64.to_int size in
   (position, within stop position size)
 
-(* The tag at a position: number, wire type, and the position after it. *)
-let tag b stop position =
+(* The tag at a position: number, wire type, and the position after it.  In a group that is skipped protobuf does not look at the
+   number. *)
+let tag ?(skipped = false) b stop position =
   let tag, after = varint b stop position in
   let number = Int64.to_int (Int64.shift_right_logical tag 3) and wire = Int64.to_int (Int64.logand tag 7L) in
-  if number = 0 then raise (Malformed (Printf.sprintf "a field has the number 0 at byte %d" position));
+  if number = 0 && not skipped then raise (Malformed (Printf.sprintf "a field has the number 0 at byte %d" position));
   if number >= 1 lsl 29 then raise (Malformed (Printf.sprintf "a field has a number beyond 2^29 at byte %d" position));
   (number, wire, after)
 
@@ -78,7 +79,7 @@ let rec after_value b stop number wire position depth =
   | _ -> raise (Malformed (Printf.sprintf "a field has the wire type %d at byte %d" wire position))
 and after_group b stop opened position depth =
   if depth > max_depth then raise (Malformed (Printf.sprintf "it is nested deeper than %d levels" max_depth));
-  let number, wire, position = tag b stop position in
+  let number, wire, position = tag ~skipped:true b stop position in
   if wire = 4 then
     if number = opened then position
     else raise (Malformed (Printf.sprintf "the end of a group does not match its start at byte %d" position))

@@ -22,6 +22,7 @@ from sonnx.cli.check_reports import (
     require_report_effect,
 )  # fmt: skip
 from sonnx.cli.forecasts import announced_forecast
+from sonnx.cli.next_commands import next_command
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.project_table import project_options
 from sonnx.cli.reports import has_format
@@ -74,7 +75,8 @@ def check_command(parsed: argparse.Namespace) -> int:
         results = check_files(parsed.models, files, options, calls)
     about_program, differs = ([], False) if comparison is None else comparison.sentences(results)
     for sentence in results.sentences() if has_format(outputs, {"text"}) else ():
-        print(f"sonnx: {escape(sentence)}", file=sys.stderr)
+        more = next_command(sentence, ["check", *parsed.models]) if len(files) == 1 else ""
+        print(f"sonnx: {escape(sentence + more)}", file=sys.stderr)
     for sentence in about_program:
         print(f"sonnx: {sentence}", file=sys.stderr)
     if calls is not None and results.reports:
@@ -84,7 +86,7 @@ def check_command(parsed: argparse.Namespace) -> int:
     whole = has_format(outputs, {"text"}) and not (parsed.quiet or parsed.statistics)
     forecast = announced_forecast(results.reports, files[0]) if whole and len(files) == 1 else None
     run = CheckRun(
-        results.reports, results.without_report, code, parsed.accept_assumptions, parsed.new_only, forecast, parsed.docs
+        results.reports, results.without_report, code, parsed.accept_assumptions, parsed.new_only, parsed.docs, forecast
     )
     deliver_reports(run, outputs, parsed)
     if results.interrupted:

@@ -32,11 +32,17 @@ def equivalent_command(parsed: argparse.Namespace) -> int:
     outputs = outputs_of(parsed, parsed.model, parsed.second)
     if parsed.witness is not None:
         require_empty(parsed.witness, "older input")
+    if parsed.extract is not None:
+        require_empty(parsed.extract, "older models")
     with Progress(f"comparing {parsed.model} and {parsed.second}", quiet=parsed.quiet):
         report = equivalent(parsed.model, parsed.second, **keywords_of(EquivalenceOptions, parsed))
     if parsed.witness is not None and report.write_witness(parsed.witness):
         say_written(parsed.witness)
     elif parsed.witness is not None:
         sys.stderr.write(f"{escape(str(parsed.witness))} is not written: no input is known that differs\n")
+    if parsed.extract is not None and report.write_open_models(parsed.extract):
+        say_written(parsed.extract)
+    elif parsed.extract is not None:
+        sys.stderr.write(f"{escape(str(parsed.extract))} is not written: no part of the models is left open\n")
     deliver_report(report, outputs)
     return report.exit_code

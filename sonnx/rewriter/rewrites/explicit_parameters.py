@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from sonnx.language.builtins import Undefined, normal, sliced, window
@@ -13,6 +14,7 @@ from sonnx.language.domain import Expression
 from sonnx.language.shape_arithmetic import end_in_axis, odd_at_beginning, odd_at_end, padding, start_in_axis
 from sonnx.language.structure import arguments_of
 from sonnx.model.ir import Attribute, Tensor
+from sonnx.numerics.formats import ELEMENTS, format_of
 from sonnx.profile.definitions import Input, OperatorDefinition, Parameter
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import BOUNDS_AS_INPUTS, attribute, with_attributes
@@ -213,6 +215,37 @@ def _neutral(site: Site, formal: Input) -> Tensor | None:
     number = site.known(formal.absent) if formal.absent in site.environment else float(formal.absent)
     return None if number is None else constant_tensors.from_numbers(name, element, number, shape)
 
+
+@rewrite("unlimited-side", Trigger.RULE_FAILS)
+def unlimited_side(site: Site) -> Replacement | None:
+    """Clip with an infinity, or the limit of an integer type, in the place of a bound that is left out."""
+    element, kind = site.element_type(0) or "", ELEMENTS.get(site.element_type(0) or "")
+    if site.operator_set < BOUNDS_OF_CLIP_AS_INPUTS or kind is None or site.signature is None:
+        return None
+    if format_of(kind) is not None:
+        limits: tuple[float, float] = float("-inf"), float("inf")
+    elif kind.kind in "iu":
+        limits = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    else:
+        return None
+    inputs, added = [*site.node.inputs, "", ""][:3], []
+    for place, (role, number) in enumerate(zip(("min", "max"), limits, strict=True), 1):
+        if not inputs[place]:
+            tensor = constant_tensors.from_numbers(f"{site.node.outputs[0]}.{role}", element, number)
+            if tensor is None:
+                return None
+            inputs[place] = tensor.name
+            added.append(tensor)
+    if not added:
+        return None
+    node = replace(site.node, inputs=tuple(inputs))
+    after = ", ".join(map(descriptions.tensor, added))
+    changes = "a bound that is left out does not limit (erratum clip-absent-bounds)"
+    return Replacement((node,), descriptions.call(site.node), after, tuple(added), changes=changes)
+
+
+BOUNDS_OF_CLIP_AS_INPUTS = 11
+"""The operator set from which Clip takes its bounds as inputs (ONNX Clip-11)."""
 
 BOUNDS = ("starts", "ends", "axes", "steps")
 

@@ -163,7 +163,8 @@ def _body(site: Site) -> Graph | None:
         return None
     names = [value.name for value in body.inputs] + [tensor.name for tensor in body.initializers]
     names += [name for node in body.nodes for name in node.outputs if name]
-    return body if len(set(names)) == len(names) and _in_order(body, site) else None
+    hides = not set(names).isdisjoint(site.visible)
+    return body if len(set(names)) == len(names) and not hides and _in_order(body, site) else None
 
 
 def _in_order(body: Graph, site: Site) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -163,5 +165,5 @@ def linear_estimator(site: Site) -> Replacement | None:
     return sequence.replacement(descriptions.call(site.node), "Gemm with the coefficients")
 
 
-def _array(numbers: tuple[float, ...], element: str) -> Array:
+def _array(numbers: Sequence[Any], element: str) -> Array:
     return np.array(numbers).astype(ELEMENTS[element])
