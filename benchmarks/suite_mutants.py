@@ -72,7 +72,7 @@ class Expectation:
             return set() if all(map(_close, outputs, self.call.exact)) else {None}
         lower, upper = (self.stored.arrays(self.number, side) for side in ("lower", "upper"))
         return {
-            explanation(self.stored.case, self.number, difference, self.call.given)
+            explanation(self.stored, self.number, difference, self.call.given, given)
             for place, (given, exact) in enumerate(zip(outputs, self.call.exact, strict=True))
             for difference in differences(
                 place, given, exact, Ends(lower[place], upper[place]) if place in lower else None
@@ -181,15 +181,15 @@ def fate(kernel: WrongKernel, suite: Sequence[Expectation], tests: Sequence[Expe
     return answer
 
 
-def _signature(operator: str, edition: str) -> Signature:
+def signature_of(operator: str, edition: str) -> Signature:
     described = next(each for each in operators() if each.name == operator)
     return next(each for each, name in signatures(described) if name == edition)
 
 
-def _types(suite: Suite, operator: str, calls: Sequence[Expectation]) -> dict[str, set[str]]:
+def types_of(suite: Suite, operator: str, calls: Sequence[Expectation]) -> dict[str, set[str]]:
     """The element types that conforming calls have of each input and output."""
     [part] = [suite_part for suite_part in suite.parts if suite_part.operator == operator]
-    made = _signature(operator, part.edition)
+    made = signature_of(operator, part.edition)
     types: dict[str, set[str]] = {operand.name: set() for operand in (*made.inputs, *made.outputs)}
     for class_ in part.classes:
         name, _, element = class_.name.partition(" is ")
@@ -207,7 +207,7 @@ def measured(suite: Suite, operator: str) -> dict[str, list[str]]:
     edition = suite.parts[0].edition
     further = [*probes(suite, operator)]
     found: dict[str, list[str]] = {name: [] for name in (DETECTED, READING, WITHIN, MISSED, NONE, "onnx")}
-    for kernel in map(total, wrong_kernels(_signature(operator, edition), _types(suite, operator, cases))):
+    for kernel in map(total, wrong_kernels(signature_of(operator, edition), types_of(suite, operator, cases))):
         answer = fate(kernel, cases, tests, further)
         found[answer].append(f"[{kernel.family}] {kernel}")
         if answer not in (NONE, READING) and any(test.answers(kernel.outputs(test.call)) for test in tests):

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from sonnx.executor.executor import ModelRunner
-from sonnx.model.ir import Model, Tensor
+from sonnx.model.ir import Graph, Model, Node, Tensor
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.draws import least_normal
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, WIDER, Array, format_of, is_integer, limits_of, patterns
@@ -25,6 +25,10 @@ from sonnx.numerics.packing import packed
 from sonnx.profile.signature import Signature
 
 BFLOAT16 = ELEMENTS["bfloat16"]
+LANES = (8, 16, 32)
+"""Elements of a vector register, or of an unrolled loop of them."""
+LIMITS = (256, 10_000)
+"""Elements of a block of a cache, and of a tensor that one thread computes."""
 BLOCK = 4
 """Elements of a vector register whose rest a kernel may treat in another way."""
 Change = Callable[[Array], Array]
@@ -46,21 +50,24 @@ class Call:
     exact: Sequence[Array]
     edition: str | None
 
+    @property
+    def node(self) -> Node:
+        """The node of the operator: the last one, behind what gives its inputs."""
+        return self.model.graph.nodes[-1]
+
     @cached_property
     def inputs(self) -> list[Array | None]:
         """The inputs of the node, in order."""
         known = {initializer.name: decode(initializer, None) for initializer in self.model.graph.initializers} | {
             **self.given
         }
-        return [known[name] if name else None for name in self.model.graph.nodes[0].inputs]
+        for node in self.model.graph.nodes[:-1]:  # a Slice of every second element, see sonnx/suite/sized_values.py
+            known[node.outputs[0]] = known[node.inputs[0]][..., ::2]
+        return [known[name] if name else None for name in self.node.inputs]
 
     def attributes(self) -> dict[str, Any]:
         """The attributes of the node that are no tensors."""
-        return {
-            attribute.name: attribute.value
-            for attribute in self.model.graph.nodes[0].attributes
-            if attribute.kind != "tensor"
-        }
+        return {attribute.name: attribute.value for attribute in self.node.attributes if attribute.kind != "tensor"}
 
     def again(
         self, inputs: Mapping[int, Array | None] | None = None, attributes: Mapping[str, Any] | None = None
@@ -70,7 +77,7 @@ class Call:
         Raises:
             Exception: there are none.
         """
-        node, graph = self.model.graph.nodes[0], self.model.graph
+        node, graph = self.node, self._alone()
         names = [*node.inputs]
         changed = {names[at]: array for at, array in (inputs or {}).items() if array is not None}
         left_out = {at for at, array in (inputs or {}).items() if array is None}
@@ -84,8 +91,23 @@ class Call:
         )  # fmt: skip
         constants = tuple(_constant(initializer, changed.get(initializer.name)) for initializer in graph.initializers)
         model = structs.replace(self.model, graph=structs.replace(graph, nodes=(node,), initializers=constants))
-        given = {name: changed.get(name, array) for name, array in self.given.items()}
+        given = {name: changed.get(name, array) for name, array in self._read_by_node().items()}
         return [*ModelRunner(model, None, self.edition, unchecked=True).run(given).values.values()]
+
+    def _alone(self) -> Graph:
+        """The graph of the node alone: what other nodes give is an input."""
+        graph = self.model.graph
+        produced = {node.outputs[0]: node.inputs[0] for node in graph.nodes[:-1]}
+        values = {value.name: value for value in graph.value_info}
+        kept = [operand for operand in graph.inputs if operand.name not in produced.values()]
+        constants = tuple(constant for constant in graph.initializers if constant.name in self.node.inputs)
+        inputs = (*kept, *(values[name] for name in produced))
+        return structs.replace(graph, inputs=inputs, initializers=constants, value_info=())
+
+    def _read_by_node(self) -> dict[str, Array]:
+        """The graph inputs of the node alone."""
+        known = dict(zip(self.node.inputs, self.inputs, strict=True))
+        return {operand.name: known[operand.name] for operand in self._alone().inputs}  # type: ignore[misc]
 
 
 def _constant(tensor: Tensor, array: Array | None) -> Tensor:
@@ -247,6 +269,30 @@ def along(axis: int, inner: Change) -> Change:
     return lambda values: inner(values) if values.ndim >= abs(axis) and values.shape[axis] > 1 else values
 
 
+def rest_of(lanes: int, inner: Change) -> Change:
+    """A change of what is left over of the last axis after whole vectors of some lanes, behind the first one."""
+
+    def change(values: Array) -> Array:
+        extent = values.shape[-1] if values.ndim else 0
+        if extent <= lanes or extent % lanes == 0:
+            return values
+        made = values.copy()
+        made[..., extent // lanes * lanes :] = inner(made[..., extent // lanes * lanes :])
+        return made
+
+    return change
+
+
+def beyond(least: int, inner: Change) -> Change:
+    """A change of the elements behind the first ones, in row-major order."""
+    return flat(lambda values: np.concatenate([values[:least], inner(values[least:])]), least + 1)
+
+
+def nothing(values: Array) -> Array:
+    """Zeros, or empty strings."""
+    return none_from(0)(values)
+
+
 def with_element(to: int, by: int) -> Change:
     """One element in place of another one."""
 
@@ -330,6 +376,10 @@ ORDER = (
 
 READINGS = (
     *SPECIAL, *ORDER,
+    *(Mistake("size", f"a NaN in the rest after {lanes} lanes as -inf", floats, rest_of(lanes, where(isnan, -np.inf)))
+      for lanes in LANES),
+    *(Mistake("size", f"nothing in the rest after {lanes} lanes", every, rest_of(lanes, nothing)) for lanes in LANES),
+    *(Mistake("size", f"nothing behind {number} elements", every, beyond(number, nothing)) for number in LIMITS),
     Mistake("NaN", "a NaN in the first place of the last axis as -inf", floats, at(0, -1, where(isnan, -np.inf))),
     Mistake("NaN", "a NaN in the last place of the last axis as -inf", floats, at(-1, -1, where(isnan, -np.inf))),
     Mistake("NaN", "a NaN in the last place of the first axis as -inf", floats, at(-1, 0, where(isnan, -np.inf))),
@@ -345,6 +395,9 @@ READINGS = (
 
 WRITINGS = (
     *SPECIAL, *ORDER,
+    *(Mistake("size", f"nothing in the rest after {lanes} lanes", every, rest_of(lanes, nothing)) for lanes in LANES),
+    *(Mistake("size", f"nothing behind {number} elements", every, beyond(number, nothing)) for number in LIMITS),
+    Mistake("size", "the last element not written behind 16 elements", every, flat(none_from(-1), 17)),
     Mistake("NaN", "NaN everywhere if a NaN is anywhere", floats, lambda values: np.full_like(
         values, np.nan) if np.isnan(values).any() else values),
     Mistake("saturation", "the largest number as an infinity", floats, where(
@@ -540,6 +593,16 @@ def _with_listed(place: int, change: Callable[[Any], Any], call: Call) -> Sequen
     return call.exact if _equal(changed, given) else call.again({place: changed})
 
 
+def _in_place(place: int, call: Call) -> Sequence[Array]:
+    """The input is read as if its elements were adjacent, though a Slice gives every second one."""
+    producer = next((node for node in call.model.graph.nodes[:-1] if node.outputs[0] in call.node.inputs), None)
+    if producer is None or call.node.inputs.index(producer.outputs[0]) != place:
+        return call.exact
+    stored, given = call.given[producer.inputs[0]], call.inputs[place]
+    assert given is not None
+    return call.again({place: stored.reshape(-1)[: given.size].reshape(given.shape)})
+
+
 def _without(place: int, call: Call) -> Sequence[Array]:
     known = place < len(call.inputs) and call.inputs[place] is not None
     return call.again({place: None}) if known else call.exact
@@ -581,6 +644,7 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
                     yield WrongKernel(
                         operator, each.family, f"{title} read with {each.name}", partial(_read, place + shift, each)
                     )
+            yield WrongKernel(operator, "size", f"{formal.name} read as if adjacent", partial(_in_place, place))
         if formal.optional:
             yield WrongKernel(operator, "absent", f"{formal.name} ignored", partial(_without, place))
     for place, output in enumerate(signature.outputs):

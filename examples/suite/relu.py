@@ -14,9 +14,9 @@ import onnx
 from onnx import numpy_helper
 
 model, inputs, outputs = map(Path, sys.argv[1:])
-[node] = onnx.load(model).graph.node
-if node.op_type != "Relu":
-    sys.exit(f"{node.op_type} is not implemented")
+for node in onnx.load(model).graph.node:
+    if node.op_type != "Relu":
+        sys.exit(f"{node.op_type} is not implemented")
 x = numpy_helper.to_array(onnx.TensorProto.FromString((inputs / "input_0.pb").read_bytes()))
 y = np.where(x < 0, np.zeros_like(x), x)  # a NaN stays, and so does -0
 (outputs / "output_0.pb").write_bytes(numpy_helper.from_array(y).SerializeToString())

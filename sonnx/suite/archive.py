@@ -132,6 +132,8 @@ class Part(Struct, frozen=True):
     """The edition of the profile."""
     classes: tuple[ClassAnswer, ...]
     """Its structure classes."""
+    sizes: dict[str, tuple[int, ...]]
+    """The extents of calls with large extents, by input and axis of the node."""
     unbroken: dict[str, str]
     """The rules that no case breaks, each with the reason."""
     labels: dict[str, tuple[str, ...]]

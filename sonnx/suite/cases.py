@@ -18,6 +18,8 @@ from sonnx.base.files import require_empty, sha256, write_folder
 from sonnx.base.reported import json_text
 from sonnx.base.suggestions import did_you_mean
 from sonnx.checker.report import NotConforming
+from sonnx.checker.request import CheckRequest, check_model, open_model
+from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
@@ -46,6 +48,7 @@ from sonnx.suite.archive import (
 )
 from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
+from sonnx.suite.sized_values import behind_slice, sized_classes
 from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
 
 FIRST, FURTHER, MEETINGS = 48, 24, 48
@@ -55,6 +58,8 @@ BOUNDARIES = 48
 """Of these those next to where a conversion rounds, beside neutral inputs."""
 SETS = 5
 """Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
+SLICED = (7, 17, 33)
+"""Extents of calls that occur behind a Slice, too."""
 SEED = 0
 
 
@@ -134,8 +139,8 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
     excluded: Counter[tuple[str, str]] = Counter()
     stored_cases: list[StoredCase] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
-    for structure in (*coverage.positive, *coverage.negative):
-        for model in _forms(structure):
+    for structure in (*coverage.positive, *coverage.negative, *_with_sizes(coverage)):
+        for model in _forms(structure, family.edition):
             name = f"{start}-{len(stored_cases):04}"
             stored_case = _stored(name, len(stored_cases), structure, model, coverage, hypotheses, excluded)
             if stored_case is not None:
@@ -148,7 +153,7 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
             None if coverage.pairs is None
             else CoveredPairs(coverage.pairs.covered, coverage.pairs.unsatisfiable, coverage.pairs.unknown)
         ),
-        unbroken=dict(coverage.unbroken), labels=_matrix(family, stored_cases),
+        sizes=_sizes(coverage), unbroken=dict(coverage.unbroken), labels=_matrix(family, stored_cases),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),
         positive=sum(not stored.case.broken for stored in stored_cases),
         negative=sum(bool(stored.case.broken) for stored in stored_cases),
@@ -157,11 +162,16 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
     return part, stored_cases
 
 
-def _forms(structure: Structure) -> Iterator[Model]:
+def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     """The model that the checker judged; for a conforming call also models with more graph inputs or more constants."""
     model = _with_elements(structure.call.model())
     yield model
     if structure.broken:
+        return
+    if structure.sized is not None:
+        behind = behind_slice(model, structure.sized) if structure.sized.extent in SLICED else None
+        if behind is not None and _conforms(behind, edition):
+            yield behind
         return
     signature = structure.call.signature
     fixed = inputs_asked_constant(signature) | {value.name for value in signature.values}
@@ -176,6 +186,18 @@ def _forms(structure: Structure) -> Iterator[Model]:
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
         constants = tuple(_constant(operand.name, drawn[operand.name]) for operand in model.graph.inputs[1:])
         yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
+
+
+def _with_sizes(coverage: Structures) -> Iterator[Structure]:
+    """The calls with large extents as structures, each with the class of its size."""
+    for sized in coverage.sized:
+        yield Structure(sized.call, (sized.title,), sized=sized)
+
+
+def _conforms(model: Model, edition: str) -> bool:
+    """Whether the checker passes a model; an edition may have no Slice of its types."""
+    opened, _ = open_model(write(model), hashed=False)
+    return check_model(opened, "", CheckRequest(edition), "model").verdict in (Verdict.PASS, Verdict.ASSUMED)
 
 
 def _with_elements(model: Model) -> Model:
@@ -239,7 +261,8 @@ def _stored(
         if not sets:
             return None
     slugs = {class_.name: class_.rule for class_ in coverage.classes}
-    rules = tuple(dict.fromkeys(filter(None, [structure.broken, *(slugs[class_] for class_ in structure.classes)])))
+    of_classes = (slugs.get(class_, "") for class_ in structure.classes)
+    rules = tuple(dict.fromkeys(filter(None, [structure.broken, *of_classes])))
     described = [rule for rule in coverage.family.rules if rule.slug in rules]
     tags = [] if structure.broken else list(coverage.family.described.tags)
     case = Case(
@@ -271,7 +294,11 @@ def _data(
         initializer.name: decode(initializer, None) for initializer in structure.call.model().graph.initializers
     }
     own = {name: array for name, array in constants.items() if name in specs}
-    for chosen in (*_value_classes(specs, is_standing, number, _broadcasts(model)), *_classes_of_numbers(own)):
+    if structure.sized is not None:
+        chosen_classes = [*sized_classes(structure.sized, specs, exact=tolerances.exact >= {*tolerances.names})]
+    else:
+        chosen_classes = [*_value_classes(specs, is_standing, number, _broadcasts(model)), *_classes_of_numbers(own)]
+    for chosen in chosen_classes:
         inputs = chosen.drawn(specs, SEED)
         try:
             exact = runner.run(inputs).values
@@ -332,20 +359,19 @@ def _broadcasts(model: Model) -> bool:
 
 def _standing(coverage: Structures) -> list[CallInstance]:
     """One call for each combination of element types of the inputs: the first whose inputs have two elements or more
-    and whose outputs have four, or else the one with most elements.
+    and whose outputs have four, or else the one with most elements; first of all one without padding.
     """
     best: dict[object, tuple[tuple[int, int], CallInstance]] = {}
-    for structure in coverage.positive:
-        present = [facts for facts in structure.call.inputs if facts is not None]
+    padded = [structure.call for structure in coverage.positive if structure.call not in coverage.unpadded]
+    for call in (*coverage.unpadded, *padded):
+        present = [facts for facts in call.inputs if facts is not None]
         key = tuple(str(facts.type) for facts in present)
         shapes = [facts.shape for facts in present if isinstance(facts.shape, tuple)]
         inputs = min([2, *(prod(int(str(extent)) for extent in shape) for shape in shapes)])
-        outputs = [
-            facts.shape for facts in structure.call.outputs if facts is not None and isinstance(facts.shape, tuple)
-        ]
+        outputs = [facts.shape for facts in call.outputs if facts is not None and isinstance(facts.shape, tuple)]
         elements = inputs, min([4, *(prod(int(str(extent)) for extent in shape) for shape in outputs)])
         if key not in best or elements > best[key][0]:
-            best[key] = (elements, structure.call)
+            best[key] = (elements, call)
     return [call for _, call in best.values()]
 
 
@@ -365,6 +391,14 @@ def _add(
         if allowed is not None:
             files[f"{folder}/lower_{place}.pb"] = tensor_file(f"y{place}", allowed.lower)
             files[f"{folder}/upper_{place}.pb"] = tensor_file(f"y{place}", allowed.upper)
+
+
+def _sizes(coverage: Structures) -> dict[str, tuple[int, ...]]:
+    """The extents that grew, by input and axis."""
+    sizes: dict[str, set[int]] = {}
+    for sized in coverage.sized:
+        sizes.setdefault(f"input {sized.input} axis {sized.axis}", set()).add(sized.extent)
+    return {name: tuple(sorted(extents)) for name, extents in sorted(sizes.items())}
 
 
 def _labels(tags: Iterable[Tag]) -> tuple[str, ...]:

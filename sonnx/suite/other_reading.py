@@ -28,7 +28,7 @@ def is_value_by_onnx(model: Model, inputs: Mapping[str, Array], output: int, act
     """Whether every element is the value by ONNX: NaN for NaN, an equal infinity, or a number within rounding.
 
     Args:
-        model: of one node, a sum of products of its first two inputs.
+        model: whose last node is a sum of products of its first two inputs.
         inputs: of the call.
         output: the number of the output.
         actual: what an implementation gives for this output.
@@ -45,7 +45,7 @@ def is_value_by_onnx(model: Model, inputs: Mapping[str, Array], output: int, act
 
 def _by_onnx(model: Model, inputs: Mapping[str, Array], output: int) -> Array | None:
     """An output by the text of ONNX: that of an edition without a text of its own; None where there is no value."""
-    operator = model.graph.nodes[0].operator
+    operator = model.graph.nodes[-1].operator
     editions = catalogue.editions().editions.values()
     edition = next((each.name for each in editions if each.text_of(operator) is None), None)
     if edition is None:
@@ -68,7 +68,7 @@ def _rounding(model: Model, inputs: Mapping[str, Array], output: int) -> Array:
         return np.zeros(())
     weights = {tensor.name: tensor.dims for tensor in model.graph.initializers}
     weights |= {name: array.shape for name, array in inputs.items()}
-    terms = int(np.prod(weights[model.graph.nodes[0].inputs[1]][1:])) + 1
+    terms = int(np.prod(weights[model.graph.nodes[-1].inputs[1]][1:])) + 1
     unit = 0.5 ** least_normal(number_format).bit_length()
     return np.nan_to_num(widened(sizes).astype(np.float64)) * ((terms + 1) * unit * SLACK)
 

@@ -59,6 +59,8 @@ def _section(part: Part) -> Section:
         f"{part.negative} that break a rule; {left} data sets left out; "
         f"{plural(part.without_bound, 'output')} without a bound"
     )
+    largest = max((extent for extents in part.sizes.values() for extent in extents), default=0)
+    note += f"; {plural(len(part.sizes), 'axis', 'axes')} with extents up to {largest}" if largest else ""
     if part.pairs is not None:
         note += (
             f"; pairs of classes: {part.pairs.covered} covered, {part.pairs.unsatisfiable} unsatisfiable, "

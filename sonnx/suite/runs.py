@@ -20,7 +20,7 @@ from sonnx.base.errors import BadInput, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.conditions import settings_of
-from sonnx.executor.class_runs import alternative_of, errata_of
+from sonnx.executor.class_runs import alternative_of, errata_of, text_of_input
 from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import Failure, Fault
@@ -36,6 +36,9 @@ from sonnx.suite.options import RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.program import Answer, Program, outputs_in
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
+
+MAX_WRITTEN = 4096
+"""Elements of an input that a deviation has in full."""
 
 
 class Implementation(Protocol):
@@ -304,13 +307,20 @@ class _Run:
         broken = case.broken if difference.kind == ACCEPTED else ""
         key = (case.operator, difference.kind, element, explained or "", broken)
         known = self.deviations.get(key)
-        written_inputs = {name: str(array.tolist()) for name, array in inputs.items()}
+        written_inputs = {name: text_of_elements(array) for name, array in inputs.items()}
         new = Deviation(
             operator=case.operator, kind=difference.kind, element=element, number=1, case=case.id, data_set=number,
             call=case.call, value_class=part.value_class if part else "", broken=case.broken or None,
             difference=difference, inputs=written_inputs, errata=tuple(errata), explained=explained, size=size,
         )  # fmt: skip
         self.deviations[key] = new if known is None else known.with_another(new)
+
+
+def text_of_elements(array: Array) -> str:
+    """The elements of an input; of one that is large only its shape and the elements that are not ordinary."""
+    if array.size <= MAX_WRITTEN:
+        return str(array.tolist())
+    return text_of_input("", array).strip()
 
 
 def explanation(

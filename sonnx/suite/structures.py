@@ -26,6 +26,7 @@ from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
 from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of
+from sonnx.suite.sizes import SizedCall, sized_calls, unpadded_calls
 
 MAX_EXTENT, WIDE_EXTENT, MAX_OUTPUT_EXTENT = 5, 16, 12
 LEAST_ATTRIBUTE, LARGEST_ATTRIBUTE = -4, 24
@@ -61,12 +62,14 @@ class Structure:
         classes: the names of the classes.
         broken: the slug of the rule that it breaks, "" for a conforming call.
         invalid: it breaks a condition of ONNX, not of the profile alone.
+        sized: the axis that grew, of a call with a large extent.
     """
 
     call: CallInstance
     classes: tuple[str, ...]
     broken: str = ""
     invalid: bool = False
+    sized: SizedCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,10 @@ class Structures:
     negative: tuple[Structure, ...]
     unbroken: tuple[tuple[str, str], ...]
     """The rules that no call of the suite breaks alone, each with the reason."""
+    sized: tuple[SizedCall, ...]
+    """Calls with larger extents."""
+    unpadded: tuple[CallInstance, ...]
+    """Those of the positive calls whose windows lie within the input, for an operator that pads."""
     pairs: PairAnswers | None = None
     """What the solver said about pairs of classes; None where it was not asked."""
 
@@ -104,6 +111,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
         positive: list[Structure] = []
         negative: list[Structure] = []
         unbroken, occurring = [], []
+        bases: list[tuple[Mapping[str, int], CallInstance]] = []
         for values, members in models:
             call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
             if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
@@ -114,6 +122,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
             known = next((place for place, structure in enumerate(positive) if structure.call == call), None)
             if known is None:
                 positive.append(Structure(call, names))
+                bases.append((values, call))
             else:
                 both = dict.fromkeys((*positive[known].classes, *names))
                 positive[known] = replace(positive[known], classes=tuple(both))
@@ -121,9 +130,12 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
             reason = _add_breaking_calls(family, rule, literals, most, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
+        sized = tuple(sized_calls(family, bases))
+        unpadded = tuple(unpadded_calls(family, bases))
+        positive += [Structure(call, ()) for call in unpadded]
     classes = tuple(StructureClass(literal.name, literal.rule, answers[n]) for n, literal in enumerate(literals))
     decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
-    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), decided)
+    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, unpadded, decided)
 
 
 def problem(family: SignatureFamily) -> str:

@@ -41,7 +41,7 @@ def test_an_empty_cell_says_why() -> None:
     [described] = [each for each in operators() if each.name == "Max"]
     rule = next(each for each in described.rules if each.tags)
     label = f"{rule.tags[0].label}@{rule.tags[0].text}"
-    part = Part("Max", 13, "2026-11", (), {}, {label: ()}, (), 0, 0, 0, 0)
+    part = Part("Max", 13, "2026-11", (), {}, {}, {label: ()}, (), 0, 0, 0, 0)
     assert rule.slug in reason_without_case(part, label)
     told = replace(part, unbroken={rule.slug: "follows from another rule"})
     assert f"{rule.slug}: follows from another rule" in reason_without_case(told, label)

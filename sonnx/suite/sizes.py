@@ -1,0 +1,333 @@
+"""Sizes as classes of structure: calls whose axes have extents around the widths of vectors and blocks.
+
+The calls that the structure classes give have extents of a few elements, so that the main loop of a vectorized kernel
+never runs.  Here one extent of such a call grows to each of `SIZES`; everything but the extents stays.  The solver
+gives the extents that have to grow with it, and each call is judged by the checker like any other.  An axis is asked
+twice: in a call whose outputs grow with the axis, and in one that reduces, contracts or selects along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import z3
+
+from sonnx.checker.verdicts import Verdict
+from sonnx.language.domain import given_key
+from sonnx.language.evaluator import TensorFacts
+from sonnx.proofs.derived import conforming
+from sonnx.prover.call_variables import inputs_with_values
+from sonnx.prover.signature_family import SignatureFamily
+from sonnx.prover.solvers import script
+from sonnx.prover.witness import CallInstance, judge
+from sonnx.suite.classes import extents_of
+
+SIZES = (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 129)
+"""Extents below, at and above the lanes of vector units, and what is left over after them."""
+FEW_SIZES = (17, 129)
+"""The sizes of an outer axis that the outputs have, too: a kernel only repeats its work along it."""
+MANY = 100_000
+"""Elements of the largest input of a large call: more than a block of a cache, and enough for several threads."""
+MAX_ELEMENTS = 3 * MANY + 1000
+"""Of all inputs and outputs of a call together."""
+PADS = "pads"
+WINDOW: Mapping[str, tuple[int, int]] = {PADS: (0, 0), "dilations": (1, 1), "kernel_shape": (1, 3), "strides": (1, 2)}
+"""The least and the largest number of each attribute for a window that lies on elements."""
+WINDOWED = 9
+"""The last extent of an input over which windows slide without padding."""
+EFFORT = 400_000
+"""Steps of the solver for one size of one call."""
+TRIES = 3
+"""Calls that are tried for one size."""
+MAX_BASES = 8
+"""Calls that grow, for one axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizedCall:
+    """A call with a large extent.
+
+    Attributes:
+        call: the call.
+        input: the number of the input that has it.
+        axis: the axis that grew.
+        extent: its extent.
+    """
+
+    call: CallInstance
+    input: int
+    axis: int
+    extent: int
+
+    @property
+    def title(self) -> str:
+        """The class of its size."""
+        return f"input {self.input} has extent {self.extent} on axis {self.axis}"
+
+
+@dataclass(slots=True)
+class _Base:
+    """A call that grows: the values of its variables, and its conditions, in which only extents are open."""
+
+    values: Mapping[str, int]
+    call: CallInstance
+    solver: z3.Solver
+    extents: dict[str, z3.ArithRef]
+    known: dict[tuple[str, int], Mapping[str, int] | None] = field(default_factory=dict)
+
+    def grown(self, name: str, extent: int) -> Mapping[str, int] | None:
+        """The values with this extent and few other ones changed; None where the solver finds none."""
+        if (name, extent) not in self.known:
+            self.known[name, extent] = self._grown(name, extent)
+        return self.known[name, extent]
+
+    def _grown(self, name: str, extent: int) -> Mapping[str, int] | None:
+        kept = [self.extents[name] == extent]
+        if self.solver.check(*kept) != z3.sat:
+            return None
+        for other, variable in self.extents.items():
+            for value in (self.values.get(other, 0), extent):
+                if other != name and self.solver.check(*kept, variable == value) == z3.sat:
+                    kept.append(variable == value)
+                    break
+        if self.solver.check(*kept) != z3.sat:
+            return None
+        model = self.solver.model()
+        extents = {
+            other: model.eval(variable, model_completion=True).as_long() for other, variable in self.extents.items()
+        }
+        return {**self.values, **extents}
+
+
+def sized_calls(family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]) -> list[SizedCall]:
+    """Calls in which every axis of an input has each of `SIZES`, and a large one for each combination of types.
+
+    Args:
+        family: the signature; its context is entered.
+        models: conforming calls, with the values of their variables.
+    """
+    bases = _Bases(family, models)
+    return [*bases.with_sizes(), *bases.large()]
+
+
+def unpadded_calls(
+    family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]
+) -> list[CallInstance]:
+    """For each combination of element types of an operator that pads a call whose windows lie within the input.
+
+    Args:
+        family: the signature; its context is entered.
+        models: conforming calls, with the values of their variables.
+    """
+    if PADS not in {attribute.name for attribute in family.signature.attributes}:
+        return []
+    unpadded = [({**values, **_dense(values)}, call) for values, call in models]
+    bases, calls = _Bases(family, unpadded), dict[object, CallInstance]()
+    for place, (_, call) in enumerate(bases.models):
+        types = tuple(str(facts.type) for facts in call.inputs if facts is not None)
+        sized = None if types in calls else bases.with_extent(place, WINDOWED)
+        if sized is not None:
+            calls[types] = sized.call
+    return [*calls.values()]
+
+
+def _dense(values: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of the window with no padding, no gaps, and a small kernel and stride."""
+    dense = {}
+    for name, number in values.items():
+        attribute, _, place = name.partition(".")
+        if attribute in WINDOW and place.isdigit():
+            least, most = WINDOW[attribute]
+            dense[name] = min(max(number, least), most)
+    return dense
+
+
+class _Bases:
+    """The calls of a signature that may grow."""
+
+    def __init__(self, family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]) -> None:
+        self.family = family
+        self.conditions = [*conforming(family)]
+        self.models = [(values, call) for values, call in models if _elements(call.outputs) and _elements(call.inputs)]
+        self.bases: dict[int, _Base] = {}
+        fixed = inputs_with_values(family.signature) | {value.name for value in family.signature.values}
+        outputs = {output.name for output in family.signature.outputs}
+        self.tensors = [
+            name
+            for name, tensor in family.variables.tensors.items()
+            if tensor.formal not in outputs and tensor.formal not in fixed
+        ]
+
+    def with_sizes(self) -> Iterator[SizedCall]:
+        """Every axis with each size, in a call whose outputs grow with it and in one whose outputs do not."""
+        covered: set[tuple[str, int, int, bool]] = set()
+        for tensor in self.tensors:
+            for from_end in range(1, len(extents_of(self.family, tensor)) + 1):
+                bases = self._by_growth(tensor, from_end)
+                for turn, extent in enumerate(SIZES):
+                    for grows, places in bases.items():
+                        few = grows and from_end > 1 and extent not in FEW_SIZES
+                        if few or (tensor, from_end, extent, grows) in covered:
+                            continue
+                        # Each size begins at another call, so that types and parameters take turns.
+                        turned = [places[(turn + number) % len(places)] for number in range(min(TRIES, len(places)))]
+                        tried = (self._grown(place, tensor, from_end, extent) for place in turned)
+                        sized = next((each for each in tried if each is not None), None)
+                        if sized is not None:
+                            yield sized
+                            covered |= {(*same, extent, grows) for same in self._with_extent(sized)}
+
+    def with_extent(self, place: int, extent: int) -> SizedCall | None:
+        """A call in which the last axis of the first input has an extent."""
+        return (
+            self._grown(place, self.tensors[0], 1, extent)
+            if self._has(self.models[place][0], self.tensors[0], 0)
+            else None
+        )
+
+    def _by_growth(self, tensor: str, from_end: int) -> dict[bool, list[int]]:
+        """Calls whose outputs grow with an axis, and calls whose outputs do not; some of each."""
+        places = [place for place, (values, _) in enumerate(self.models) if self._has(values, tensor, from_end - 1)]
+        by_growth: dict[bool, list[int]] = {True: [], False: []}
+        step = max(1, len(places) // MAX_BASES)
+        for place in [*places[::step], *places][: 2 * MAX_BASES]:
+            if min(map(len, by_growth.values())) >= TRIES:
+                break
+            sized = self._grown(place, tensor, from_end, FEW_SIZES[0])
+            if sized is not None:
+                known = by_growth[self._grows(place, tensor, sized)]
+                if place not in known:
+                    known.append(place)
+        return by_growth
+
+    def large(self) -> Iterator[SizedCall]:
+        """For each combination of element types a call whose largest input has `MANY` elements."""
+        known: set[object] = set()
+        for place, (values, call) in enumerate(self.models):
+            types = tuple(str(facts.type) for facts in call.inputs if facts is not None)
+            if types in known:
+                continue
+            for tensor in self.tensors:
+                rank = values.get(f"{tensor}.rank", 0)
+                for axis in reversed(range(rank if self._has(values, tensor, 0) else 0)):
+                    others = prod(values.get(f"{tensor}.{other}", 0) for other in range(rank) if other != axis)
+                    made = self._grown(place, tensor, rank - axis, -(-MANY // max(1, others)) | 1)
+                    if made is not None and types not in known:
+                        known.add(types)
+                        yield made
+                        break
+                if types in known:
+                    break
+
+    def _has(self, values: Mapping[str, int], tensor: str, axis: int) -> bool:
+        """Whether a tensor is there and has an axis."""
+        formal = self.family.variables.tensors[tensor].formal
+        declared = next(operand for operand in self.family.signature.inputs if operand.name == formal)
+        if declared.variadic:
+            present = _place(tensor) < values.get(f"{formal}.count", 0)
+        else:
+            present = not declared.optional or bool(values.get(given_key(formal)))
+        return present and values.get(f"{tensor}.rank", 0) > axis
+
+    def _grown(self, place: int, tensor: str, from_end: int, extent: int) -> SizedCall | None:
+        """A call with a larger extent, on an axis counted from the end, that the checker passes."""
+        axis = self.models[place][0][f"{tensor}.rank"] - from_end
+        values = self._base(place).grown(f"{tensor}.{axis}", extent)
+        if values is None:
+            return None
+        codes = self.family.variables.interpretation.codes
+        call, report = judge(self.family.signature, codes, values, self.family.edition)
+        if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
+            return None
+        if not _elements(call.outputs) or _elements((*call.inputs, *call.outputs)) > MAX_ELEMENTS:
+            return None
+        return SizedCall(call, self._number(call, tensor), axis, extent)
+
+    def _grows(self, place: int, tensor: str, sized: SizedCall) -> bool:
+        """Whether the outputs grow as the axis does."""
+        values, call = self.models[place]
+        before = values[f"{tensor}.{sized.axis}"]
+        return _elements(sized.call.outputs) * before == _elements(call.outputs) * sized.extent
+
+    def _with_extent(self, sized: SizedCall) -> Iterator[tuple[str, int]]:
+        """The tensors that have the extent on some axis, and the number of this axis from the end."""
+        for tensor in self.tensors:
+            number = self._number(sized.call, tensor)
+            facts = sized.call.inputs[number] if number < len(sized.call.inputs) else None
+            shape = facts.shape if facts is not None and isinstance(facts.shape, tuple) else ()
+            yield from ((tensor, len(shape) - axis) for axis, extent in enumerate(shape) if extent == sized.extent)
+
+    def _number(self, call: CallInstance, tensor: str) -> int:
+        """The number of a tensor among the inputs of the node."""
+        formal = self.family.variables.tensors[tensor].formal
+        names = [operand.name for operand in call.signature.inputs]
+        return names.index(formal) + _place(tensor)
+
+    def _base(self, place: int) -> _Base:
+        if place not in self.bases:
+            values, call = self.models[place]
+            names = {
+                f"{tensor}.{axis}": tensor in self.tensors
+                for tensor in self.family.variables.tensors
+                if self.family.variables.tensors[tensor].formal not in {v.name for v in self.family.signature.values}
+                for axis in range(values.get(f"{tensor}.rank", 0))
+            }
+            context = z3.Context()
+            solver = z3.SimpleSolver(ctx=context)
+            solver.set("rlimit", EFFORT)
+            solver.from_string(script(_with_values(self.conditions, values, names)))
+            # Extents of outputs follow from those of inputs.
+            extents = {name: z3.Int(name, context) for name, of_input in names.items() if of_input}
+            outputs = {name: z3.Int(name, context) for name, of_input in names.items() if not of_input}
+            self.bases[place] = _Base(values, call, solver, {**extents, **outputs})
+        return self.bases[place]
+
+
+def _with_values(
+    conditions: Sequence[z3.BoolRef], values: Mapping[str, int], opened: Mapping[str, bool]
+) -> list[z3.BoolRef]:
+    """The conditions in which every variable but the opened ones has its value."""
+    pairs = []
+    for variable in _variables(conditions):
+        name = variable.decl().name()
+        if name in opened:
+            continue
+        number = values.get(name, 0)
+        constant: z3.ExprRef
+        if z3.is_bool(variable):
+            constant = z3.BoolVal(bool(number))
+        elif z3.is_int(variable):
+            constant = z3.IntVal(number)
+        elif z3.is_real(variable):
+            constant = z3.RealVal(number)
+        else:
+            continue
+        pairs.append((variable, constant))
+    return [z3.simplify(z3.substitute(condition, *pairs)) for condition in conditions]
+
+
+def _variables(conditions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:
+    waiting: list[z3.ExprRef] = [*conditions]
+    known, variables = set[int](), list[z3.ExprRef]()
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() in known:
+            continue
+        known.add(term.get_id())
+        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            variables.append(term)
+        waiting += term.children()
+    return variables
+
+
+def _place(tensor: str) -> int:
+    """The place of a tensor in a variadic input; 0 of any other."""
+    return int(tensor.partition("[")[2].rstrip("]") or 0)
+
+
+def _elements(tensors: Sequence[TensorFacts | None]) -> int:
+    """The elements of all tensors of a call, whose shapes are known."""
+    shapes = [tensor.shape for tensor in tensors if tensor is not None and isinstance(tensor.shape, tuple)]
+    return sum(prod(int(str(extent)) for extent in shape) for shape in shapes)

@@ -1,0 +1,90 @@
+"""Calls with large extents: which there are, and that kernels which are wrong only at some sizes are detected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.suite_mutants import DETECTED, fate, of_suite, signature_of, types_of
+from benchmarks.wrong_kernels import total, wrong_kernels
+from sonnx.executor.executor import ModelRunner
+from sonnx.model.reader import read
+from sonnx.suite.archive import StoredCase, Suite, read_cases
+from sonnx.suite.cases import make_suite
+from sonnx.suite.options import MakeOptions
+from sonnx.suite.sizes import FEW_SIZES, MANY, SIZES
+
+OPERATORS = ("Relu", "ArgMax")
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    return make_suite(tmp_path_factory.mktemp("sizes") / "suite", MakeOptions(operator=OPERATORS))
+
+
+def grown(suite: Suite, operator: str) -> list[StoredCase]:
+    stored_cases = [stored for stored in read_cases(suite, operator) if isinstance(stored, StoredCase)]
+    return [stored for stored in stored_cases if any("has extent" in name and name.startswith("input ")
+                                                     for name in stored.case.classes)]  # fmt: skip
+
+
+def shapes(stored: StoredCase) -> list[tuple[int, ...]]:
+    model = read(stored.model)
+    return [tuple(int(str(extent)) for extent in operand.type.shape or ()) for operand in model.graph.inputs]
+
+
+def test_the_last_axis_has_every_size(suite: Suite) -> None:
+    last = {shape[-1] for stored in grown(suite, "Relu") for shape in shapes(stored)}
+    assert last >= {*SIZES}
+
+
+def test_every_axis_of_a_selecting_operator_has_every_size_where_it_is_reduced(suite: Suite) -> None:
+    reduced: dict[int, set[int]] = {}
+    for stored in grown(suite, "ArgMax"):
+        model = read(stored.model)
+        node = model.graph.nodes[-1]
+        [axis] = [attribute.value for attribute in node.attributes if attribute.name == "axis"]
+        [shape] = [value.type.shape for value in (*model.graph.value_info, *model.graph.inputs)
+                   if value.name == node.inputs[0]]  # fmt: skip
+        assert shape is not None
+        assert isinstance(axis, int)
+        reduced.setdefault(axis % len(shape) - len(shape), set()).add(int(str(shape[axis])))
+    assert {from_end: sorted({*SIZES} - reduced[from_end]) for from_end in (-1, -2)} == {-1: [], -2: []}
+
+
+def test_every_outer_axis_has_some_sizes(suite: Suite) -> None:
+    extents = {(len(shape) - axis, extent) for stored in grown(suite, "Relu") for shape in shapes(stored)
+               for axis, extent in enumerate(shape)}  # fmt: skip
+    assert all((from_end, extent) in extents for from_end in (2, 3, 4) for extent in FEW_SIZES)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_type_has_a_large_call(suite: Suite, operator: str) -> None:
+    stored_cases = [stored for stored in read_cases(suite, operator) if isinstance(stored, StoredCase)]
+    conforming = [stored for stored in stored_cases if not stored.case.broken]
+    types = {stored.case.call.partition("(")[2].partition(" ")[0] for stored in conforming}
+    large = {stored.case.call.partition("(")[2].partition(" ")[0] for stored in conforming
+             if any(np.prod(shape) >= MANY for shape in shapes(stored))}  # fmt: skip
+    assert types == large
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_some_calls_have_elements_that_are_not_adjacent(suite: Suite, operator: str) -> None:
+    behind = [stored for stored in grown(suite, operator) if read(stored.model).graph.nodes[0].operator == "Slice"]
+    assert behind
+    for stored in behind:
+        model = read(stored.model)
+        [given] = stored.inputs(0).values()
+        exact = [*ModelRunner(model, None, stored.case.edition).run(stored.inputs(0)).values.values()]
+        assert stored.arrays(0, "output")[0].tobytes() == exact[0].tobytes()
+        if operator == "Relu":
+            np.testing.assert_array_equal(exact[0], np.maximum(given[..., ::2], 0))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_kernels_that_are_wrong_at_some_sizes_are_detected(suite: Suite, operator: str) -> None:
+    calls = of_suite(suite, operator)
+    kernels = wrong_kernels(signature_of(operator, suite.edition), types_of(suite, operator, calls))
+    by_kernel = {str(kernel): fate(kernel, calls, [], []) for kernel in map(total, kernels) if kernel.family == "size"}
+    assert len(by_kernel) > 10
+    assert {name: answer for name, answer in by_kernel.items() if answer != DETECTED} == {}
