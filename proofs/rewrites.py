@@ -117,14 +117,14 @@ def clip_after_rounding(low: int = 0, high: int = 1, *, monotone: bool = True) -
     So a sum that a Conv rounds, and Clip by two numbers of the type, give what HardSigmoid rounds once.
     """
     rounding = z3.Function("rounding", z3.RealSort(), z3.RealSort())
-    t, zero, one = z3.Real("t"), z3.RealVal(low), z3.RealVal(high)
+    t, zero, one, least, most = z3.Real("t"), *map(z3.RealVal, (0, 1, low, high))
     order = [
         z3.Implies(left <= right, rounding(left) <= rounding(right))
         for left, right in ((t, zero), (zero, t), (t, one), (one, t), (zero, one))
     ]
     known = (rounding(zero) == 0, rounding(one) == 1, *(order if monotone else ()))
-    inside = z3.If(t <= zero, zero, z3.If(t >= one, one, t))
-    clipped = z3.If(rounding(t) <= 0, z3.RealVal(0), z3.If(rounding(t) >= 1, z3.RealVal(1), rounding(t)))
+    inside = z3.If(t <= least, least, z3.If(t >= most, most, t))
+    clipped = z3.If(rounding(t) <= 0, zero, z3.If(rounding(t) >= 1, one, rounding(t)))
     yield Obligation("the same number", known, rounding(inside) == clipped)
 
 
@@ -178,10 +178,13 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
       "another upper bound": partial(clip_after_rounding, high=2)}, ""),
 ]  # fmt: skip
 
+OVER_REALS = {"clip-after-rounding"}
+"""Theorems with variables that are real numbers."""
+
 
 def theorems() -> Iterator[Theorem]:
     """One theorem for each piece of arithmetic."""
     for name, statement, formula, claim, sources, because, mutants, single in STATED:
         changed = tuple(Mutant(title, obligations) for title, obligations in mutants.items())
         yield Theorem(f"rewrite.{name}", statement, formula, claim, sources, reason_single=single, mutants=changed,
-                      because=because)  # fmt: skip
+                      because=because, reals=name in OVER_REALS)  # fmt: skip

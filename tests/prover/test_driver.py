@@ -9,7 +9,7 @@ import pytest
 import z3
 from msgspec import structs
 
-from sonnx.cli.commands import prove as prove_command
+from sonnx.cli.commands import theorems as theorems_command
 from sonnx.proofs import registry
 from sonnx.prover import driver, queries, solvers
 from sonnx.prover.solver_cache import SolverCache
@@ -35,7 +35,7 @@ def arguments(monkeypatch):
         for name in ("theorems", "stated"):
             monkeypatch.setattr(registry, name, lambda: found)
         parser = argparse.ArgumentParser()
-        prove_command.add_arguments(parser)
+        theorems_command.add_arguments(parser)
         return parser.parse_args([*line.split(), "--jobs", "0"])
 
     return parse
@@ -273,9 +273,8 @@ def test_a_solver_refuses_what_it_cannot_read():
 
 
 def test_no_solver_is_loaded_for_the_arguments():
-    code = (
-        "import sys, argparse; from sonnx.cli.commands import prove as p; p.add_arguments(argparse.ArgumentParser());"
-    )
+    code = "import sys, argparse; from sonnx.cli.commands import theorems;"
+    code += "theorems.add_arguments(argparse.ArgumentParser());"
     code += "assert not {'z3', 'cvc5', 'bitwuzla', 'numpy'} & sys.modules.keys()"
     subprocess = importlib.import_module("subprocess")
     subprocess.run([importlib.import_module("sys").executable, "-c", code], check=True)

@@ -151,8 +151,8 @@ def test_folders_and_patterns(zoo: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["empty"], "sonnx: the folder 'empty' has no .onnx file\n"),
-        (["no*.onnx"], "sonnx: no file matches 'no*.onnx'\n"),
+        (["empty"], "sonnx: the folder 'empty' has no .onnx file; try 'sonnx check FILE'"),
+        (["no*.onnx"], "sonnx: no file matches 'no*.onnx'; try 'sonnx check .'"),
         (["fine.onnx", "--jobs", "0", "--timeout", "3"],
          "sonnx: --timeout needs a child process, and --jobs 0 allows none\n"),
         (["fine.onnx", "wrong.onnx", "--edition", "1999"], "sonnx: unknown edition '1999'; "),
