@@ -62,7 +62,7 @@ def with_mutants(text: str, record: MutationRecord) -> str:
     row = (f"{record.mutants:,}", f"{record.detected:,} ({share} %)", first, second, sum(others))
     number, detected = r"[\d,]+", r"[\d,]+ \(\d+ %\)"
     return re.sub(
-        rf"^\| {number} \| {detected} \| \d+ \| {second} \| \d+ \|$",
+        rf"^\| {number} \| {detected} \| \d+ \| \d+ \| \d+ \|$",
         f"| {' | '.join(map(str, row))} |",
         text,
         flags=re.M,
