@@ -66,17 +66,13 @@ def same_operand(extra: int = 0) -> Obligations:
 
 
 def conversion(extra: int = 0) -> Obligations:
-    """A whole number that a type has is converted to itself, so what follows is computed of the same number."""
+    """A number that a type has is converted to itself, so what follows is computed of the same number."""
     then = z3.Function("then", z3.IntSort(), z3.IntSort())
     stays = unique(A, of(wrapped, A), (A - LEAST) / SIZE)
     yield Obligation("integers", (*TYPE, *in_type(A), stays), then(of(wrapped, A) + extra) == then(A))
-
-
-def conversion_of_reals(extra: int = 0) -> Obligations:
-    """The nearest number to one that a format has is that one."""
     x, r = z3.Reals("x r")
     further = z3.Function("further", z3.RealSort(), z3.RealSort())
-    yield Obligation("the nearest number", (within(r - x, x - x),), further(r + extra) == further(x))
+    yield Obligation("floats: the nearest number", (within(r - x, x - x),), further(r + extra) == further(x))
 
 
 def regrouped(extra: int = 0) -> Obligations:
@@ -120,16 +116,14 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], str]] = [
      "between equal values change nothing.", "x 1 = x + 0 = -(-x) = x,  ¬¬p = p,  f(f(x)) = f(x)", same_operand,
      "something added"),
     ("conversion", "A conversion to a type that has the number changes nothing of what follows.",
-     "g(f(x)) = g(x) where the type of f has the whole number x", conversion, "another number"),
-    ("conversion-of-reals", "A conversion to a format that has the number changes nothing of what follows.",
-     "g(f(x)) = g(x) where the format of f has x", conversion_of_reals, "another number"),
+     "g(f(x)) = g(x) where the type of f has x", conversion, "another number"),
     ("regrouped", "Maxima, minima, conjunctions and disjunctions have no order and no brackets.",
      "(x ⊔ y) ⊔ z = x ⊔ (y ⊔ z),  x ⊔ y = y ⊔ x", regrouped, "another operation"),
     ("equal-branches", "A choice between equal functions of equal values is the function.",
      "(c ? f(x) : f(y)) = f(x) where x = y", equal_branches, "another value"),
 ]  # fmt: skip
 
-OVER_REALS = {"conversion-of-reals", "equal-branches", "same-operand"}
+OVER_REALS = {"conversion", "equal-branches", "same-operand"}
 """Theorems with variables that are real numbers."""
 
 
