@@ -258,6 +258,8 @@ def certified(folder: Path, theorems: Iterable[Theorem]) -> tuple[dict[str, byte
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    if not path.exists():
+        raise UsageError(f"{quote(str(folder))} has no {MANIFEST}; sonnx theorems --proofs writes such a folder")
     with decoding(path, "a manifest that sonnx theorems --proofs wrote"):
         document: dict[str, Any] = json_value(whole_bytes(path))
         if document["format"] != FORMAT:

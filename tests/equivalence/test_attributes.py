@@ -43,6 +43,7 @@ IDENTICAL: Mapping[tuple[str, str], str] = {
     ("Slice", "starts"): RANGE,
     ("Split", "axis"): "one output is the whole value",
     ("Squeeze", "axes"): SET,
+    ("Trilu", "upper"): "each number but 0 means the upper part",
     ("Unsqueeze", "axes"): SET,
 }
 """Attributes of which other values may mean the same, with the reason, by operator and attribute."""
