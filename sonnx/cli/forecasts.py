@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -13,16 +14,22 @@ from sonnx.supervise.process import ProcessEnded
 from sonnx.supervise.service import Service, ServiceLimits
 
 LIMITS = ServiceLimits(seconds=60, megabytes=8192)
+MOST_BYTES, MOST_NODES = 1 << 11, 10
+"""The largest model of which a check makes a dry run: of AlexNet it takes 50 times as long as the check."""
 
 
 def announced_forecast(reports: Sequence[Report], file: str) -> Forecast | None:
-    """The dry run of the only model of a check; None for several, for one that does not fail, or where other files or a
-    selection shape the verdict, which `fix` does not know.
+    """The dry run of the only model of a check.
+
+    It is None for several models, for one that does not fail or is large, and where other files or a selection shape
+    the verdict, which `fix` does not know.
     """
     [report] = reports if len(reports) == 1 else [None]
     if report is None or report.verdict is not Verdict.FAIL or report.partial or report.name == STANDARD_INPUT:
         return None
     if report.tailoring is not None or report.deviations is not None or report.conditions.box:
+        return None
+    if report.coverage.nodes > MOST_NODES or Path(file).stat().st_size > MOST_BYTES:
         return None
     request = ForecastRequest(file, report.edition, report.strict_versions, report.bound, report.input_shapes)
     try:
