@@ -56,7 +56,7 @@ def compared(reports: Sequence[Report], path: Path) -> list[Report]:
     A report belongs to that on the model of the same name; where both checks are about one model, to that.
 
     Raises:
-        UsageError: the file is no such report.
+        UsageError: the file is not a report of a check.
         OSError: it cannot be read.
     """
     data = path.read_bytes()

@@ -187,9 +187,11 @@ def _sliced(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
     if shape is None or len(shape) != len(declared) or None in known.values() or len(lengths - {None}) != 1:
         return None
     length = max(each for each in lengths if each is not None)
-    fixed = {name: value or (DEFAULT_STEP,) * length for name, value in known.items() if name != "axes"}
-    if not {"starts", "ends"} & known.keys():
-        fixed.setdefault("steps", (DEFAULT_STEP,) * length)  # it can give every number of elements
+    fixed = {name: value for name, value in known.items() if value and name != "axes"}
+    if "steps" in known or known.keys().isdisjoint(
+        ("starts", "ends")
+    ):  # with both open, it gives every number of elements
+        fixed.setdefault("steps", (DEFAULT_STEP,) * length)
     if "axes" in known:
         lists: list[Numbers] = [known["axes"] or tuple(range(length))]
     else:
@@ -213,7 +215,7 @@ def _sliced(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
 def _slices(extent: int, declared: int, fixed: Mapping[str, int]) -> Sequence[tuple[int, int, int]] | None:
     """Slices of an axis, each as start, end and step: some with the declared number of elements, else any one.
 
-    None if there are too many to try.
+    Of many, the first and the last: an empty one that begins where it ends may be either.  None if there are too many.
     """
     before = -extent - 1
     steps = (fixed["steps"],) if "steps" in fixed else (*range(1, extent + 1), *range(-1, before, -1))
@@ -225,7 +227,7 @@ def _slices(extent: int, declared: int, fixed: Mapping[str, int]) -> Sequence[tu
     slices = list(product(starts, ends, steps))
     names = ("extent", "start", "end", "step")
     fitting = [each for each in slices if evaluate(SLICED, dict(zip(names, (extent, *each), strict=True))) == declared]
-    return fitting[:4] or slices[:1]
+    return list(dict.fromkeys((*fitting[:2], *fitting[-2:]))) or slices[:1]
 
 
 def _distinct(*numbers: int) -> tuple[int, ...]:

@@ -179,7 +179,7 @@ def _partner(number: int, other: _Named, matches: Mapping[int, int]) -> int | No
 def _joined(
     mismatch: Mismatch, outputs: tuple[str, str], parts: Sequence[_Part | None], models: Sequence[_Named]
 ) -> OpenPair | None:
-    """Both parts with the inputs of either; None where their inputs are no pairs, or have no type."""
+    """Both parts with the inputs of either; None where their inputs do not pair, or have no type."""
     first, second = parts
     if first is None or second is None:
         return None

@@ -10,7 +10,7 @@ from sonnx.checker.report import ACCEPTED_LIKE, UNCHANGED, Finding, NoVerdict, R
 from sonnx.checker.report_builder import edition_notes
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
-from sonnx.profile.definitions import Rule, show_tags
+from sonnx.profile.definitions import show_tags
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.check_run import CheckRun
 from sonnx.report.fix_forecast import FixForecast, Forecast
@@ -96,8 +96,9 @@ def one_report(
     dry_run = None if forecast is None else forecast.forecast
     corrected = _correctable(failures, report.number_unlisted(Verdict.FAIL), dry_run) if failures else ""
     blocks = ["\n".join([_headline(report, style), *_overview(groups, failures, corrected, report, style, dry_run)])]
+    unlisted = report.unlisted
     for findings in groups:
-        lines = _group(findings, report.rules[findings[0].rule], report, style)
+        lines = _group(findings, report, unlisted.get((findings[0].rule, findings[0].verdict), 0), style)
         blocks.append("\n".join(lines))
     blocks.append("\n".join(_summary(report, failures, corrected, style, forecast, complete=complete)))
     return "\n\n".join(blocks) + "\n"
@@ -163,9 +164,9 @@ def _table(
 # ------------------------------------------------------------------ the findings
 
 
-def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style) -> Iterator[str]:
-    """What is to be said of a rule, once, then the places of its findings."""
-    first = findings[0]
+def _group(findings: Sequence[Finding], report: Report, unlisted: int, style: Style) -> Iterator[str]:
+    """What is to be said of a rule, once, then the places of its findings; so many more are not listed."""
+    first, rule = findings[0], report.rules[findings[0].rule]
     what = meaning(first, rule) if first.verdict is Verdict.FAIL else ""
     parts = (style.verdict(first.verdict), style.bold(first.rule), what, show_tags(first.tags))
     yield style.wrapped("  ".join(filter(None, parts)), LABEL_WIDTH)
@@ -189,14 +190,14 @@ def _group(findings: Sequence[Finding], rule: Rule, report: Report, style: Style
         yield _line("more", f"{explain_command(first, rule, report.edition)}{operator}", style)
         if style.docs:
             yield _line("", rule_page(style.docs, first.rule), style)
-    yield from _places(sorted(findings, key=lambda finding: finding.state), report, style)
+    yield from _places(sorted(findings, key=lambda finding: finding.state), unlisted, style)
 
 
 def _line(label: str, text: str, style: Style) -> str:
     return style.wrapped(f"    {style.dim(label.ljust(9))} {text}", LABEL_WIDTH)
 
 
-def _places(findings: Sequence[Finding], report: Report, style: Style) -> Iterator[str]:
+def _places(findings: Sequence[Finding], unlisted: int, style: Style) -> Iterator[str]:
     """The places of a rule with what the model states there, those of equal results together."""
     alike: dict[tuple[str, tuple[tuple[str, str], ...], str], list[Where]] = {}
     for finding in findings:
@@ -212,7 +213,6 @@ def _places(findings: Sequence[Finding], report: Report, style: Style) -> Iterat
             label = ""
         if operands:
             yield _line("where", ", ".join(f"{letter} is {quote(name)}" for letter, name in operands), style)
-    unlisted = report.unlisted.get((findings[0].rule, findings[0].verdict), 0)
     number = len(findings) + unlisted
     if shown < number:
         options = f"--limit findings={number} --format concise" if unlisted else "--format concise"

@@ -108,7 +108,7 @@ class Section(Struct, frozen=True):
     note: str = ""
     """A remark on all its cases."""
     gone: tuple[CaseResult, ...] = ()
-    """Cases of a baseline that are no more."""
+    """Cases of a baseline that are gone."""
     heads: tuple[str, ...] = ()
     """The heads of the figures of its cases; a head that begins with # is one of numbers."""
     headline: str = ""

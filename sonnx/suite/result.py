@@ -275,7 +275,7 @@ def read_run(name: str, content: bytes) -> SuiteRun:
     """The run that a JSON report describes.
 
     Raises:
-        BadInput: it is no such report, or not of this version; the exit code and the format follow from the rest.
+        BadInput: it is not such a report, or not of this version; the exit code and the format follow from the rest.
     """
     with decoding(name, "a JSON report of sonnx suite run"):
         run = convert(json_value(content), SuiteRun)
