@@ -38,6 +38,7 @@ CONTENTS = {
         "verdicts",
         "reports",
         "fix",
+        "fix-gallery",
         "deviations",
         "tailoring",
         "audit",
