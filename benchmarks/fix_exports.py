@@ -141,7 +141,7 @@ def main() -> None:
     options = parser.parse_args()
     known = recorded(options.record)
     found: list[Outcome] = []
-    for path in sorted(options.folder.glob("*.onnx")):
+    for path in sorted(options.folder.glob("*.onnx"), key=lambda path: path.stat().st_size):
         digest = sha256(path)
         found.append(known.get(digest) or outcome(path))
         print(f"{found[-1].seconds:6.1f} s {found[-1]}", end="", flush=True)
