@@ -35,7 +35,7 @@ html_sidebars = {"**": ["sidebar/brand.html", "sidebar/search.html", "sidebar/co
 html_css_files = ["site.css"]
 
 CONTENTS = {
-    "Begin": ["above/README", "tutorial", "tutorial-vendor", "how-to-*"],
+    "Begin": ["above/README", "tutorial", "tasks", "gallery", "tutorial-*", "how-to-*"],
     "Rules and operators": ["rules/index", "operators/index"],
     "Use": [
         "verdicts",
