@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: commands operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -67,6 +67,10 @@ mutants: $(VENV)/installed
 # `make proofs ASK=--no-cache` asks every question again: some minutes.
 proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check $(ASK)
+
+# Every command that README, the documents and the help texts print, in a fresh environment with the wheel; ten minutes.
+commands: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.printed_commands build/commands
 
 # What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
 manual: $(VENV)/installed
@@ -189,11 +193,12 @@ oldest:
 	build/oldest/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	build/oldest/bin/pytest --numprocesses auto --dist loadfile
 
-# The documentation as a site in build/docs, with the generated pages; warnings are errors.
+# The documentation as a site in build/docs, with the generated pages; warnings are errors; the size of the site is printed.
 docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
 	$(BIN)/python -m tools.pages build/pages
-	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs build/pages build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs -d build/doctrees build/pages build/docs
+	du -sh build/docs
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.check

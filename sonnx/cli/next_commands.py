@@ -15,6 +15,7 @@ NEXT = (
         r"^'(?P<path>.+\.onnx)' cannot be read: No such file",
         "try 'sonnx check .', which checks every model of this folder",
     ),
+    (r"^'(?P<path>.+)' cannot be read: No such file", "try '{command} --help', which has an example"),
     (r"^'(?P<path>.+)' is a folder$", "try 'sonnx {verb} {inside}', or 'sonnx check {path}' for all its models"),
     (r"^the folder '(?P<path>.+)' has no \.onnx file", "try 'sonnx check FILE', which takes a model of any name"),
     (r"^no file matches '(?P<path>.+)'", "try 'sonnx check .', which checks every model of this folder"),

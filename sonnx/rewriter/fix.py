@@ -20,6 +20,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict, Where
+from sonnx.equivalence.sides import side_of
 from sonnx.executor.preparation import RunDomain
 from sonnx.language.steps import steps_of_model
 from sonnx.model.from_protobuf import SharedAttributes
@@ -121,8 +122,13 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     box = {"hypotheses": HYPOTHESES} if options.box else {}
     conditions = Conditions.of(options, digests={MODEL: digest}, **box)
     costs = cost_of(bound, walk(context, ()).facts), cost_of(result.model, result.facts)
+    parent = None if isinstance(file, bytes) else Path(file).parent
+    sides = (
+        side_of(bound, called, digest, parent),
+        side_of(rewritten, fixed_path(Path(called)).name, sha256(data), parent),
+    )
     return FixResult(
-        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, sources
+        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, sources, sides
     )
 
 

@@ -110,6 +110,7 @@ def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(various: list
     assert {tag for tag, _ in page.used} <= ELEMENTS
     for tag, attributes in page.used:
         if tag in ("path", "rect", "text"):
+            assert attributes.pop("class", "type") == "type"
             assert all(re.fullmatch(r"[MC0-9. -]+", value or "") for value in attributes.values())
             continue
         allowed = {
@@ -197,7 +198,7 @@ def test_the_filter_has_a_style_for_each_rule_and_verdict(printed: Any, various:
 
 
 def test_pages_of_rules_are_linked(printed: Any, various: list[str]) -> None:
-    address = "https://docs.example/rules/Max.broadcastable.html"
+    address = "https://docs.example/operators/max.html#max-broadcastable"
     options = ("exported.onnx", "--docs", "https://docs.example/")
     assert f'<a href="{address}">' in printed("html", *options)
     assert address in printed("text", *options)
@@ -237,7 +238,10 @@ def test_what_fails_stands_before_the_chart_and_all_cases(printed: Any) -> None:
 def test_the_chart_has_the_distances_that_are_not_0() -> None:
     pytest.importorskip("onnxruntime")
     model = ROOT / "examples" / "classifier.onnx"
-    compared = sonnx.compare(model, bind={"batch": 1}, unchecked=True, every_node=True, class_runs=0, runs=1)
+    compared = sonnx.compare(model, bind={"batch": 1}, unchecked=True, every_node=True, class_runs=0, runs=1, max_ulp=4)
     apart = [row for row in compared.rows if row.distance is not None and (row.distance.ulp or row.distance.specials)]
     said = render_document("html", compared.document())
     assert 0 < said.count("<circle") == len(apart) < len(compared.rows)
+    assert '<line class="limit"' in said and ">limit: 4 ulp</text>" in said
+    broken = {(id(violation.row)) for violation in compared.broken_bounds if violation.row is not None}
+    assert said.count('class="dot wrong"') == len(broken) > 0
