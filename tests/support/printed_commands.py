@@ -1,12 +1,15 @@
 """The commands that README, the documents and the help texts print, and running them as they are printed.
 
 `python -m tests.support.printed_commands FOLDER` installs the wheel in a fresh environment in FOLDER and runs all of
-them there; `make commands` calls it.  In tests/data/printed_commands.toml stand the files that the commands name, what
-replaces words in capitals, and the commands that cannot run everywhere, each with the reason.
+them there, with `--quick` those that take less than some minutes; `make commands` calls it.
+
+In tests/data/printed_commands.toml stand the files that the commands name, what replaces words in capitals, and the
+commands that cannot run everywhere, each with the reason.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -37,6 +40,7 @@ RUN = (0, 1, 3)
 """The exit codes of a command that was understood and carried out."""
 TIME_LIMIT = 900
 ABSENT = "absent"
+EXTRAS = "[runtime,solvers,draw]"
 
 
 class Printed(NamedTuple):
@@ -44,6 +48,11 @@ class Printed(NamedTuple):
 
     page: str
     line: str
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes minutes."""
+        return self.line.startswith(tuple(TABLE["long"]))
 
     @property
     def reason(self) -> str:
@@ -175,21 +184,31 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 def main() -> int:
     """Build the wheel, install it in a fresh environment, run every command; 0 if all ran."""
-    folder = Path(sys.argv[1]).absolute()
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
+    options = parser.parse_args()
+    folder: Path = options.folder.absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=ROOT, check=True)
     [wheel] = folder.glob("*.whl")
     venv.create(folder / "environment", with_pip=True)
     programs = folder / "environment" / "bin"
-    install = [programs / "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[runtime,solvers,draw]"]
+    install = [
+        str(programs / "pip"),
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"{wheel}[runtime,solvers,draw]",
+    ]
     subprocess.run(install, check=True)
     wrong = number = 0
     for page, commands in printed().items():
         workplace = folder / "work" / re.sub(r"\W+", "-", page)
         workplace.mkdir(parents=True)
         set_up(page, workplace, programs)
-        for command in (each for each in commands if not each.reason):
+        for command in (each for each in commands if not each.reason and not (options.quick and each.is_long)):
             start = time.monotonic()
             why = complaint(performed(command, workplace, programs))
             wrong, number = wrong + bool(why), number + 1
