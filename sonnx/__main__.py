@@ -56,12 +56,12 @@ def main() -> int:
 
 
 def _is_without_memory(error: Exception) -> bool:
-    """Whether the system limits the memory, and an error reports that it does not suffice."""
+    """Whether an error reports that the memory does not suffice."""
     try:
         from sonnx.base.budget import MEGABYTE, allowed_bytes, is_lack_of_memory
 
         allowed = allowed_bytes()
-        return allowed is not None and is_lack_of_memory(error, allowed // MEGABYTE)
+        return is_lack_of_memory(error, None if allowed is None else allowed // MEGABYTE)
     except MemoryError:  # not even for the question
         return True
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from sonnx.base.options import keyword_arguments
-from sonnx.suite import cases, difference, runs
+from sonnx.suite import difference, making, runs
 from sonnx.suite.archive import read_suite, require_whole
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
@@ -19,16 +19,20 @@ PathName = str | os.PathLike[str]
 def make_suite(folder: PathName, options: MakeOptions) -> SuiteReport:
     """Make a suite in a folder that does not exist or is empty: the archives of the operators, and suite.json.
 
+    Whatever ends it, the folder is a suite of the operators that are whole, or does not exist; with `resume` the others
+    are made.
+
     Raises:
         UsageError: an unknown operator, edition or hypotheses.
+        BadInput: with `resume`, the folder is of another run.
         Unfinished: with several jobs, a child process ended without an answer.
-        OSError: the folder cannot be written; nothing is left in it.
+        OSError: the folder cannot be written.
     """
     if options.jobs == 1:
-        return SuiteReport.of(cases.make_suite(Path(folder), options))
+        return SuiteReport.of(making.make_suite(Path(folder), options))
     from sonnx.workers.suites import make_operators  # most suites are made in this process
 
-    return SuiteReport.of(cases.make_suite(Path(folder), options, make_operators))
+    return SuiteReport.of(making.make_suite(Path(folder), options, make_operators))
 
 
 def describe_suite(folder: PathName) -> SuiteReport:
@@ -54,9 +58,9 @@ def run_suite(folder: PathName, options: RunOptions) -> SuiteRun:
 
 
 def judge_suite(folder: PathName, outputs: PathName) -> SuiteRun:
-    """Judge outputs that were made elsewhere, by the runner that stands in the folder of the suite.
+    """Judge outputs that were made elsewhere, by a runner that stands in the folder of the suite.
 
-    `outputs` is a folder with CASE/test_data_set_N/output_K.pb.
+    `outputs` is a folder with CASE/test_data_set_N/output_K.pb, or with OPERATOR.outputs of the harness in C.
 
     Raises:
         BadInput: one of the folders is not there, or the first is not a suite.

@@ -27,8 +27,9 @@ class Fused(Struct, frozen=True):
     A step is `name = Operator(inputs; attributes)`.  An input is an input of the operator, an earlier name, a number,
     or a list in brackets that follows from the shape of the first input; `axes` are those that `reduces` names.
     `@activation` is the operator without parameters that the attribute names.  An attribute is one of the fused node,
-    with `|value` where its absence means another value than that of the step's operator, and `=number` a number.  An
-    input with `?` may be left out of the step's operator; a step without another input passes its first one on.
+    with `|value` where its absence means another value than that of the step's operator, and `=number` a number, or
+    `=number-other` a number less the integer of another attribute, 0 where it is absent.  An input with `?` may be left
+    out of the step's operator; a step without another input passes its first one on.
 
     Attributes:
         domain: of the operator.

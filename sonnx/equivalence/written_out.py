@@ -200,7 +200,10 @@ class _Call:
             literal, is_literal, number = word.partition("=")
             name, differs, value = word.partition("|")
             if is_literal:
-                written.append(Attribute(literal, "int", int(number), fields=("i",)))
+                whole, _, other = number.partition("-")
+                subtracted = self.attributes[other].value if other in self.attributes else 0
+                if type(subtracted) is int:
+                    written.append(Attribute(literal, "int", int(whole) - subtracted, fields=("i",)))
             elif name in self.attributes:
                 written.append(self.attributes[name])
             elif differs and value.isdecimal():

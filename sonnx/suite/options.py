@@ -10,6 +10,8 @@ from sonnx.checker.options import Edition
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
 LIMITS = RuntimeLimits()
+HARNESSES = ("c",)
+"""The languages of harnesses."""
 
 
 class MakeOptions(Options, frozen=True, kw_only=True):
@@ -22,9 +24,21 @@ class MakeOptions(Options, frozen=True, kw_only=True):
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
     pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
+    harness: Annotated[
+        str | None,
+        Argument(
+            "also write the cases for a target without Python: c, with a harness in C99 that calls your kernels",
+            metavar="LANGUAGE",
+            choices=lambda: HARNESSES,
+        ),
+        WHAT_IS_SHOWN,
+    ] = None
     jobs: Annotated[
         int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators")), WHERE_IT_RUNS
     ] = 1
+    resume: Annotated[
+        bool, Argument("continue in a folder where an interrupted run left some operators to be made"), WHERE_IT_RUNS
+    ] = False
     progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called before each version of an operator; with several jobs, after each operator."""
 

@@ -34,7 +34,8 @@ from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference,
 from sonnx.suite.kept_results import KeptResults
 from sonnx.suite.options import RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
-from sonnx.suite.program import Answer, Program, outputs_in
+from sonnx.suite.program import Answer, Program
+from sonnx.suite.recorded_outputs import RecordedOutputs
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
 
 MAX_WRITTEN = 4096
@@ -86,32 +87,6 @@ class _Runtime:
         return True
 
 
-class _Recorded:
-    """Outputs that were made elsewhere: CASE/test_data_set_N/output_K.pb."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.title, self.has_outputs = folder, f"outputs in {folder}", False
-
-    def load(self, stored: StoredCase) -> Answer:
-        folder = self.folder / stored.case.id
-        if not folder.is_dir():
-            raise Failure("there are no outputs of it")
-        self.has_outputs = True
-
-        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
-            if not (folder / f"test_data_set_{number}").is_dir():
-                raise Failure("there are no outputs of it")
-            return outputs_in(folder / f"test_data_set_{number}")
-
-        return answer
-
-    def identity(self) -> Mapping[str, str]:
-        return {}  # nothing of outputs made elsewhere is kept
-
-    def restart(self) -> bool:
-        return False
-
-
 def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None] = lambda text: None) -> SuiteRun:
     """Run the cases of a suite and judge the outputs.
 
@@ -161,11 +136,12 @@ def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
     """
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
-    suite, used = read_suite(folder), _Recorded(outputs)
+    suite = read_suite(folder)
     require_whole(suite, _chosen(suite, ()))
+    used = RecordedOutputs(outputs, suite)
     result = _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
     if not used.has_outputs and not result.problems:
-        raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs.py")
+        raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs")
     return result
 
 
@@ -191,12 +167,13 @@ def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
 def _result(
     suite: Suite, title: str, runs: Mapping[str, OperatorRun], settings: tuple[str, ...] = ()
 ) -> SuiteRun:  # fmt: skip
+    unfinished = (f"{name}.zip is not made: sonnx suite make --resume makes it" for name in suite.unfinished)
     return SuiteRun(
         implementation=title, edition=suite.edition, suite_sha256=sha256(Path(suite.folder) / "suite.json"),
         settings=settings, hypotheses=suite.hypotheses, suite=suite.folder,
         operators={name: run.counts for name, run in runs.items()},
         deviations=tuple(deviation for run in runs.values() for deviation in run.deviations),
-        problems=tuple(problem for run in runs.values() for problem in run.problems),
+        problems=(*unfinished, *(problem for run in runs.values() for problem in run.problems)),
     )  # fmt: skip
 
 

@@ -153,7 +153,8 @@ def test_what_may_have_another_cause(error: Exception) -> None:
     assert is_lack_of_memory(error, 100)
     assert not is_lack_of_memory(error, 1 << 20)
     assert is_lack_of_memory(MemoryError(), 1 << 20)
-    assert not is_lack_of_memory(MemoryError(), None)
+    assert is_lack_of_memory(MemoryError(), None)
+    assert not is_lack_of_memory(error, None)
 
 
 def test_the_time_passes() -> None:
