@@ -174,8 +174,19 @@ def document(result: Equivalence, code: int) -> Document:
         sections=tuple(sections),
         facts=tuple((term, escape_once(text)) for term, text in _facts(result)),
         notes=(IDEAL_ONLY,),
+        tiles=tuple(_tiles(result)),
         hashes={file.name: file.sha256 for file in (result.first, result.second) if file.sha256},
     )
+
+
+def _tiles(result: Equivalence) -> Iterator[tuple[str, str]]:
+    """The outputs that are the same, the difference against its limit, and the sizes of both models."""
+    same = sum(STANDINGS[output.answer] is Standing.GOOD for output in result.outputs)
+    yield f"{same} of {len(result.outputs)}", "outputs are the same function"
+    if result.largest_difference is not None:
+        limit = "" if result.max_difference is None else f"; at most {result.max_difference!r} is accepted"
+        yield upper_bound_text(result.largest_difference, 6), f"largest difference of two implementations{limit}"
+    yield f"{result.first.nodes} and {result.second.nodes}", "nodes of both models"
 
 
 def _open_cases(part: OpenPart) -> Iterator[CaseResult]:

@@ -42,6 +42,8 @@ STANDING_COLOURS = {
     Standing.NOTE: "open",
     Standing.SKIPPED: "soft",
 }
+NOT_GOOD = {Standing.BAD: "do not hold", Standing.OPEN: "are open"}
+"""What a number at the top of a page counts, where it is not 0."""
 MAX_OPEN_CASES = 40
 """Tables of documents with more cases are folded on a screen."""
 MAX_OPEN_PLACES = 12
@@ -399,8 +401,7 @@ def render_document(shown: Document) -> str:
         tiles=shown.tiles
         or [
             (numbers[Standing.GOOD], f"of {plural(len(shown.cases), 'case')} pass"),
-            (numbers[Standing.BAD], "do not hold"),
-            (numbers[Standing.OPEN], "are open"),
+            *((numbers[kind], words) for kind, words in NOT_GOOD.items() if numbers[kind]),
         ],
         groups=[_case_group(shown.criteria[cases[0].criterion], cases) for _, cases in shown.findings],
     )

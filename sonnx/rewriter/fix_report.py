@@ -273,6 +273,12 @@ def document_of(result: FixResult) -> Document:
         sections=tuple(section for section in sections if section.cases),
         facts=tuple(_facts(result)),
         hashes={name: result.source_sha256},
+        tiles=(
+            (f"{len(result.before.roots)} → {len(result.after.roots)}", "findings before and after"),
+            (f"{len(result.rewrites)}", "places rewritten"),
+            (f"{result.before.coverage.nodes} → {result.after.coverage.nodes}", "nodes before and after"),
+            (str(result.validation.grade), "how the values are related"),
+        ),
     )
 
 

@@ -44,8 +44,8 @@ def test_the_table_names_what_is_printed() -> None:
     lines = {command.line for command in COMMANDS}
     assert TABLE["done"].keys() <= PAGES.keys()
     assert TABLE["before"].keys() <= lines
-    assert [start for start in TABLE["long"] if not any(line.startswith(start) for line in lines)] == []
-    assert [start for start in TABLE["elsewhere"] if not any(line.startswith(start) for line in lines)] == []
+    assert [start for start in TABLE["long"] if not any(f"{line}$".startswith(start) for line in lines)] == []
+    assert [start for start in TABLE["elsewhere"] if not any(f"{line}$".startswith(start) for line in lines)] == []
     words = [*lines, *TABLE["capitals"].values(), str(TABLE["before"]), str(TABLE["done"])]
     assert [name for name in TABLE["files"] if not any(Path(name).parts[0] in text for text in words)] == []
 

@@ -62,7 +62,9 @@ def test_pages_name_this_version() -> None:
 
 
 def test_the_metadata_has_the_addresses_of_the_repository_that_builds(tmp_path: Path) -> None:
-    environment = {**os.environ, "SONNX_REPOSITORY": "https://git.example/group/sonnx"}
+    environment = {
+        **os.environ, "SONNX_REPOSITORY": "https://git.example/group/sonnx", "SONNX_SITE": "https://docs.example/sonnx/",
+    }  # fmt: skip
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     with ZipFile(next(tmp_path.iterdir())) as wheel:
@@ -71,6 +73,7 @@ def test_the_metadata_has_the_addresses_of_the_repository_that_builds(tmp_path: 
     assert metadata["Version"] == VERSION
     addresses = dict(each.split(", ") for each in metadata.get_all("Project-URL", []))
     assert addresses["Source"] == "https://git.example/group/sonnx"
+    assert addresses["Rules"] == "https://docs.example/sonnx"
     assert {"Profile", "Documentation", "Changelog", "Issues"} <= addresses.keys()
     assert metadata["Author"]
     assert metadata["Keywords"]

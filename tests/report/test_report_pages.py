@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import sonnx
+from sonnx.cli import check_reports
 from sonnx.cli.main import run
 from sonnx.report.html import TEMPLATES, _page_names
 from sonnx.report.rendered import render_document
@@ -206,6 +207,20 @@ def test_pages_of_rules_are_linked(printed: Any, various: list[str]) -> None:
     assert {each["helpUri"] for each in declared if each["id"] == "Max.broadcastable"} == {address}
     assert "docs.example" not in printed("html", "exported.onnx")
     assert run(["check", *options, "--format", "json"]) == run(["check", "exported.onnx", "--docs", "x"]) == 2
+
+
+def test_sarif_links_the_rules_of_the_published_site(
+    various: list[str], printed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the metadata of the package name a site; this checkout names none."""
+
+    def links() -> set[str | None]:
+        declared = json.loads(printed("sarif", "exported.onnx"))["runs"][0]["tool"]["driver"]["rules"]
+        return {each.get("helpUri") for each in declared if each["id"] == "explicit-shape"}
+
+    assert links() == {None}
+    monkeypatch.setattr(check_reports, "published_rules", lambda: "https://docs.example")
+    assert links() == {"https://docs.example/rules/general.html#explicit-shape"}
 
 
 def test_a_model_keeps_its_page_when_others_come_or_go() -> None:

@@ -52,7 +52,7 @@ class Printed(NamedTuple):
     @property
     def is_long(self) -> bool:
         """Whether it takes minutes."""
-        return self.line.startswith(tuple(TABLE["long"]))
+        return f"{self.line}$".startswith(tuple(TABLE["long"]))
 
     @property
     def reason(self) -> str:
