@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from benchmarks.measurements import printed_by, printed_tables, table, write
 
@@ -41,8 +42,7 @@ def circumstances(commit: str, begun: float) -> str:
 
 def _lines(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().splitlines()
+        return Path(path).read_text("utf-8").splitlines()
     except OSError:
         return []
 

@@ -22,6 +22,7 @@ from benchmarks.check import ENVIRONMENT, REPOSITORY
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 DENSENET = str(LIGHT / "light_densenet121.onnx")
 TWO_NODES = str(REPOSITORY / "examples/conforming.onnx")
+DENSENET_CHECKED = "`check` densenet121, seconds"
 ROUNDS = 3
 SMALL_MODELS = 5000
 
@@ -46,9 +47,9 @@ def goals(folder: Path) -> list[Goal]:
 
     formats = {"json": 1.3, "sarif": 1.5, "html": 2.0}
     return [
-        Goal("`check` densenet121, seconds", ["check", DENSENET], 0.75),
+        Goal(DENSENET_CHECKED, ["check", DENSENET], 0.75),
         *(
-            Goal(f"`--format {form}` / text", ["check", DENSENET, "--format", form], goal, "`check` densenet121, seconds")
+            Goal(f"`--format {form}` / text", ["check", DENSENET, "--format", form], goal, DENSENET_CHECKED)
             for form, goal in formats.items()
         ),
         fix("squeezenet", 1.2), fix("shufflenet", 2.2), fix("densenet121", 6.0),
