@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: commands operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: commands operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance manipulation-campaign cost
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -206,6 +206,11 @@ bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.values
 
+# All tables of what commands cost, measured on this commit and written to docs/measurements; ten minutes on two cores that do
+# nothing else.
+cost: $(VENV)/installed
+	$(BIN)/python -m benchmarks.cost
+
 # The long tests, each in its own process; an interrupted run resumes the next time.
 # After a change of the program or the tests, remove build/campaigns.jsonl.
 campaign: deep
@@ -236,10 +241,16 @@ COPIES ?= 200
 companions-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.companions --most $(COPIES)
 
-# FAULTS calls of the system that fail, spread over all commands; half an hour.
-FAULTS ?= 500
+# FAULTS faults of the system and at most KILLS kills in each command: a quarter of an hour of processor time.
+FAULTS ?= 20
+KILLS ?= 60
 fault-campaign: $(VENV)/installed
-	nice -n 19 $(BIN)/python -m tests.support.faults --faults $(FAULTS)
+	nice -n 19 $(BIN)/python -m tests.support.faults --faults $(FAULTS) --kills $(KILLS)
+
+# MANIPULATIONS of packs, suites and certificates, of which each must be noticed; two minutes.
+MANIPULATIONS ?= 1000
+manipulation-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.manipulations --number $(MANIPULATIONS)
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed
