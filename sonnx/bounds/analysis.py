@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.bounds import adjoint, kinks
+from sonnx.bounds import adjoint, attained, kinks
 from sonnx.bounds.around import ComputedDomain, ReferenceDomain
 from sonnx.bounds.box import Box
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
@@ -30,7 +30,7 @@ from sonnx.model.ir import Model
 from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, centre
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import Around, Condition, NotBounded, Value, nothing
-from sonnx.numerics.formats import Array
+from sonnx.numerics.formats import ELEMENTS, Array
 
 MAX_TIGHTENED = 4096
 """Elements of a graph output up to which each gets its own row in the adjoint pass."""
@@ -172,7 +172,7 @@ class Analyser:
                 ).sharpened(names)
             except NotBounded:
                 return plain
-        plain.domain.coarse += computed.domain.coarse
+        plain.domain.coarse[:] = computed.domain.coarse
         return plain.joined(ideal, computed)
 
     def _interpreted(self, domain: BoundsDomain, ends: Mapping[str, tuple[Array, Array, Array | None]]) -> Run:
@@ -209,6 +209,40 @@ class Analyser:
         with np.errstate(all="ignore"):
             interpret(self.model, domain, self.calls, given={**boxes, **self.places}, main_only=True)
         return domain.nodes
+
+    def attained(self, box: Box, output: Value) -> float | None:
+        """How far a run at the centre of the box is off in the element of an output with the largest error, each node
+        rounding in the direction that moves it most, as a share of that error; None where there is no such run.
+
+        Args:
+            box: the ranges of the inputs.
+            output: the bounds of an output.
+        """
+        if output.unbounded or output.transfer is None or not output.error.any() or output.element not in FORMATS:
+            return None
+        row = attained.worst_row(output)
+        worst = attained.directions(output, row)
+        if worst is None:
+            return None
+        kinds = {value.name: ELEMENTS[value.type.element or ""] for value in self.model.graph.inputs}
+        point = {
+            name: np.clip(
+                (0.5 * each.low + 0.5 * each.high).astype(kinds[name]).astype(np.float64), each.low, each.high
+            )
+            for name, each in box.items()
+        }  # fmt: skip
+        runs = []
+        for signs in ({}, worst):
+            domain = attained.InjectedDomain(self.hypotheses, self.folder, self.memory, signs)
+            try:
+                self._interpreted(domain, {name: (array, array, None) for name, array in point.items()})
+            except NotBounded:
+                return None
+            if output.name not in domain.nodes:
+                return None
+            runs.append(float((row * domain.nodes[output.name].low).sum()))
+        share = abs(runs[1] - runs[0]) / float(output.error.max())
+        return min(share, 1.0) if np.isfinite(share) else None
 
 
 def _input(name: str, element: str, low: Array, high: Array, error: Array | None = None) -> Value:
@@ -283,6 +317,7 @@ def bound_model(
         tuple(decisions), box,
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
         coarse=tuple(dict.fromkeys(run.domain.coarse)),
+        attained=analyser.attained(box, final[outputs[0]]) if outputs and outputs[0] in final else None,
     )  # fmt: skip
 
 

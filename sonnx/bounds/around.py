@@ -94,7 +94,7 @@ class RowsDomain(BoundsDomain):
             return value
         marked, size = np.flatnonzero(wanted(value)), ancestors_size(value)
         if len(marked) * size > ROWS_APART:
-            value = self._all_improved(value, min(self._left / 8, len(marked) * size))
+            value = self._all_improved(value, min(self._left / 4, len(marked) * size))
             marked = np.flatnonzero(wanted(value))
         most = int(self._left / 2 / max(size, 1))
         if not len(marked) or not most:
