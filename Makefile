@@ -87,8 +87,8 @@ handover: $(VENV)/installed
 # The check of a model as one native program, build/verified/sonnx-verified: the formalization is compiled and extracted; half
 # a minute.  Needs Coq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 VERIFIED := build/verified
-CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations alike graph_rules node_rules format_rules walk
-OF_CHECK := budget evaluator reading wire onnx_constants onnx_nodes onnx_model editions tables sonnx_verified
+CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations alike graph_rules node_rules format_rules walk file_bytes wire_format messages file_constants file_graphs file_model
+OF_CHECK := slice budget evaluator reading editions tables sonnx_verified
 OCAML := ocamlopt -w -a -O3 -inline 100 -I +unix unix.cmxa
 verified: $(VENV)/installed
 	rm -rf $(VERIFIED)
@@ -127,7 +127,7 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && printf '%s\n' decided_first.v decided_rest.v | xargs -n 1 -P 2 coqc -Q . Sonnx && coqc -Q . Sonnx decided.v
 	cd $(FORMAL) && coqc -Q . Sonnx extraction.v && rm -f evaluator.mli
 	cd $(FORMAL) && $(OCAML) $(OF_CHECK:%=%.ml) -o sonnx-verified
-	cd $(FORMAL) && ocamlopt -w -a budget.ml evaluator.ml reading.ml second_encoder.ml -o second_encoder
+	cd $(FORMAL) && ocamlopt -w -a slice.ml budget.ml evaluator.ml reading.ml second_encoder.ml -o second_encoder
 	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --random $(RANDOM_MODELS)
 	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --damaged $(DAMAGED_FILES)
 
