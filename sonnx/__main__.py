@@ -10,6 +10,8 @@ import sys
 TOOL_FAILED = 4
 INTERRUPTED = 130
 WITHOUT_MEMORY = 3
+NOT_READ = 141
+"""As of a process that the system ends because nothing reads what it prints: 128 and the number of SIGPIPE."""
 
 
 def main() -> int:
@@ -35,9 +37,9 @@ def main() -> int:
         code = command_line.run(sys.argv[1:], own_process=True)
         sys.stdout.flush()
         gc.freeze()  # the process ends: its memory is not searched for garbage
-    except BrokenPipeError:  # the reader closed the pipe
+    except BrokenPipeError:  # the reader closed the pipe; 0 would say that what it did not read is a pass
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return NOT_READ
     except KeyboardInterrupt:
         print("sonnx: interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED

@@ -116,8 +116,8 @@ def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
 
     The system reports it as ENOMEM wherever a file or folder is opened, compiled modules that do not expect it by a
     SystemError, libraries in words, and Python where a module cannot be loaded: some modules, such as hashlib, then
-    raise an error of their own.  Modules that fail may have
-    other causes, so they count where a lack of memory is likely.  Without a limit only what Python and the system report counts.
+    raise an error of their own.  Modules that fail may have other causes, so they count where a lack of memory is
+    likely.  Without a limit, only what Python and the system report counts.
     """
     likely = megabytes is not None and is_likely(megabytes, peak_megabytes())
     unloaded = isinstance(error, ImportError) or UNLOADED_SOLVER in str(error)

@@ -141,6 +141,8 @@ def _facts(bounds: Bounds) -> Iterator[tuple[str, str]]:
     yield from (("file", f"{name}, SHA-256 {digest}") for name, digest in bounds.files.items())
     for name, interval in bounds.box.items():
         yield "input", f"{name} {list(interval.low.shape)}: {_interval(interval)}"
+    if bounds.attained_in_words:
+        yield "attained", bounds.attained_in_words
     for node, share in bounds.shares[:MAX_SHARES]:
         yield "share", f"{share:.1%} of the error of the worst output element: {node}"
 

@@ -25,6 +25,7 @@ from sonnx.prover.signature_family import signatures
 from sonnx.suite.archive import Part, StoredCase, Suite, read_cases
 from sonnx.suite.c_harness import CASES, FOLDER, cases_file, harness_sources
 from sonnx.suite.cases import OperatorSuite, operator_suite
+from sonnx.suite.must_pass import list_name, list_of
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import BOUNDS
 from sonnx.supervise.identity import tool_identity, value_hash
@@ -135,6 +136,7 @@ class _SuiteFolder:
         """
         suite = self.suite()
         write_whole(self.folder / "outputs.py", Path(__file__).with_name("standalone.py").read_bytes())
+        write_whole(self.folder / list_name(suite), list_of(suite))
         if self.options.harness is not None:
             self._write_harness(suite)
         write_whole(self.folder / "suite.json", json_text(suite))

@@ -17,6 +17,7 @@ import stat
 import sys
 from collections.abc import Callable
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ CALLS = {
 """The functions of `os` of each sort."""
 TAKES_ROOM = ("write", "rename", "folder")
 """The calls that fail where a disk is full."""
+ALLOCATIONS = "_testcapi"
+"""The module of CPython that lets allocations fail; some systems leave it out."""
 WRITE = os.write
 SAID = 999
 """The descriptor to which a process writes what has harmed it."""
@@ -103,10 +106,8 @@ class Faults:
         mmap.mmap = self._mapper()  # type: ignore[misc]
         builtins.open = io.open = self._opener()
         if self.harm is Harm.MEMORY and self.failing:
-            import _testcapi  # of CPython, which some systems leave out
-
             self._say(f"allocation {self.failing}")
-            _testcapi.set_nomemory(self.failing, self.failing + 1)
+            import_module(ALLOCATIONS).set_nomemory(self.failing, self.failing + 1)
 
     def _counted(self, sort: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*given: Any, **named: Any) -> Any:

@@ -1,6 +1,6 @@
 """Faults of the system: a call of a command fails, its disk is full, an allocation fails, or it is killed.
 
-    python -m tests.support.faults [--faults 500] [--kills 60] [--seed 0] [--line NAME]
+    python -m tests.support.faults [--faults 20] [--kills 60] [--seed 0] [--line NAME ...]
 
 A command runs in a copy of this process.  Its calls are counted in a first run; in each further one it is harmed at the
 call of a number (`fault_points.py`).  Afterwards no file is half written, only a killed process leaves something
@@ -29,7 +29,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tests.support.companions import files, lay_out
-from tests.support.fault_points import SAID, WRITE, Faults, Harm
+from tests.support.fault_points import ALLOCATIONS, SAID, WRITE, Faults, Harm
 
 LINES: Mapping[str, str] = {
     "check": "check wrong.onnx --format json --output out.json",
@@ -270,23 +270,22 @@ def _places(harms: tuple[Harm, ...], calls: int, number: int | None, draw: rando
 
 def harms_of_faults() -> tuple[Harm, ...]:
     """What is no kill, as far as this Python can do it."""
-    return (Harm.CALL, Harm.DISK, *((Harm.MEMORY,) if find_spec("_testcapi") else ()))
+    return (Harm.CALL, Harm.DISK, *((Harm.MEMORY,) if find_spec(ALLOCATIONS) else ()))
 
 
 def main() -> None:
     """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--faults", type=int, default=500, help="of all commands (default 500)")
+    parser.add_argument("--faults", type=int, default=20, help="of each command (default 20)")
     parser.add_argument("--kills", type=int, default=60, help="of each command, at other calls (default 60)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--line", choices=LINES)
+    parser.add_argument("--line", choices=LINES, action="append", help="a command; all if there is none")
     options = parser.parse_args()
     load()
-    lines = [options.line] if options.line else [*LINES]
     counted, failures = Counter[Harm](), 0
-    for name in lines:
+    for name in options.line or LINES:
         before, seen = counted.total(), set[str]()
-        for harms, number in ((harms_of_faults(), -(-options.faults // len(lines))), ((Harm.KILL,), options.kills)):
+        for harms, number in ((harms_of_faults(), options.faults), ((Harm.KILL,), options.kills)):
             for harm, outcome, reason in tried(name, number, options.seed, harms):
                 counted[harm] += 1
                 failures += bool(reason)
