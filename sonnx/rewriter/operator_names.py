@@ -16,6 +16,7 @@ class OperatorName(StrEnum):
 
     ABS = "Abs"
     ADD = "Add"
+    ARG_MAX = "ArgMax"
     BATCH_NORMALIZATION = "BatchNormalization"
     CAST = "Cast"
     CLIP = "Clip"
@@ -50,6 +51,7 @@ class OperatorName(StrEnum):
     SIGMOID = "Sigmoid"
     SIZE = "Size"
     SLICE = "Slice"
+    SOFTMAX = "Softmax"
     SQRT = "Sqrt"
     SUB = "Sub"
     SUM = "Sum"

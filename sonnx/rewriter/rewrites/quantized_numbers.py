@@ -76,7 +76,11 @@ def _scaling(site: Site) -> _Scaling | None:
     names = [*site.node.inputs, "", ""][1:3]
     if scale is None or scale.element != "float" or (names[1] and zero is None):
         return None
-    if _number(site, "block_size") or _number(site, "output_dtype") not in (0, *_OWN.get(site.node.operator, ())):
+    quantizes = site.node.operator == OperatorName.QUANTIZE_LINEAR
+    if _number(site, "block_size") or _number(site, "output_dtype") not in (
+        0,
+        *(BYTE_NUMBERS if quantizes else FLOAT_NUMBER),
+    ):
         return None
     arrays = [None if tensor is None else constant_tensors.decoded(tensor) for tensor in (scale, zero)]
     if arrays[0] is None or any(array is not None and array.size != 1 for array in arrays):
@@ -86,8 +90,9 @@ def _scaling(site: Site) -> _Scaling | None:
     return _Scaling(number, zero_point) if 0 < abs(number) < float("inf") else None
 
 
-_OWN = {"QuantizeLinear": (2, 3), "DequantizeLinear": (1,)}
-"""The output_dtype that states what is written here: uint8 and int8 of the former, float of the latter."""
+FLOAT_NUMBER = (constant_tensors.ELEMENT_NUMBERS["float"],)
+BYTE_NUMBERS = tuple(constant_tensors.ELEMENT_NUMBERS[name] for name in BYTES)
+"""The numbers of these element types in ONNX, as the attribute output_dtype has them."""
 
 
 def _number(site: Site, name: str) -> Any:
