@@ -38,7 +38,7 @@ def largest_differences(
     for side, texts in ((first, [*options.box]), (second, [_renamed(text, pairing.inputs) for text in options.box])):
         box = box_of_texts(side.model, texts, _no_file)
         try:
-            values.append(Analyser(side.model, hypotheses, side.folder, options.edition).run(box).values)
+            values.append(Analyser(side.model, hypotheses, side.folder, options.edition).run(box, around=True).values)
         except (Stop, NoValue):
             return {}
     differences: dict[str, float] = {}
