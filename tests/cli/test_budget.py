@@ -24,6 +24,7 @@ from sonnx.prover.model_walk import prove_model
 from sonnx.prover.weakest_condition import weakest_condition
 from tests.fuzz.commands import commands
 from tests.support import families
+from tests.support.cases import spread
 from tests.support.invariants import field, one_sentence
 
 LARGE = """
@@ -114,6 +115,18 @@ def test_the_memory_of_each_command(name: str, folder: Path) -> None:
     said = f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within 8 megabytes of memory (--memory)\n"
     assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
+@pytest.mark.parametrize("models", [["m.onnx"], ["m.onnx", "symbolic.onnx"]])
+@pytest.mark.parametrize("megabytes", spread([1, 2, 3, 4, 5, 8, 12], 3))
+def test_the_memory_of_a_check(megabytes: int, models: list[str], folder: Path) -> None:
+    """However the lack of memory shows: as an error, or as a signal that ends the process."""
+    words = [sys.executable, "-m", "sonnx", "check", *models, "--memory", str(megabytes)]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    unit = "megabyte" if megabytes == 1 else "megabytes"
+    said = [f"sonnx: {name!r} was not checked within {megabytes} {unit} of memory (--memory)" for name in models]
+    assert (done.returncode, done.stderr.splitlines()) == (3, said)
 
 
 LIMITED = """

@@ -1,7 +1,8 @@
 """The points at which a command can be harmed: its calls of the system, and its allocations.
 
 `Faults` counts the calls of this process and of its copies, and harms the process at the call of one number: the call
-fails, the disk is full from then on, or the process is killed.  Python itself lets an allocation of one number fail.
+fails, the disk is full from then on, a file of the user changes, or the process is killed.  Python itself lets an
+allocation of one number fail.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Harm(Enum):
     CALL = "a call fails"
     DISK = "the disk is full"
     MEMORY = "an allocation fails"
+    CHANGE = "a file changes meanwhile"
     KILL = "the process is killed"
 
 
@@ -53,11 +55,19 @@ TAKES_ROOM = ("write", "rename", "folder")
 """The calls that fail where a disk is full."""
 ALLOCATIONS = "_testcapi"
 """The module of CPython that lets allocations fail; some systems leave it out."""
-WRITE = os.write
+OPEN, READ, WRITE, UNLINK = os.open, os.read, os.write, os.unlink
+"""The functions of the system, which are not counted."""
 SAID = 999
 """The descriptor to which a process writes what has harmed it."""
 OWN = tuple({str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, "/usr", "/proc", "/sys", "/dev"})
 """Where the files of the installation are."""
+
+
+def _content(path: Path) -> bytes:
+    descriptor = OPEN(path, os.O_RDONLY)
+    content = READ(descriptor, 1 << 30)
+    os.close(descriptor)
+    return content
 
 
 class Faults:
@@ -88,12 +98,29 @@ class Faults:
             signal.pause()  # until the parent, which is gone, takes this process with it
         if self.number == self.failing and self.harm is Harm.CALL:
             self._fail(sort, what, self.draw.choice(ERRORS[sort]))
+        if self.number == self.failing and self.harm is Harm.CHANGE:
+            self._change(what)
         if 0 < self.failing <= self.number and self.harm is Harm.DISK and sort in TAKES_ROOM:
             self._fail(sort, what, errno.ENOSPC)
 
     def _fail(self, sort: str, what: object, code: int) -> None:
         self._say(f"{sort} {what!r}: {errno.errorcode[code]}")
         raise OSError(code, os.strerror(code), *([os.fspath(what)] if isinstance(what, str | os.PathLike) else []))
+
+    def _change(self, what: object) -> None:
+        """Cut a file of the working folder, change a byte of it, or remove it: the one of the call, else some one."""
+        named = [what] if isinstance(what, str | os.PathLike) and Path(what).is_file() else []
+        path = Path(self.draw.choice(named or sorted(path for path in Path().iterdir() if path.is_file())))
+        how, content = self.draw.choice(("cut", "other byte", "removed")), _content(path)
+        self._say(f"change of {path}: {how}")
+        if how == "removed":
+            UNLINK(path)
+            return
+        place = self.draw.randrange(len(content)) if content else 0
+        other = bytes([content[place] ^ 0x5A]) + content[place + 1 :] if how == "other byte" and content else b""
+        descriptor = OPEN(path, os.O_WRONLY | os.O_TRUNC)
+        WRITE(descriptor, content[:place] + other)
+        os.close(descriptor)
 
     def _say(self, text: str) -> None:
         WRITE(SAID, f"{text}\n".encode("utf-8", "backslashreplace"))

@@ -28,7 +28,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tests.support.companions import files, lay_out
+from tests.support.companions import files
 from tests.support.fault_points import ALLOCATIONS, SAID, WRITE, Faults, Harm
 
 LINES: Mapping[str, str] = {
@@ -83,6 +83,15 @@ class Outcome(NamedTuple):
     """The files that it wrote or changed, by path."""
 
 
+def lay_out(folder: Path, line: str) -> None:
+    """Write the files and folders that a line names to a folder."""
+    words = line.split()
+    for path, content in files().items():
+        if path.partition("/")[0] in words:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+
+
 def load() -> None:
     """Load what commands load, so that each copy of this process need not."""
     for name in ("onnx.reference", "onnx.shape_inference", "z3", "sonnx.api", "sonnx.suite.make", "sonnx.proofs"):
@@ -103,11 +112,15 @@ def run_in(folder: Path, line: str, failing: int = 0, harm: Harm = Harm.CALL, se
     written = calls.read_text("utf-8", "replace").splitlines()
     number = max((int(text) for text in written if text.isdigit()), default=0)
     failed = "; ".join(dict.fromkeys(text for text in written if not text.isdigit()))
+    return Outcome(status, said.read_text("utf-8", "replace"), number, failed, changed_files(folder))
+
+
+def changed_files(folder: Path) -> Mapping[str, bytes]:
+    """The files of a folder that are not as they were laid out."""
     found = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }
-    changed = {path: content for path, content in found.items() if files().get(path) != content}
-    return Outcome(status, said.read_text("utf-8", "replace"), number, failed, changed)
+    return {path: content for path, content in found.items() if files().get(path) != content}
 
 
 def _wait(child: int) -> int:
@@ -193,6 +206,14 @@ def wrong_with(harm: Harm, expected: Outcome, outcome: Outcome, again: Outcome) 
     return _lacks(expected, outcome) or _wrong_again(expected, outcome, again)
 
 
+def wrong_with_change(outcome: Outcome) -> str:
+    """What is wrong with how a command ended of which a file changed meanwhile: it may say anything true of either."""
+    said = outcome.said.strip()
+    if outcome.code not in (0, 1, 2, 3) or "Traceback" in said:
+        return f"it ends with {outcome.code}: {said[-300:]}"
+    return next((f"{path} is left" for path in outcome.files if "/." in f"/{path}"), "")
+
+
 def _is_about_fault(path: str, outcome: Outcome) -> bool:
     """Whether a report may say what failed: that a model was not read, or a call was."""
     return path in ("out.json", "pages/index.html") and outcome.code in (1, 2, 3, 4)
@@ -245,7 +266,7 @@ def tried(name: str, number: int | None, seed: int, harms: tuple[Harm, ...]) -> 
         def fresh() -> None:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-            lay_out(folder)
+            lay_out(folder, line)
 
         fresh()
         expected = run_in(folder, line)
@@ -254,8 +275,10 @@ def tried(name: str, number: int | None, seed: int, harms: tuple[Harm, ...]) -> 
         for harm, at in _places(harms, expected.calls, number, draw):
             fresh()
             outcome = run_in(folder, line, at, harm, seed)
-            again = run_in(folder, line)
-            yield Harmed(harm, outcome, wrong_with(harm, expected, outcome, again))
+            if harm is Harm.CHANGE:
+                yield Harmed(harm, outcome, wrong_with_change(outcome))
+            else:
+                yield Harmed(harm, outcome, wrong_with(harm, expected, outcome, run_in(folder, line)))
 
 
 def _places(harms: tuple[Harm, ...], calls: int, number: int | None, draw: random.Random) -> Iterator[tuple[Harm, int]]:
@@ -270,7 +293,7 @@ def _places(harms: tuple[Harm, ...], calls: int, number: int | None, draw: rando
 
 def harms_of_faults() -> tuple[Harm, ...]:
     """What is no kill, as far as this Python can do it."""
-    return (Harm.CALL, Harm.DISK, *((Harm.MEMORY,) if find_spec(ALLOCATIONS) else ()))
+    return (Harm.CALL, Harm.DISK, Harm.CHANGE, *((Harm.MEMORY,) if find_spec(ALLOCATIONS) else ()))
 
 
 def main() -> None:
