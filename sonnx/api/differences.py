@@ -28,7 +28,7 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
     """
     comparison = compare_sides(*_sides(first, second, options), options)
     return EquivalenceReport(
-        comparison.result, options.identical, options.sizes_as_given, comparison.inputs,
+        comparison.result, options.identical, options.sizes_as_given, options.narrowings_as_listed, comparison.inputs,
         tuple([_written(model) for model in comparison.open_models or ()]),
     )  # fmt: skip
 
