@@ -21,6 +21,7 @@ from sonnx.checker.report import Report
 from sonnx.checker.report_builder import Subject
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
+from sonnx.equivalence.sides import side_of
 from sonnx.executor.preparation import RunDomain
 from sonnx.language.steps import steps_of_model
 from sonnx.model.from_protobuf import SharedAttributes
@@ -90,12 +91,19 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         ])  # fmt: skip
         outputs = {value.name: known.get(value.name) for value in bound.graph.outputs}
         validation = replace(validation, box=tuple(options.box), hypotheses=HYPOTHESES, bounds=outputs)
-    digest = sha256(opened.file if isinstance(opened.file, bytes) else Path(opened.file))
+    file, called = opened.file, name_of(opened.file, options.name)
+    digest = sha256(file if isinstance(file, bytes) else Path(file))
     box = {"hypotheses": HYPOTHESES} if options.box else {}
     conditions = Conditions.of(options, digests={MODEL: digest}, **box)
     costs = cost_of(bound, walk(context, ()).facts), cost_of(result.model, result.facts)
+    parent = None if isinstance(file, bytes) else Path(file).parent
+    sides = (
+        side_of(bound, called, digest, parent),
+        side_of(rewritten, fixed_path(Path(called)).name, sha256(data), parent),
+    )
+    files = opened.value_files
     return FixResult(
-        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, opened.value_files
+        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, files, sides
     )
 
 
