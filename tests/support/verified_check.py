@@ -18,7 +18,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import onnx
@@ -145,6 +145,11 @@ def damaged(originals: Sequence[bytes], count: int) -> Iterator[bytes]:
         yield bytes(data)
 
 
+def small(contents: Iterable[bytes]) -> list[bytes]:
+    """The models that are rewritten."""
+    return [data for data in contents if 0 < len(data) < LONGEST_REWRITTEN]
+
+
 def rewritten(originals: Sequence[bytes], count: int) -> Iterator[bytes]:
     """Models in other forms of the wire format."""
     for seed in range(count):
@@ -237,7 +242,7 @@ def main() -> int:
         if options.damaged:
             contents = damaged([data for data in contents if data], options.damaged)
         elif options.rewritten:
-            contents = rewritten([data for data in contents if 0 < len(data) < LONGEST_REWRITTEN], options.rewritten)
+            contents = rewritten(small(contents), options.rewritten)
         counts, differing = compare(options.program, contents, options.edition, folder)
     for line in differing[:40]:
         print(line)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import onnx
+from google.protobuf.descriptor import FieldDescriptor
 
 from sonnx.report.coq_format import is_repeated
 
@@ -19,6 +20,7 @@ Field = tuple[int, int, bytes]
 VARINT, EIGHT, DELIMITED, START, END, FOUR = range(6)
 _UNKNOWN = 900
 _RARE = 0.05
+_DELIMITED = (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_MESSAGE)
 
 
 def variant(chance: random.Random, data: bytes) -> bytes:
@@ -82,6 +84,11 @@ def _forms(chance: random.Random, described: Any, field: Field) -> list[Field]:
     if described is None:
         return [field]
     change = chance.random() < _RARE
+    if described.containing_oneof is not None and chance.random() < _RARE:
+        member = chance.choice(described.containing_oneof.fields)
+        other = DELIMITED if member.cpp_type in _DELIMITED else VARINT
+        if member.number != label:  # the later one replaces it
+            return [(member.number, other, b"" if other == DELIMITED else b"\1"), *_forms(chance, described, field)]
     if described.message_type is not None:
         value = _rewritten(chance, described.message_type, value)
         halves = change and not is_repeated(described) and not _has_groups(value)
