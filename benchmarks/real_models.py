@@ -218,7 +218,8 @@ def estimators(folder: Path) -> None:
         "logistic": linear_model.LogisticRegression(max_iter=500),
         "discriminant": discriminant_analysis.LinearDiscriminantAnalysis(),
         "scaled_perceptron": pipeline.make_pipeline(
-            preprocessing.StandardScaler(), neural_network.MLPRegressor(hidden_layer_sizes=(8,), random_state=0, max_iter=200)),
+            preprocessing.StandardScaler(),
+            neural_network.MLPRegressor(hidden_layer_sizes=(8,), random_state=0, max_iter=200)),
         "perceptron_classifier": neural_network.MLPClassifier(hidden_layer_sizes=(8,), random_state=0, max_iter=200),
         "polynomial": pipeline.make_pipeline(preprocessing.PolynomialFeatures(2), linear_model.LinearRegression()),
         "tree": tree.DecisionTreeRegressor(max_depth=3), "svm_linear": svm.SVR(kernel="linear"),
