@@ -13,7 +13,7 @@ from sonnx.cli import main
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "conversions.md").read_text("utf-8")
-SECTIONS = {title: text for title, text in re.findall(r"^## (.+)\n((?:(?!^## ).*\n?)+)", PAGE, re.MULTILINE)}
+SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n?)+)", PAGE, re.MULTILINE))
 EXPECTED_EXIT = 0
 
 
@@ -30,8 +30,8 @@ def test_a_conversion_is_answered_as_shown(
         shutil.copy(model, tmp_path)
     monkeypatch.chdir(tmp_path)
     for program in re.findall(r"```python\n(.*?)```", SECTIONS[title], re.DOTALL):
-        exec(compile(program, title, "exec"), {})  # noqa: S102  a program of the page
-    [(command, shown)] = re.findall(r"```console\n\$ sonnx (.*)\n(.*)\n…\n```", SECTIONS[title])
+        exec(compile(program, title, "exec"), {})
+    [(command, shown)] = re.findall(r"```text\n\$ sonnx (.*)\n(.*)\n…\n```", SECTIONS[title])
     capsys.readouterr()
     assert main.run(shlex.split(command)) == EXPECTED_EXIT
     assert capsys.readouterr().out.startswith(shown)
