@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
+from sonnx.numerics.enclosures.arithmetic import UNIT, above, below, grown, magnitude
 from sonnx.numerics.enclosures.values import Chosen, Lines, Transfer, Value, spread
 from sonnx.numerics.formats import Array
 
@@ -64,6 +64,21 @@ def _against(rows: Array, values: Array) -> Array:
 
 def errors(target: Value, rows: Array) -> Array:
     """Bounds of |row d| for the errors d of a value, one for each row of shape (m, *value)."""
+    if target.closer is None:
+        return _errors(target, rows)
+    return np.asarray(np.fmin(_errors(target, rows), _errors(target.closer.computed, rows)))
+
+
+def about(ideal: Value, rows: Array) -> tuple[Array, Array]:
+    """The ends of row · x for the ideal values x of a tensor, by those of a reference run (`Around.ideal`)."""
+    flat, reference = rows.reshape(len(rows), -1), ideal.low.reshape(-1)
+    middle, roundings = flat @ reference, flat.shape[1] + 4
+    slack = grown(np.abs(flat) @ np.abs(reference) * (2 * UNIT * roundings), roundings)
+    radius = grown(_errors(ideal, rows) + slack + 2 * UNIT * np.abs(middle), 4)
+    return below(middle - radius), above(middle + radius)
+
+
+def _errors(target: Value, rows: Array) -> Array:
     bound, pending, steps = np.zeros(len(rows)), Pending(), 0
     pending.add(target, rows)
     while (latest := pending.pop()) is not None:
@@ -89,7 +104,7 @@ def _visited(target: Value, rows: Array, *, every: bool = False) -> Iterator[tup
     errors, or `every` one.
     """
     pending = Pending()
-    pending.add(target, rows)
+    pending.add(target if target.closer is None else target.closer.computed, rows)
     while (latest := pending.pop()) is not None:
         value, g = latest
         transfer = value.transfer

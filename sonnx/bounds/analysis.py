@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_data
 from pathlib import Path, PurePath
 
 import numpy as np
@@ -11,8 +12,9 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
-from sonnx.bounds import adjoint, kinks
-from sonnx.bounds.box import Box, Interval
+from sonnx.bounds import adjoint, attained, kinks
+from sonnx.bounds.around import ComputedDomain, ReferenceDomain
+from sonnx.bounds.box import Box
 from sonnx.bounds.domain import BoundsDomain, Memory, NodesDomain, blocks, empty
 from sonnx.bounds.result import Bounds, DecisionBounds, TensorBounds
 from sonnx.checker.checker import stated_facts
@@ -25,13 +27,19 @@ from sonnx.graph.environment import declared_facts
 from sonnx.graph.interpreter import interpret
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Model
-from sonnx.numerics.enclosures.arithmetic import above, below
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, centre
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
-from sonnx.numerics.enclosures.values import Condition, NotBounded, Value, nothing
-from sonnx.numerics.formats import Array
+from sonnx.numerics.enclosures.values import Around, Condition, NotBounded, Value, nothing
+from sonnx.numerics.formats import ELEMENTS, Array
 
 MAX_TIGHTENED = 4096
 """Elements of a graph output up to which each gets its own row in the adjoint pass."""
+
+CLOSE_ENOUGH = 2.0**-10
+"""The share of the largest value of an output that its error may have at a point before differences are bounded."""
+
+MAX_AROUND = 2**24
+"""Numbers in all values up to which differences to a reference run are bounded: each of them is kept three times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +49,22 @@ class Run:
     values: Mapping[str, Value]
     conditions: Sequence[Condition]
     domain: BoundsDomain
+
+    def sharpened(self, names: Sequence[str]) -> Run:
+        """The run with better bounds of all elements of these values."""
+        return replace_data(self, values={
+            name: self.domain.sharpen(value) if name in names else value for name, value in self.values.items()
+        })  # fmt: skip
+
+    def joined(self, ideal: Run, computed: Run) -> Run:
+        """The run with the smaller one of its bounds and of those around a reference run, for each value."""
+        values = {
+            name: value.joined(Around(ideal.values[name], computed.values[name])) for name, value in self.values.items()
+        }
+        shown = all(condition.holds for condition in self.conditions)
+        better = all(condition.holds for condition in computed.conditions)
+        conditions = self.conditions if shown or not better else computed.conditions
+        return replace_data(self, values=values, conditions=conditions)
 
 
 class Analyser:
@@ -98,23 +122,68 @@ class Analyser:
                 )
         return places
 
-    def run(self, box: Box, kind: type[BoundsDomain] = BoundsDomain) -> Run:
+    def run(self, box: Box, kind: type[BoundsDomain] = BoundsDomain, *, around: bool = False) -> Run:
         """The bounds of every value on a box, in a domain.
+
+        Args:
+            box: the ranges of the inputs.
+            kind: the domain.
+            around: bound the differences to a reference run as well, and keep the smaller bounds.
 
         Raises:
             NotBounded: a node has no transfer function, or an output is not defined.
         """
+        is_point = all(interval.is_point for interval in box.values())
         domain = kind(
             self.hypotheses, self.folder, self.memory, tighten=self.tighten,
-            relax=self.relax, at_point=all(interval.is_point for interval in box.values()), rounds=self.rounds,
+            relax=self.relax, at_point=is_point, rounds=self.rounds,
         )  # fmt: skip
+        plain = self._interpreted(domain, {name: (interval.low, interval.high, None) for name, interval in box.items()})
+        if not around or not self.tighten or (is_point and self._is_close(plain)):
+            return plain
+        return self.around_reference(box, plain)
+
+    def _is_close(self, run: Run) -> bool:
+        """Whether the errors of the outputs are small beside their values: nothing closer is worth its time."""
+        outputs = [run.values[output.name] for output in self.model.graph.outputs if output.name in run.values]
+        return all(
+            not value.unbounded and value.error.max(initial=0.0) <= CLOSE_ENOUGH * value.magnitude.max(initial=0.0)
+            for value in outputs
+        )
+
+    def around_reference(self, box: Box, plain: Run) -> Run:
+        """A run with the bounds around a reference run, where these are smaller."""
+        wholes = [value.name for value in self.model.graph.inputs if value.type.element not in FORMATS]
+        if any(name in box and not box[name].is_point for name in wholes):
+            return plain  # the centre of a range of whole numbers need not be one
+        if sum(value.low.size for value in plain.values.values()) > MAX_AROUND:
+            plain.domain.coarse += [output.name for output in self.model.graph.outputs]
+            return plain
+        reference = ReferenceDomain(self.hypotheses, self.folder, self.memory)
+        middles = {name: centre(interval.low, interval.high) for name, interval in box.items()}
+        names = [output.name for output in self.model.graph.outputs]
+        with np.errstate(all="ignore"):
+            try:
+                ideal = self._interpreted(reference, {name: (m, m, radius) for name, (m, radius) in middles.items()})
+                ideal = ideal.sharpened(names)
+                computed = self._interpreted(
+                    ComputedDomain(reference, self.hypotheses),
+                    {name: (interval.low, interval.high, None) for name, interval in box.items()},
+                ).sharpened(names)
+            except NotBounded:
+                return plain
+        plain.domain.coarse[:] = computed.domain.coarse
+        return plain.joined(ideal, computed)
+
+    def _interpreted(self, domain: BoundsDomain, ends: Mapping[str, tuple[Array, Array, Array | None]]) -> Run:
+        """One interpretation on inputs between two ends and with errors."""
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
-        boxes = {name: _input(name, elements[name], interval) for name, interval in box.items()}
+        boxes = {name: _input(name, elements[name], *parts) for name, parts in ends.items()}
         with np.errstate(all="ignore"):
             interpretation = interpret(self.model, domain, self.calls, given={**boxes, **self.places}, main_only=True)
         scope = interpretation.scopes[0]
         values: dict[str, Value] = {}
-        computed = (*box, *(name for visit in scope.visits for name in visit.node.outputs if name))
+        computed = (*ends, *(name for visit in scope.visits for name in visit.node.outputs if name))
         defined = {*computed, *(tensor.name for tensor in self.model.graph.initializers)}
         for name in dict.fromkeys((*computed, *(output.name for output in self.model.graph.outputs))):
             if name not in defined:
@@ -136,16 +205,49 @@ class Analyser:
         """
         domain = NodesDomain(self.hypotheses, self.folder, self.memory, computed)
         elements = {value.name: value.type.element or "" for value in self.model.graph.inputs}
-        boxes = {name: _input(name, elements[name], interval) for name, interval in box.items()}
+        boxes = {name: _input(name, elements[name], one.low, one.high) for name, one in box.items()}
         with np.errstate(all="ignore"):
             interpret(self.model, domain, self.calls, given={**boxes, **self.places}, main_only=True)
         return domain.nodes
 
+    def attained(self, box: Box, output: Value) -> float | None:
+        """How far a run at the centre of the box is off in the element of an output with the largest error, each node
+        rounding in the direction that moves it most, as a share of that error; None where there is no such run.
 
-def _input(name: str, element: str, interval: Interval) -> Value:
-    zero = nothing(interval.low.shape)
-    facts = TensorFacts(element, interval.low.shape, RUN_TIME)
-    return Value(name, facts, interval.low, interval.high, zero, zero)
+        Args:
+            box: the ranges of the inputs.
+            output: the bounds of an output.
+        """
+        if output.unbounded or output.transfer is None or not output.error.any() or output.element not in FORMATS:
+            return None
+        row = attained.worst_row(output)
+        worst = attained.directions(output, row)
+        if worst is None:
+            return None
+        kinds = {value.name: ELEMENTS[value.type.element or ""] for value in self.model.graph.inputs}
+        point = {
+            name: np.clip(
+                (0.5 * each.low + 0.5 * each.high).astype(kinds[name]).astype(np.float64), each.low, each.high
+            )
+            for name, each in box.items()
+        }  # fmt: skip
+        runs = []
+        for signs in ({}, worst):
+            domain = attained.InjectedDomain(self.hypotheses, self.folder, self.memory, signs)
+            try:
+                self._interpreted(domain, {name: (array, array, None) for name, array in point.items()})
+            except NotBounded:
+                return None
+            if output.name not in domain.nodes:
+                return None
+            runs.append(float((row * domain.nodes[output.name].low).sum()))
+        share = abs(runs[1] - runs[0]) / float(output.error.max())
+        return min(share, 1.0) if np.isfinite(share) else None
+
+
+def _input(name: str, element: str, low: Array, high: Array, error: Array | None = None) -> Value:
+    zero = nothing(low.shape)
+    return Value(name, TensorFacts(element, low.shape, RUN_TIME), low, high, zero if error is None else error, zero)
 
 
 def tightened(run: Run, name: str) -> Value:
@@ -202,7 +304,7 @@ def bound_model(
         facts, _ = check_conforming(model, active, name, folder)
     require_known_arrays(facts, model.limits)
     analyser = Analyser(model, hypotheses, folder, edition, conforming=not unchecked)
-    run = analyser.run(box)
+    run = analyser.run(box, around=True)
     outputs = [value.name for value in model.graph.outputs]
     final = {output: tightened(run, output) for output in outputs if output in run.values}
     tensors = [tensor_of(final.get(called, value), called in final) for called, value in run.values.items()]
@@ -215,6 +317,8 @@ def bound_model(
         tuple(decisions), box,
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
         coarse=tuple(dict.fromkeys(run.domain.coarse)),
+        not_run=tuple(dict.fromkeys(run.domain.not_run)),
+        attained=analyser.attained(box, final[outputs[0]]) if outputs and outputs[0] in final else None,
     )  # fmt: skip
 
 

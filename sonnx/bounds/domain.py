@@ -90,6 +90,9 @@ class BoundsDomain:
         rounds: of `kinks.ranges` for outputs; inside the network slopes are chosen, where there are any.
     """
 
+    block_elements = adjoint.BLOCK_ELEMENTS
+    """Numbers in the widest rows of errors that are followed at once."""
+
     def __init__(
         self, hypotheses: Hypotheses, folder: Path | None, memory: Memory, *, tighten: bool = True, relax: bool = True,
         at_point: bool = False, rounds: int = 0,
@@ -99,13 +102,15 @@ class BoundsDomain:
         self.conditions: list[Condition] = []
         self.refined: dict[int, Value] = {}
         self.origins: dict[int, int | None] = {}
+        self.not_run: list[str] = []
+        """The nodes whose form of the operator was not run in the runtime that the hypotheses are about."""
         self.rows = self.work = 0
         self.coarse: list[str] = []
         """The values that keep their forward errors, because their rows are too many numbers."""
 
     def room(self, value: Value) -> int:
         """How many elements of a value can get a row in the adjoint pass with the work that is left."""
-        size = _ancestors_size(value)
+        size = ancestors_size(value)
         most = MAX_WORK if not self.at_point else POINT_WORK if size <= LARGE else size
         return max(0, min(MAX_WORK, most) - self.work) // max(size, 1)
 
@@ -115,7 +120,7 @@ class BoundsDomain:
             if value.name:
                 self.coarse.append(value.name)
             return False
-        self.work += rows * _ancestors_size(value)
+        self.work += rows * ancestors_size(value)
         return True
 
     def is_read_once(self, value: Value) -> bool:
@@ -197,6 +202,8 @@ class BoundsDomain:
         if reading:
             why = f"{node}: not bounded under the hypotheses {self.hypotheses.name}: {reading}"
             return [output and replace(output, unbounded=why) for output in outputs]
+        if not self.hypotheses.readings.was_run(application):
+            self.not_run.append(node)
         if operands and operands[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
         exact = None if operator is None else _exact(operator, application, operands, outputs)
@@ -224,16 +231,25 @@ class BoundsDomain:
 
         context = Context(
             stated=self.hypotheses, application=application, element=_computed_in(present), refine=self._refine,
-            require=require, outputs=len(outputs), cache=self.memory.layouts, node=node,
+            require=require, settled=self.settled, sharpen=self.sharpen, outputs=len(outputs),
+            cache=self.memory.layouts, node=node,
         )  # fmt: skip
         is_recorded = NO_WRAP_AROUND in operator.shown_by.values()
         transfers = [_whole(context, transfer, is_recorded) for transfer in operator.bound(context, inputs)]
         failed = next((condition for condition in self.conditions[before:][::-1] if not condition.holds), None)
         why = "" if failed is None else f"{node}: {failed.name} is not shown ({failed.detail})"
         return [
-            output and _bounded(output, transfer, context.element, why, node)
+            output and self.settled(_bounded(output, transfer, context.element, why, node))
             for output, transfer in zip(outputs, transfers, strict=True)
         ]
+
+    def settled(self, value: Value) -> Value:
+        """What the domain makes of a value that a transfer gives: of an output of a node, or of a step of one."""
+        return value
+
+    def sharpen(self, value: Value) -> Value:
+        """The value with better bounds of all elements, where the domain has a way to find them."""
+        return value
 
     def _application(self, call: Call, inputs: Sequence[Value | None]) -> Application:
         """The parameters of the call on inputs of these shapes and constants."""
@@ -286,7 +302,7 @@ class BoundsDomain:
         if not value.has_error or not len(marked):
             return value
         error = np.array(value.error).reshape(-1)
-        for part in blocks(marked, value):
+        for part in blocks(marked, value, self.block_elements):
             error[part] = np.fmin(error[part], adjoint.errors(value, adjoint.one_hot(value.shape, part)))
             self.rows += len(part)
         error = error if value.element in FORMATS else np.floor(error)
@@ -425,7 +441,7 @@ def _argument(value: Value) -> Value | None:
     return transfer.inputs[0] if transfer is not None and elementwise else None
 
 
-def _ancestors_size(value: Value) -> int:
+def ancestors_size(value: Value) -> int:
     """How many elements a value and all values that it is made of have."""
     seen, waiting = {value.serial: value.low.size}, [value]
     while waiting:
@@ -437,15 +453,15 @@ def _ancestors_size(value: Value) -> int:
     return sum(seen.values())
 
 
-def blocks(marked: Array, value: Value) -> list[Array]:
-    """The elements in blocks whose rows fit into memory."""
+def blocks(marked: Array, value: Value, most: int = adjoint.BLOCK_ELEMENTS) -> list[Array]:
+    """The elements in blocks whose widest rows have at most so many numbers, or one row."""
     widest = max(1, value.low.size)
     operand = value
     seen = 0
     while operand.transfer is not None and operand.transfer.inputs and seen < 64:
         operand, seen = operand.transfer.inputs[0], seen + 1
         widest = max(widest, operand.low.size)
-    step = max(1, adjoint.BLOCK_ELEMENTS // widest)
+    step = max(1, most // widest)
     return [marked[start : start + step] for start in range(0, len(marked), step)]
 
 

@@ -43,7 +43,10 @@ def ranges(target: Value, rows: Array, rounds: int = 0) -> tuple[Array, Array]:
     network = Network.before(target, rows) if rounds else None
     if network is not None and len(network.left):
         high = np.fmin(high, _followed(network, target, both, high, rounds))
-    return -high[len(rows) :], high[: len(rows)]
+    if target.closer is None:
+        return -high[len(rows) :], high[: len(rows)]
+    least, most = adjoint.about(target.closer.ideal, rows)
+    return np.fmax(-high[len(rows) :], least), np.fmin(high[: len(rows)], most)
 
 
 class Choice(NamedTuple):

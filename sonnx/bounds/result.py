@@ -284,6 +284,14 @@ class Bounds(SecondResult, frozen=True, eq=False):
     """What a bisection showed; null where there was none."""
     max_error: Annotated[float | None, HIDDEN] = None
     """What the error of the first output must not exceed."""
+    attained: float | None = None
+    """The share of the largest error of the first output that roundings reach in a run at the centre of the box, each
+    as large as the hypotheses allow and in the direction that moves the output most; null where there is no such run.
+    """
+    not_run: tuple[str, ...] = ()
+    """The nodes whose form of the operator was not run in the runtime that the hypotheses are about: that it reads them
+    as they are defined is assumed.
+    """
     coarse: tuple[str, ...] = ()
     """The values that keep their forward errors, because the adjoint pass would follow too many numbers."""
     files: Mapping[str, Sha256] = {}
@@ -350,6 +358,17 @@ class Bounds(SecondResult, frozen=True, eq=False):
     def __getitem__(self, name: str) -> TensorBounds:
         """The tensor of a name."""
         return next(tensor for tensor in self.tensors if tensor.name == name)
+
+    @property
+    def attained_in_words(self) -> str:
+        """How good the largest error of the first output is; "" where that is not known."""
+        if not self.attained:
+            return ""
+        times = f"{1 / self.attained:.3g}" if self.attained > 2.0**-10 else "more than 1000"
+        return (
+            f"within {times} times what the hypotheses allow: roundings in the worst directions reach "
+            f"{self.attained:.1%} of the largest error of the first output"
+        )
 
     def vacuous(self, every_node: bool = False) -> tuple[TensorBounds, ...]:
         """The listed tensors with elements about which their bounds say nothing."""

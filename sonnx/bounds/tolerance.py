@@ -59,7 +59,7 @@ class BoundTolerance:
         except BadInput as reason:
             self.without_bounds.append(f"run {self.runs}: {reason}")
             return
-        run = self.analyser.run(point)
+        run = self.analyser.run(point, around=True)
         outputs = [value.name for value in self.analyser.model.graph.outputs if value.name in run.values]
         self.whole = {**run.values, **{name: tightened(run, name) for name in outputs}}
         self.deviations = {name: _deviations(run, self.whole[name]) for name in outputs}

@@ -136,7 +136,7 @@ def decide_by_boxes(
     Raises:
         NotBounded: the model has a node without a transfer function.
     """
-    value = analyser.run(task.box).values[output]
+    value = analyser.run(task.box, around=True).values[output]
     problem = _BoxProblem(analyser, output, elements, Sets(task, value.shape))
     decision = problem.decision
     frontier = Frontier(problem, problem.undecided(task.box, 1.0, value))

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
+from msgspec import structs
+
 from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import write_folder
 from sonnx.base.outward import lower_bound_text, upper_bound_text
@@ -17,7 +19,8 @@ from sonnx.equivalence.result import Answer, Equivalence, Narrowing, OpenPart, Q
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
-from sonnx.report.rendered import Rendered
+from sonnx.report.graph_pair import Emphasis, PairedGraphs, pictures
+from sonnx.report.rendered import Rendered, render_document
 
 STANDINGS = {
     Answer.IDENTICAL: Standing.GOOD,
@@ -80,6 +83,7 @@ class EquivalenceReport(Rendered):
         narrowings_as_listed: whether models that are equal but for narrowings pass.
         inputs: the arrays of the input on which the models differ, by the names of the first one.
         open_models: with the option `extract`, the bytes of both parts that are left open, as models.
+        graphs: with the option `drawn`, both graphs.
     """
 
     result: Equivalence
@@ -88,6 +92,7 @@ class EquivalenceReport(Rendered):
     narrowings_as_listed: bool = False
     inputs: Mapping[str, Array] = field(default_factory=dict)
     open_models: Sequence[bytes] = ()
+    graphs: PairedGraphs | None = None
 
     @property
     def exit_code(self) -> Literal[0, 1, 3]:
@@ -127,6 +132,18 @@ class EquivalenceReport(Rendered):
     def document(self) -> Document:
         """The result as a document."""
         return document(self.result, self.exit_code)
+
+    def to_format(self, name: str) -> str:
+        """The result in a format; the page has drawings of both graphs.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name != "html" or self.graphs is None:
+            return Rendered.to_format(self, name)
+        names = self.result.first.name, self.result.second.name
+        drawn = tuple(pictures(self.graphs.nodes, self.graphs.outlines, names, Emphasis.MATCHES))
+        return render_document(name, structs.replace(self.document(), pictures=drawn))
 
     def to_json(self) -> str:
         """One JSON document (equivalence.schema.json)."""
@@ -171,8 +188,19 @@ def document(result: Equivalence, code: int) -> Document:
         sections=tuple(sections),
         facts=tuple((term, escape_once(text)) for term, text in _facts(result)),
         notes=(IDEAL_ONLY,),
+        tiles=tuple(_tiles(result)),
         hashes={file.name: file.sha256 for file in (result.first, result.second) if file.sha256},
     )
+
+
+def _tiles(result: Equivalence) -> Iterator[tuple[str, str]]:
+    """The outputs that are the same, the difference against its limit, and the sizes of both models."""
+    same = sum(STANDINGS[output.answer] is Standing.GOOD for output in result.outputs)
+    yield f"{same} of {len(result.outputs)}", "outputs are the same function"
+    if result.largest_difference is not None:
+        limit = "" if result.max_difference is None else f"; at most {result.max_difference!r} is accepted"
+        yield upper_bound_text(result.largest_difference, 6), f"largest difference of two implementations{limit}"
+    yield f"{result.first.nodes} and {result.second.nodes}", "nodes of both models"
 
 
 def _narrowing_cases(narrowings: Sequence[Narrowing]) -> Iterator[CaseResult]:

@@ -119,6 +119,7 @@ def _mean(context: Context, X: Value, patches: Patches, number: Array) -> Transf
         propagated=error,
         residual=0.0,
         relaxed=Linear(nothing(out), nothing(out)),
+        local=(patches.neighbourhood,),
     )
     return finished(context, sum_)
 

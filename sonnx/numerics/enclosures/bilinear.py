@@ -36,7 +36,18 @@ from sonnx.numerics.enclosures.sums import (
     unbroadcast,
     unscaled,
 )
-from sonnx.numerics.enclosures.values import NARROW, Context, Linear, Pull, SumRecord, Transfer, Value, nothing, spread
+from sonnx.numerics.enclosures.values import (
+    NARROW,
+    Context,
+    Linear,
+    Neighbourhood,
+    Pull,
+    SumRecord,
+    Transfer,
+    Value,
+    nothing,
+    spread,
+)
 from sonnx.numerics.formats import Array
 
 Multiply = Callable[[Array, Array], Array]
@@ -54,6 +65,8 @@ class Product(NamedTuple):
     pull_a: Callable[[Array], Pull]
     pull_b: Callable[[Array], Pull] | None
     pull_terms: int
+    local: tuple[Neighbourhood | None, Neighbourhood | None] = (None, None)
+    """Which places of A and of B an element depends on; see `Transfer.local`."""
 
 
 class Addend(NamedTuple):
@@ -182,22 +195,26 @@ class Operands:
         residual = grown(residual, roundings)
         return Errors(linear, residual, grown(linear + residual, 1))
 
-    def pulls(self, scale: float) -> tuple[list[Value], list[Pull]]:
-        """The factors that vary and are followed, and the transposed maps to them."""
-        inputs, pulls = list[Value](), list[Pull]()
+    def pulls(self, scale: float) -> tuple[list[Value], list[Pull], list[Neighbourhood | None]]:
+        """The factors that vary and are followed, the transposed maps to them, and which places of them count."""
+        inputs, pulls, local = list[Value](), list[Pull](), list[Neighbourhood | None]()
         if self.a_varies:
             inputs.append(self.A)
+            local.append(self.product.local[0])
             pulls.append(_scaled(self.product.pull_a(self.range_b[0]), scale))
         if self.b_varies and self.product.pull_b is not None:
             inputs.append(self.B)
+            local.append(self.product.local[1])
             pulls.append(_scaled(self.product.pull_b(self.range_a[0]), scale))
-        return inputs, pulls
+        return inputs, pulls, local
 
 
 def multiplied(
     context: Context, A: Value, B: Value, product: Product, *, scale: float = 1.0, added: Addend | None = None
 ) -> Transfer:
     """Scale * product(A, B) + added, for numbers `scale` that float64 has."""
+    if not A.is_point and not B.is_point:
+        A, B = context.sharpen(A), context.sharpen(B)
     pair = Operands(A, B, product)
     constant = added if added is not None and scale == added.scale == 1.0 and _is_known(added.value) else None
     added = added if constant is None else None
@@ -206,12 +223,13 @@ def multiplied(
         bounds = _times(context, bounds, scale)
     if not pair.a_varies and not pair.follows_b:
         bounds = bounds._replace(fixed=(bounds.low, bounds.high))
-    terms, parts, (inputs, pulls) = bounds.record.terms, [bounds.record], pair.pulls(scale)
+    terms, parts, (inputs, pulls, local) = bounds.record.terms, [bounds.record], pair.pulls(scale)
     if added is not None:
         bounds, part = _plus(context, bounds, added)
         parts, terms = [*parts, part], terms + 1
         if not added.value.is_point:
             inputs.append(added.value)
+            local.append(None)
             reshaped = _reshaping(added.shape, added.value.shape)
             pulls.append(_then(unbroadcast(added.shape, None if added.scale == 1.0 else added.scale), reshaped))
     return finished(
@@ -229,6 +247,7 @@ def multiplied(
             propagated=bounds.errors.linear,
             residual=bounds.errors.residual,
             relaxed=None if pair.a_varies and pair.b_varies else Linear(*bounds.fixed),
+            local=tuple(local),
         ),
     )
 

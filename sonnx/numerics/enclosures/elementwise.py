@@ -34,6 +34,7 @@ from sonnx.numerics.enclosures.values import (
     FINITE,
     Context,
     Lines,
+    Neighbourhood,
     Transfer,
     TransferFunction,
     Value,
@@ -78,7 +79,7 @@ def transfer(function: RealFunction) -> TransferFunction:
         [X] = required(inputs, 1)
         if not function.exact:
             context.require_floats()
-        X = context.refine(X, lambda value: _matters(context, function, value))
+        X = context.refine(context.sharpen(X), lambda value: _matters(context, function, value))
         if function.domain > -inf:
             least = float(below(below(X.low - X.error) - context.flushed).min(initial=inf))
             reached = X.low - X.error >= function.domain
@@ -136,6 +137,7 @@ def transfer(function: RealFunction) -> TransferFunction:
                 residual=residual,
                 relaxed=lines,
                 returned=returned,
+                local=(Neighbourhood.same(X.shape),),
             )
         ]
 

@@ -5,7 +5,7 @@ A tensor (N, C, spatial axes) becomes (N, C, kernel elements, places); padding i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sonnx.numerics.enclosures.values import Neighbourhood
 from sonnx.numerics.formats import Array
 from sonnx.numerics.windows import Windows
 
@@ -29,6 +30,16 @@ class Patches:
     def size(self) -> int:
         """The elements of the kernel."""
         return prod(self.slid.kernel)
+
+    @property
+    def neighbourhood(self) -> Neighbourhood:
+        """Which places of the tensor an element of the output depends on."""
+        first = tuple(-begin for begin in self.slid.begins)
+        last = tuple(
+            start + (size - 1) * dilation
+            for start, size, dilation in zip(first, self.slid.kernel, self.slid.dilations, strict=True)
+        )
+        return Neighbourhood(self.slid.strides, first, last)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -69,6 +80,10 @@ class Patches:
         """The transposed map: (..., kernel elements, places) to (..., spatial axes), summed over an element."""
         lead = columns.shape[:-2]
         parts = np.moveaxis(columns.reshape(*lead, self.size, *self.places), len(lead), 0)
+        return self.laid(parts, lead)
+
+    def laid(self, parts: Iterable[Array], lead: Sequence[int]) -> Array:
+        """As `scattered`, of a part (lead, places) for each element of the kernel: only one need be in memory."""
         array, inside = self._widened((*lead, *self.slid.extents), np.float64)
         for at, part in zip(self._under(), parts, strict=True):
             array[at] += part

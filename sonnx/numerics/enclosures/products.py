@@ -24,6 +24,7 @@ from sonnx.numerics.enclosures.patches import Patches
 from sonnx.numerics.enclosures.sums import (
     as_sum,
     finite,
+    neighbourhood_of,
     not_known,
     repeats,
     scaled,
@@ -128,15 +129,17 @@ def convolved(context: Context, X: Value, W: Value, B: Value | None, slid: Windo
         return np.asarray(np.matmul(w.reshape(group, rows_of, height), columns).reshape(out))
 
     def pull_x(w: Array) -> Pull:
-        fixed = w.reshape(group, rows_of, height).swapaxes(-1, -2)
+        taps = np.ascontiguousarray(w.reshape(group, rows_of, number, patches.size).transpose(3, 0, 2, 1))
+        lead = N, group * number
 
         def pull(rows: Array) -> Array:
-            columns = np.matmul(fixed, rows.reshape(len(rows), N, group, rows_of, places))
-            return patches.scattered(columns.reshape(len(rows), N, group * number, patches.size, places))
+            flat = rows.reshape(len(rows), N, group, rows_of, places)
+            parts = (np.matmul(tap, flat).reshape(len(rows), *lead, *patches.places) for tap in taps)
+            return patches.laid(parts, (len(rows), *lead))
 
         return pull
 
-    how = Product(multiply, max(1, height), pull_x, None, rows_of * patches.size)
+    how = Product(multiply, max(1, height), pull_x, None, rows_of * patches.size, (patches.neighbourhood, None))
     bias = None if B is None else Addend(B, (M, *[1] * len(patches.places)))
     return multiplied(context, X, W, how, added=bias)
 
@@ -180,7 +183,8 @@ def multiply(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]
         return [scaled(context, varying, factor.low, factor.high, roundings=1)]
     shape = np.broadcast_shapes(A.shape, B.shape)
     count = max(repeats(A.shape, shape), repeats(B.shape, shape)) + 1
-    how = Product(np.multiply, 1, lambda b: unbroadcast(A.shape, b), lambda a: unbroadcast(B.shape, a), count)
+    local = neighbourhood_of(A, shape), neighbourhood_of(B, shape)
+    how = Product(np.multiply, 1, lambda b: unbroadcast(A.shape, b), lambda a: unbroadcast(B.shape, a), count, local)
     return [multiplied(context, A, B, how)]
 
 
@@ -222,6 +226,8 @@ def _divided(context: Context, A: Value, inverse_low: Array, inverse_high: Array
 def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     """Y = A / B, where 0 is outside the range of B and of its computed values."""
     A, B = required(inputs, 2)
+    if not B.is_point:
+        A, B = context.sharpen(A), context.sharpen(B)
     B = context.refine(B, lambda value: (value.low <= value.error) & (value.high >= -value.error))
     if context.is_integer:
         return [_whole_quotient(context, A, B)]
@@ -241,17 +247,21 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     # |a^/b^ - a/b| <= (|da| + |a/b| |db|) / least.
     quotient = magnitude(low, high)
     error = grown((A.error + quotient * error_b) / least, 4)
-    inverse_low, inverse_high = below(np.minimum(1 / B.low, 1 / B.high)), above(np.maximum(1 / B.low, 1 / B.high))
-    inverse, reach = centre(inverse_low, inverse_high)
-    values: list[Value] = []
-    pulls: list[Pull] = []
-    propagated: Array | float = 0.0
-    residual: Array | float = error
+    # a^/b^ - a/b = da / b^ - (a / (b b^)) db: the factors of da and db lie in ranges; the rows take their centres
+    b_low, b_high = below(B.low - error_b), above(B.high + error_b)
+    inverse_ends = below(np.minimum(1 / b_low, 1 / b_high)), above(np.maximum(1 / b_low, 1 / b_high))
+    steepness = [q * i for q in (low, high) for i in inverse_ends]
+    (by_a, off_a), (by_b, off_b) = (
+        centre(*inverse_ends),
+        centre(below(np.minimum.reduce(steepness)), above(np.maximum.reduce(steepness))),
+    )
+    values, pulls = [B], [unbroadcast(B.shape, spread(-by_b, shape))]
+    propagated = grown(np.abs(by_b) * B.error, 1)
+    residual = grown(off_b * B.error + (np.abs(by_b) + off_b) * context.flushed, 4)
     if not A.is_point:
-        values, pulls = [A], [unbroadcast(A.shape, spread(inverse, shape))]
-        propagated = grown(np.abs(inverse) * A.error, 1)
-        # da / b^ - inverse da: |1/b^ - inverse| <= |1/b^ - 1/b| + reach
-        residual = grown((error_b / away / least + reach) * A.error + quotient * error_b / least, 6)
+        values, pulls = [A, *values], [unbroadcast(A.shape, spread(by_a, shape)), *pulls]
+        propagated = grown(np.abs(by_a) * A.error + propagated, 2)
+        residual = grown(off_a * A.error + residual, 2)
     computed = grown(quotient + error, 1)
     factors = Factors.of(A.largest, 1.0)
     introduced = context.hypotheses.sum(context.element, 1, 1, computed, computed, factors)
@@ -265,8 +275,10 @@ def divide(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
             spread(introduced, shape),
             inputs=tuple(values),
             pulls=tuple(pulls),
-            terms=repeats(A.shape, shape) + 1,
+            terms=max(repeats(A.shape, shape), repeats(B.shape, shape)) + 1,
             propagated=spread(propagated, shape),
             residual=spread(residual, shape),
+            within=spread(error, shape),
+            local=tuple(neighbourhood_of(value, shape) for value in values),
         )
     ]

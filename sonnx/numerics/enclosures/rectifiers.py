@@ -19,7 +19,7 @@ from sonnx.numerics.enclosures.elementwise import Bounds, RealFunction, rectifie
 from sonnx.numerics.enclosures.elementwise import transfer as function_transfer
 from sonnx.numerics.enclosures.selection import extremum
 from sonnx.numerics.enclosures.sums import scaled
-from sonnx.numerics.enclosures.values import Context, Lines, Transfer, Value, nothing
+from sonnx.numerics.enclosures.values import Context, Lines, Neighbourhood, Transfer, Value, nothing
 from sonnx.numerics.formats import Array
 
 
@@ -55,8 +55,16 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
     kink = ~(positive | negative)
     c = np.where(positive, 1.0, np.where(negative, alpha, 0.5 + 0.5 * alpha))
     residual: Array | float = 0.0
+    within: Array | None = None
     if kink.any():
-        residual = scaled_error(kink * (abs(0.5 - 0.5 * alpha) + 2.0**-50 * (1 + abs(alpha))), error)
+        # of the slope of one side, 1 or alpha, an argument on the other side takes off |1 - alpha| times its distance
+        bend = abs(1 - alpha) * (1 + 2.0**-50)
+        beyond = np.where(low > -high, above(error - low), above(high + error))
+        one_sided = kink & (beyond < 0.5 * error)
+        c = np.where(one_sided, np.where(low > -high, 1.0, alpha), c)
+        half = scaled_error(kink * (abs(0.5 - 0.5 * alpha) + 2.0**-50 * (1 + abs(alpha))), error)
+        residual = np.where(one_sided, grown(bend * beyond, 1), half)
+        within = scaled_error(np.array(max(1.0, abs(alpha))), error)
     propagated = scaled_error(np.abs(c), error) if alpha or np.ndim(residual) else c * error
     introduced = nothing(X.shape)
     if not exact:
@@ -73,6 +81,7 @@ def _rectified(context: Context, X: Value, alpha: float, *, exact: bool) -> Tran
         return rows * c
 
     return Transfer(*image, introduced, inputs=(X,), pulls=(pull,), terms=1, propagated=propagated, residual=residual,
+                    local=(Neighbourhood.same(X.shape),), within=within,
                     relaxed=partial(rectifier_lines, X, alpha))  # fmt: skip
 
 
@@ -111,7 +120,16 @@ def between(context: Context, X: Value, least: Array | float, most: Array | floa
     inside = (below(low - error) >= least) & (above(high + error) <= most)
     outside = (above(high + error) <= least) | (below(low - error) >= most)
     c = np.where(inside, 1.0, np.where(outside, 0.0, 0.5))
-    r = np.where(inside | outside, 0.0, 0.5)
+    residual = scaled_error(np.where(inside | outside, 0.0, 0.5), error)
+    undecided = ~(inside | outside)
+    if undecided.any():
+        # of slope 1 an argument outside an end takes off its distance, of slope 0 one inside an end adds its distance
+        past_least, past_most = above(above(least - low) + error), above(above(high + error) - most)
+        beyond = above(np.maximum(past_least, 0.0) + np.maximum(past_most, 0.0))
+        flat = np.minimum(above(above(high + error) - least), above(above(most - low) + error))
+        one_sided = undecided & (np.minimum(beyond, flat) < 0.5 * error)
+        c = np.where(one_sided, np.where(beyond <= flat, 1.0, 0.0), c)
+        residual = np.where(one_sided, np.maximum(np.minimum(beyond, flat), 0.0), residual)
 
     def lines() -> Lines:
         slope = np.where((low >= least) & (high <= most), 1.0, 0.0)
@@ -129,7 +147,9 @@ def between(context: Context, X: Value, least: Array | float, most: Array | floa
         pulls=(lambda rows: rows * c,),
         terms=1,
         propagated=scaled_error(np.abs(c), error),
-        residual=scaled_error(r, error),
+        residual=residual,
+        local=(Neighbourhood.same(X.shape),),
+        within=error,
         relaxed=lines,
     )
 

@@ -165,7 +165,7 @@ def _pooled(context: Context, X: Value, patches: Patches) -> Transfer:
         low, high = np.maximum(low, ideal.low), np.minimum(high, ideal.high)
     return Transfer(
         low, high, context.moved(out), inputs=(X,), pulls=(pull,), terms=patches.size + 1, propagated=propagated,
-        residual=noise, ideal=ideal,
+        residual=noise, ideal=ideal, local=(patches.neighbourhood,),
     )  # fmt: skip
 
 
@@ -400,7 +400,7 @@ def softmax(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     axis = int(context.parameter("axis"))
     before = context.application.version < 13
     axis %= max(1, rank)
-    X = context.refine(X, lambda value: value.error > 0)
+    X = context.refine(context.sharpen(X), lambda value: value.error > 0)
     rows = (prod(X.shape[:axis]), prod(X.shape[axis:])) if before else None
 
     def there(array: Array, lead: int = 0) -> Array:
@@ -486,7 +486,7 @@ def _others(terms: Array) -> Array:
 def _softmax_error(context: Context, y: Array, spread: Array, n: int) -> Array:
     hypotheses: Any = context.hypotheses
     element = context.element
-    if hypotheses.once:
+    if hypotheses.rounds_once:
         return np.asarray(hypotheses.rounding(element, y))
     accumulator = hypotheses.accumulator(element)
     u = accumulator.unit

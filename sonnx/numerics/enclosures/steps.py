@@ -23,6 +23,7 @@ from sonnx.numerics.enclosures.values import (
     DIVISOR,
     Context,
     Linear,
+    Neighbourhood,
     Transfer,
     TransferFunction,
     Value,
@@ -99,6 +100,7 @@ def _same(context: Context, X: Value, element: str, introduced: Array) -> Transf
         propagated=X.error,
         residual=0.0,
         relaxed=Linear(zero, zero),
+        local=(Neighbourhood.same(X.shape),),
         element=element,
     )
 

@@ -35,6 +35,7 @@ from sonnx.numerics.enclosures.values import (
     FINITE,
     Context,
     Linear,
+    Neighbourhood,
     Pull,
     SumRecord,
     Transfer,
@@ -60,6 +61,7 @@ class Sum(NamedTuple):
     propagated: Array
     residual: Array | float
     relaxed: Linear | Callable[[], Linear] | None
+    local: tuple[Neighbourhood | None, ...] = ()
 
 
 def as_sum(context: Context, value: Value) -> SumRecord:
@@ -132,6 +134,7 @@ def finished(context: Context, sum_: Sum) -> Transfer:
         relaxed=sum_.relaxed,
         sum=record if hypotheses.fused else None,
         absolute=(absolute, propagated),
+        local=sum_.local,
     )
 
 
@@ -243,8 +246,14 @@ def _signed(context: Context, parts: Sequence[tuple[Value, float]]) -> Transfer:
         propagated=grown(total([value.error for value, _ in parts], shape), len(parts)),
         residual=0.0,
         relaxed=Linear(*fixed),
+        local=tuple(neighbourhood_of(value, shape) for value, _ in used),
     )  # fmt: skip
     return finished(context, sum_)
+
+
+def neighbourhood_of(value: Value, shape: Sequence[int]) -> Neighbourhood | None:
+    """Of an operand of an operator that works element by element and broadcasts to a shape."""
+    return Neighbourhood.same(shape) if value.shape == tuple(shape) else None
 
 
 def _ends(parts: Sequence[tuple[Value, float]], shape: Sequence[int]) -> tuple[Array, Array]:
@@ -356,6 +365,7 @@ def scaled(
         propagated=propagated,
         residual=residual,
         relaxed=relaxed,
+        local=(neighbourhood_of(X, shape),),
     )
     done = finished(context, sum_)
     if added is not None or done.sum is None:

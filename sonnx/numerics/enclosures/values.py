@@ -126,6 +126,31 @@ class Chosen(NamedTuple):
         return h, above, weights
 
 
+class Neighbourhood(NamedTuple):
+    """Which places of an input (N, C, spatial axes) an element of (N, C', spatial axes) depends on.
+
+    At the place p of an axis on those from stride p + first to stride p + last, of any channel and the same n.
+    """
+
+    strides: tuple[int, ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    @staticmethod
+    def same(shape: Sequence[int]) -> Neighbourhood:
+        """Of an operator that works element by element, or on the channels of a place."""
+        axes = max(0, len(shape) - 2)
+        return Neighbourhood((1,) * axes, (0,) * axes, (0,) * axes)
+
+    def before(self, other: Neighbourhood) -> Neighbourhood:
+        """What is reached through this one and then another, which is that of an operator before it."""
+        parts = zip(*self, *other, strict=True)
+        steps, first, last = zip(
+            *((s * t, t * a + b, t * z + y) for s, a, z, t, b, y in parts), strict=True
+        ) if self.strides else ((), (), ())  # fmt: skip
+        return Neighbourhood(steps, first, last)
+
+
 @dataclass(frozen=True, eq=False)
 class Linear:
     """A linear operator: y = Σ C_k x_k + constant, with the maps of the transfer; constant is a range."""
@@ -180,7 +205,19 @@ class Value:
     node: str = ""
     readers: int = 2
     """How many nodes and graph outputs read the value."""
+    closer: Around | None = None
+    """The same tensor in the analysis around a reference run, where there was one."""
     serial: int = field(default_factory=new_serial)
+
+    def joined(self, around: Around) -> Value:
+        """The value with the smaller one of its bounds and of those around a reference run."""
+        computed = around.computed
+        if computed.unbounded or around.ideal.unbounded or computed.transfer is None:
+            return self
+        if self.unbounded:
+            return replace(computed, closer=around)
+        low, high = np.maximum(self.low, computed.low), np.minimum(self.high, computed.high)
+        return replace(self, low=low, high=high, error=np.minimum(self.error, computed.error), closer=around)
 
     @property
     def element(self) -> str:
@@ -242,6 +279,18 @@ class Value:
         return self.exact is not None
 
 
+class Around(NamedTuple):
+    """A tensor around a reference run.
+
+    Attributes:
+        ideal: its `low` and `high` are the values of the reference, its `error` bounds how far ideal values are away.
+        computed: a value with those ideal values as its range; its `error` is that of implementations.
+    """
+
+    ideal: Value
+    computed: Value
+
+
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """What a call does; see the module.
@@ -269,6 +318,10 @@ class Transfer:
     """The element type of the value, "" where it is that of the call."""
     saturates: bool = False
     """Whether computed values are within the element type whatever the operands are."""
+    local: tuple[Neighbourhood | None, ...] = ()
+    """For each input which of its places an element depends on; None, or () for all inputs, where it may be any."""
+    within: Array | None = None
+    """A bound of |y^ - y| without the introduced error, where that can be less than the sum of the parts."""
     returned: tuple[Array, Array] | None = None
     """Ends of y^ without the introduced error, for any operands that an implementation may have; None where they are
     not known but by the error.
@@ -285,7 +338,10 @@ class Transfer:
     @property
     def error(self) -> Array:
         """A bound of |y^ - y|, rounded up: the sum of the parts, or what is left between the ends of both."""
-        error = np.asarray(self.propagated + self.residual + self.introduced)
+        if self.within is None:
+            error = np.asarray(self.propagated + self.residual + self.introduced)
+        else:
+            error = np.asarray(np.minimum(self.propagated + self.residual, self.within) + self.introduced)
         error = np.multiply(error, CLOSE, out=error)  # a sum is a new array
         if self.returned is None:
             return error
@@ -320,13 +376,18 @@ class Refine(Protocol):
         """The value with smaller ranges and errors of the elements that `wanted` marks, where these can be had."""
 
 
+def _unchanged(value: Value) -> Value:
+    return value
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
     """What a transfer function is given beside its inputs.
 
     `application` has the parameters of the call, `element` is the type it computes in, `refine` gives better bounds of
-    an input, `require` records a condition and says whether it holds.  `stated` are the hypotheses about floating-point
-    arithmetic.
+    an input, `require` records a condition and says whether it holds.  `settled` is what the analysis makes of a step,
+    and `sharpen` gives better bounds of all elements of an input, where remainders of second order depend on them.
+    `stated` are the hypotheses about floating-point arithmetic.
     """
 
     stated: Hypotheses
@@ -334,6 +395,8 @@ class Context:
     element: str
     refine: Refine
     require: Callable[[str, bool, str], bool]
+    settled: Callable[[Value], Value] = _unchanged
+    sharpen: Callable[[Value], Value] = _unchanged
     outputs: int = 1
     cache: dict[Any, Any] = field(default_factory=dict)
     node: str = ""
@@ -370,11 +433,11 @@ class Context:
     def step(self, transfer: Transfer, readers: int = 2) -> Value:
         """What a step makes, as a value that the next steps read; `readers` as in `Value`."""
         shape = transfer.low.shape
-        return Value(
+        return self.settled(Value(
             "", TensorFacts(transfer.element or self.element, shape, RUN_TIME), transfer.low, transfer.high,
             spread(transfer.error, shape), spread(transfer.introduced, shape), transfer=transfer, node=self.node,
             readers=readers,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     @property
     def unit(self) -> float:
