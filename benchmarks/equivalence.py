@@ -3,10 +3,13 @@
     python -m benchmarks.equivalence mutants --first 1000 --valid 10000 --minutes 60 --record FILE
     python -m benchmarks.equivalence optimizers [--runs N] MODEL …
     python -m benchmarks.equivalence optimizers --light
+    python -m benchmarks.equivalence conversions [--light] [--box LOW,HIGH] MODEL …
 
 A campaign with a record goes on after the last seed of the record, if the code that decides is still the same.
 
-The optimizers are onnxruntime (basic, extended), onnxsim and onnxslim, where they are installed.  The light networks
+The optimizers are onnxruntime (basic, extended), onnxsim and onnxslim, where they are installed; the converters are
+onnxconverter-common and those of onnxruntime.  With a box the difference of every pair is bounded where that
+is possible.  The light networks
 get random weights, because the filled weights of the onnx package are equal under any permutation.
 """
 
@@ -243,6 +246,113 @@ OPTIMIZERS: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
+def in_float16(source: Path, target: Path) -> None:
+    """The float16 converter of onnxconverter-common."""
+    from onnxconverter_common import float16
+
+    onnx.save(float16.convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
+
+
+def in_float16_by_onnxruntime(source: Path, target: Path) -> None:
+    """The float16 converter of onnxruntime's tools for transformers."""
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    onnx.save(convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
+
+
+class Calibration:
+    """Two sets of random numbers between -1 and 1 for every input, as quantizers of onnxruntime read them."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        random, constants = np.random.default_rng(1), {each.name for each in model.graph.initializer}
+        shapes = {
+            each.name: [extent.dim_value or 1 for extent in each.type.tensor_type.shape.dim]
+            for each in model.graph.input
+            if each.name not in constants
+        }
+        self.left = [
+            {name: random.uniform(-1, 1, shape).astype(np.float32) for name, shape in shapes.items()} for _ in range(2)
+        ]
+
+    def get_next(self) -> Any:
+        """The next set, None after the last one."""
+        return self.left.pop() if self.left else None
+
+
+def quantized(layout: str, **further: Any) -> Callable[[Path, Path], None]:
+    """The static quantizer of onnxruntime; models before operator set 13 are brought to it."""
+
+    def quantize(source: Path, target: Path) -> None:
+        from onnxruntime import quantization
+
+        model = onnx.load(source)
+        kinds = {
+            name: getattr(quantization.QuantType, value) for name, value in further.items() if name != "per_channel"
+        }
+        quantization.quantize_static(
+            source, target, Calibration(model), quant_format=getattr(quantization.QuantFormat, layout),
+            per_channel=further.get("per_channel", False), **kinds,
+        )  # fmt: skip
+
+    return quantize
+
+
+def quantized_weights(source: Path, target: Path) -> None:
+    """The dynamic quantizer of onnxruntime."""
+    from onnxruntime import quantization
+
+    quantization.quantize_dynamic(source, target)
+
+
+CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
+    "float16, onnxconverter-common": in_float16,
+    "float16, onnxruntime": in_float16_by_onnxruntime,
+    "QDQ int8": quantized("QDQ"),
+    "QDQ uint8 and int8, by channel": quantized("QDQ", activation_type="QUInt8", weight_type="QInt8", per_channel=True),
+    "integer operators": quantized("QOperator", activation_type="QUInt8", weight_type="QUInt8"),
+    "dynamic int8": quantized_weights,
+}
+
+
+def at_operator_set(model: onnx.ModelProto, least: int = 13) -> onnx.ModelProto:
+    """A model at an operator set with quantization by channel; as it is where it cannot be brought there."""
+    present = next((each.version for each in model.opset_import if not each.domain), 0)
+    if present >= least:
+        return model
+    try:
+        return onnx.version_converter.convert_version(model, least)
+    except (RuntimeError, ValueError):
+        return model
+
+
+def conversions(paths: Sequence[Path], light: bool, box: str) -> int:
+    """Compare each model with what each converter makes of it, with a bound on a box; 1 if a pair is open."""
+    counted, bounded, total = Counter[str](), 0, 0
+    print("| model | converter | answer | narrowings | difference | seconds |\n|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
+        for name, model in models(paths, light):
+            onnx.save(at_operator_set(model), source)
+            inputs = [each.name for each in required_inputs(read(source.read_bytes()))]
+            boxes = tuple([f"{each}=[{box}]" for each in inputs]) if box else ()
+            for title, convert in CONVERTERS.items():
+                failed = _optimized(convert, source, target)
+                if failed:
+                    print(f"| {name} | {title} | {failed} | | | |", flush=True)
+                    continue
+                found, seconds = _timed(source, target, EquivalenceOptions(runs=0, box=boxes))
+                answer = found if isinstance(found, str) else _described(found)
+                counted[answer.partition(";")[0]] += 1
+                is_matched = not isinstance(found, str) and found.matched
+                apart = found.largest_difference if is_matched and box else None
+                total, bounded = total + 1, bounded + (apart is not None)
+                listed = len(found.narrowings) if is_matched else ""
+                text = "" if apart is None else f"{apart:.3g}"
+                print(f"| {name} | {title} | {answer} | {listed} | {text} | {seconds:.2f} |", flush=True)
+    print(f"\n{total} pairs: {dict(counted)}" + (f"; {bounded} with a bound" if box else ""))
+    return int(any(answer not in (Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED) for answer in counted))
+
+
 def with_random_weights(path: Path) -> onnx.ModelProto:
     """A light network whose filled weights are random numbers."""
     model, random = onnx.load(path), np.random.default_rng(0)
@@ -293,7 +403,7 @@ def optimizers(paths: Sequence[Path], light: bool, runs: int) -> int:
                 if failed:
                     print(f"| {name} | {title} | {failed} | | | |", flush=True)
                     continue
-                found, seconds = _timed(source, target, runs)
+                found, seconds = _timed(source, target, EquivalenceOptions(runs=runs))
                 answer = found if isinstance(found, str) else _described(found)
                 counted[answer.partition(";")[0]] += 1
                 open_pairs += isinstance(found, str) or not found.proved
@@ -334,10 +444,10 @@ def _seconds_of_a_run(source: Path) -> float:
     return time.process_time() - start
 
 
-def _timed(source: Path, target: Path, runs: int) -> tuple[Any, float]:
+def _timed(source: Path, target: Path, options: EquivalenceOptions) -> tuple[Any, float]:
     start = time.process_time()
     try:
-        found: Any = compared(source.read_bytes(), target.read_bytes(), EquivalenceOptions(runs=runs))
+        found: Any = compared(source.read_bytes(), target.read_bytes(), options)
     except Exception as error:  # noqa: BLE001  a table has a row for it
         found = f"refused; {error}"
     return found, time.process_time() - start
@@ -345,6 +455,8 @@ def _timed(source: Path, target: Path, runs: int) -> tuple[Any, float]:
 
 def _described(found: Equivalence) -> str:
     more = f"; for {', '.join(f'{n} {list(s)}' for n, s in found.binding.items())}" if found.binding else ""
+    if found.not_valid:
+        more += f"; {found.not_valid[0]}"
     if found.unmatched is not None and not found.proved:
         more += f"; {found.unmatched.first} against {found.unmatched.second}: {found.unmatched.reason}"
     return found.answer.value + more
@@ -364,9 +476,15 @@ def main() -> int:
     other.add_argument("models", nargs="*", type=Path)
     other.add_argument("--light", action="store_true")
     other.add_argument("--runs", type=int, default=0)
+    further = commands.add_parser("conversions")
+    further.add_argument("models", nargs="*", type=Path)
+    further.add_argument("--light", action="store_true")
+    further.add_argument("--box", default="", metavar="LOW,HIGH", help="the range of every input")
     options = parser.parse_args()
     if options.command == "mutants":
         return mutants(options.first, options.valid, options.minutes, options.runs, options.record)
+    if options.command == "conversions":
+        return conversions(options.models, options.light, options.box)
     return optimizers(options.models, options.light, options.runs)
 
 

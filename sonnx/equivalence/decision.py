@@ -19,7 +19,7 @@ from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
-from sonnx.equivalence.interpretation import sorted_nodes, terms_of
+from sonnx.equivalence.interpretation import sorted_nodes, terms_of, with_sorted_nodes
 from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
 from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowings
 from sonnx.equivalence.narrowing_list import narrowings_of
@@ -166,9 +166,10 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
     """A sentence for each model that is not valid ONNX: it defines no function.
 
     An output without a declared type has that of the node that makes it, so that its declaration decides nothing here.
+    Nodes in another order are sorted.
     """
     for place, side in zip(("first", "second"), sides, strict=True):
-        report = check_model(side.model, "", CheckRequest(edition), side.file.name)
+        report = check_model(with_sorted_nodes(side.model), "", CheckRequest(edition), side.file.name)
         broken = next((finding for finding in report.findings if _breaks_function(finding, side.model)), None)
         if broken is not None:
             yield (

@@ -11,6 +11,7 @@ from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.domain import BoundsDomain
+from sonnx.equivalence.interpretation import with_sorted_nodes
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.sides import Pairing, Side
 from sonnx.numerics.application import NoValue
@@ -47,7 +48,7 @@ def largest_differences(
     for side, texts, domain in zip((first, second), boxes, domains, strict=True):
         box = box_of_texts(side.model, texts, _no_file)
         try:
-            analyser = Analyser(side.model, hypotheses, side.folder, options.edition)
+            analyser = Analyser(with_sorted_nodes(side.model), hypotheses, side.folder, options.edition)
             # A reference run has the ideal values of BoundsDomain, and no others.
             values.append(analyser.run(box, domain, around=domain is BoundsDomain).values)
         except (Stop, NoValue):

@@ -51,7 +51,10 @@ def _terms(
     model: Model, store: Store, folder: Path | None, names: Mapping[str, str]
 ) -> tuple[dict[str, Term], dict[str, Term]]:
     domain = TermDomain(store, folder)
-    model = _with_sorted_nodes(model, store)
+    in_order = with_sorted_nodes(model)
+    if in_order is not model:
+        store.assume(SORTED)
+    model = in_order
     version = imports_of(model.imports).get("")
     if version is not None and version > catalogue.editions().operator_set:
         store.assume(NEWER.format(version))
@@ -71,14 +74,13 @@ def _terms(
     return outputs, values
 
 
-def _with_sorted_nodes(model: Model, store: Store) -> Model:
-    """The model with each node of the main graph behind those that give its operands, which is assumed where the file
-    lists them in another order; a model in which nodes depend on themselves as it is.
+def with_sorted_nodes(model: Model) -> Model:
+    """The model with each node of the main graph behind those that give its operands; one that is in this order, or in
+    which nodes depend on themselves, as it is.
     """
     order = sorted_nodes(model.graph)
     if order is None or all(node is stated for node, stated in zip(order, model.graph.nodes, strict=True)):
         return model
-    store.assume(SORTED)
     return replace(model, graph=replace(model.graph, nodes=tuple(order)))
 
 
